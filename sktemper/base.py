@@ -1,0 +1,526 @@
+"""The scikit-learn face that all estimators share."""
+
+import contextlib
+import copy
+import logging
+import math
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
+
+from .inference import (
+    Patience,
+    Policies,
+    State,
+    Workers,
+    map_blocks,
+    run_passes,
+    run_pieces,
+)
+from .learning_rates import ConstantRate, RobbinsMonro, as_learning_rate
+from .policy import Slot, SlotsMixin
+from .schedules import Plan
+from .tempering import as_tempering
+
+logger = logging.getLogger("sktemper")
+
+#: Share of the random start left in the model above which `fit` warns.
+LARGEST_START_SHARE = 0.1
+
+
+class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
+    """Fit, stream and score a `ConjugateModel` under any policies.
+
+    A subclass says which model its parameters and the data make (`_make_model`), how
+    data are validated (`_validate`), and, where its name fixes a policy, which
+    (`_tempering`).
+    """
+
+    _slots = {
+        "tempering": Slot(as_tempering, True, "sktemper.tempering.Annealing()"),
+        "learning_rate": Slot(lambda value: as_learning_rate(value, RobbinsMonro())),
+    }
+    _parameter_constraints: dict = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "tempering": "no_validation",
+        "learning_rate": "no_validation",
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [
+            Interval(Integral, 1, None, closed="left"),
+            StrOptions({"auto"}),
+            None,
+        ],
+        "total_samples": [Interval(Integral, 1, None, closed="left"), None],
+        "evaluate_every": [Interval(Integral, 0, None, closed="left")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "shuffle": ["boolean"],
+        "warm_start": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    # -- what a subclass says ----------------------------------------------------------
+    def _make_model(self, n_features, dtype):
+        """Return the `ConjugateModel` of these parameters."""
+        raise NotImplementedError
+
+    def _validate(self, X, reset):
+        """Return ``X`` as the model takes it; raise as scikit-learn would."""
+        raise NotImplementedError
+
+    def _compute_dtype(self, X):
+        """Return the dtype of kernels and public arrays for these data."""
+        return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+
+    def _tempering(self):
+        """Return the tempering policy, not yet resolved."""
+        return as_tempering(self.tempering)
+
+    # -- fitting -----------------------------------------------------------------------
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit the model to ``X``, from the start.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The data; never copied whole, never changed.
+        y : None
+            Ignored; here by scikit-learn's convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the samples' statistics.
+
+        Returns
+        -------
+        self : object
+            With ``warm_start=True`` an interrupted plan of ``max_iter`` passes was
+            finished, or a finished one continued by as many; the temperature and the
+            rate went on from where they were.
+
+        Raises
+        ------
+        ValueError
+            For bad data or parameters; an earlier fit is then as it was.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the fit ended above T=1, or with much of its random start left.
+        """
+        continued = self.warm_start and hasattr(self, "state_")
+        with self._as_before_if_it_raises():
+            X = self._validate(X, reset=not continued)
+            sample_weight = self._validate_weight(sample_weight, X)
+            dtype = self.state_.dtype if continued else self._compute_dtype(X)
+            model = self._make_model(X.shape[1], dtype)
+            if continued:
+                state = self._plan_to_continue(X)
+            else:
+                state = self._new_state(model, X, streamed=False)
+                state.planned_passes = self.max_iter
+            self._run_fit(model, state, X, sample_weight)
+        self._warn_of_the_end()
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None, sample_weight=None):
+        """Take the steps that a piece of a stream is good for.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Cut into pieces of ``batch_size`` rows in their order; fewer rows are one
+            step.
+        y : None
+            Ignored; here by scikit-learn's convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the samples' statistics.
+
+        Returns
+        -------
+        self : object
+            A model that was fitted before goes on at its temperature and rate.
+        """
+        fresh = not hasattr(self, "state_")
+        with self._as_before_if_it_raises():
+            X = self._validate(X, reset=fresh)
+            sample_weight = self._validate_weight(sample_weight, X)
+            dtype = self._compute_dtype(X) if fresh else self.state_.dtype
+            model = self._make_model(X.shape[1], dtype)
+            state = self._new_state(model, X, streamed=True) if fresh else self.state_
+            policies = self._resolve_policies(state, streamed=True)
+            if fresh:
+                self._start_policies(state, policies, model)
+            state.total_rows += X.shape[0]
+            with self._workers(model) as workers:
+                run_pieces(
+                    model,
+                    policies,
+                    state,
+                    workers,
+                    X,
+                    total_samples=self.total_samples,
+                    sample_weight=sample_weight,
+                    on_commit=lambda: self._install(state, policies),
+                )
+        return self
+
+    def _run_fit(self, model, state, X, sample_weight):
+        policies = self._resolve_policies(state, streamed=False)
+        if state.steps == 0:
+            self._start_policies(state, policies, model)
+        train, X_validation = self._split(X, state.seed)
+        context = self._init_callback_context(
+            max_subtasks=state.planned_passes - state.passes
+        )
+        hooks = {"estimator": self, "X": X, "y": lambda: np.zeros(X.shape[0])}
+        context.call_on_fit_task_begin(**hooks)
+        snapshot = {
+            "reconstruction_attributes": lambda: {"state_": copy.deepcopy(state)}
+        }
+        patience = self._patience()
+
+        def after_pass():
+            over = False
+            if (
+                X_validation is not None
+                and state.passes % max(self.evaluate_every, 1) == 0
+            ):
+                score = self.score(X_validation)
+                state.history.add_score(score)
+                over = patience.is_over(
+                    state,
+                    score,
+                    policies.tempering.is_settled(
+                        state.tempering, state.clock(self.total_samples or len(train))
+                    )
+                    and state.temperature == 1.0,
+                )
+            self._log_pass(state)
+            task = context.subcontext(task_name="pass")
+            task.call_on_fit_task_begin(**hooks)
+            return task.call_on_fit_task_end(**hooks, **snapshot) or over
+
+        with self._workers(model) as workers:
+            run_passes(
+                model,
+                policies,
+                state,
+                workers,
+                X,
+                train,
+                shuffle=self.shuffle,
+                total=self.total_samples,
+                sample_weight=sample_weight,
+                on_commit=lambda: self._install(state, policies),
+                after_pass=after_pass,
+            )
+        if self.n_iter_no_change is not None and state.best is not None:
+            state.globals_, state.hyper = state.best["globals_"], state.best["hyper"]
+        context.call_on_fit_task_end(**hooks, **snapshot)
+
+    def _new_state(self, model, X, streamed):
+        random = check_random_state(self.random_state)
+        state = State(
+            globals_=model.initial_globals(X, random),
+            hyper=model.initial_hyper(),
+            seed=int(random.randint(2**31 - 1)),
+            dtype=model.dtype,
+        )
+        n_rows = X.shape[0]
+        if self.batch_size == "auto":
+            state.batch_size = model.auto_batch_size(X)
+        elif self.batch_size is None:
+            state.batch_size = n_rows
+        else:
+            state.batch_size = (
+                min(self.batch_size, n_rows) if not streamed else (self.batch_size)
+            )
+        if streamed:
+            total = self.total_samples
+            state.plan = Plan(None, total / state.batch_size if total else None)
+        else:
+            state.total_rows = n_rows
+            state.plan = self._plan(state, n_rows)
+        return state
+
+    def _plan(self, state, n_rows):
+        per_pass = math.ceil(n_rows / state.batch_size)
+        return Plan(per_pass * self.max_iter, per_pass)
+
+    def _plan_to_continue(self, X):
+        """Return the state with a plan to finish, or with `max_iter` passes more."""
+        state = self.state_
+        if state.passes >= state.planned_passes:
+            state.planned_passes = state.passes + self.max_iter
+            state.batches_into_pass = 0
+        if X.shape[0] != state.total_rows:
+            state.total_rows, state.batches_into_pass = X.shape[0], 0
+        return state
+
+    def _resolve_policies(self, state, streamed):
+        everything = not streamed and self.batch_size is None
+        default_rate = ConstantRate(1.0) if everything else RobbinsMonro()
+        policies = Policies(
+            self._tempering().validate().resolved(state.plan),
+            as_learning_rate(self.learning_rate, default_rate).validate(),
+        )
+        return policies
+
+    def _start_policies(self, state, policies, model):
+        random = np.random.default_rng(
+            np.random.SeedSequence(state.seed, spawn_key=(0, 2))
+        )
+        state.tempering = policies.tempering.initial_state(model, state.hyper, random)
+        state.learning_rate = policies.learning_rate.initial_state()
+
+    def _install(self, state, policies):
+        """Make a step visible: the last thing that a commit does."""
+        self.state_ = state
+        self.tempering_, self.learning_rate_ = policies
+        self.batch_size_ = state.batch_size
+
+    def _split(self, X, seed):
+        """Return the rows to train on, and the data to validate on or None."""
+        rows = np.arange(X.shape[0])
+        if self.evaluate_every == 0 and self.n_iter_no_change is None:
+            return rows, None
+        random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 3)))
+        n_validation = max(1, round(self.validation_fraction * len(rows)))
+        if n_validation >= len(rows):
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction} leaves none of "
+                f"{len(rows)} samples to train on."
+            )
+        held_out = np.sort(random.permutation(len(rows))[:n_validation])
+        return np.delete(rows, held_out), X[held_out]
+
+    def _patience(self):
+        n_iter = self.n_iter_no_change
+        return Patience(math.inf if n_iter is None else n_iter, self.tol)
+
+    @contextlib.contextmanager
+    def _as_before_if_it_raises(self):
+        """Undo what validation wrote if no step of a new fit was completed."""
+        before = {k: v for k, v in vars(self).items() if k.endswith("_")}
+        try:
+            yield
+        except BaseException:
+            if vars(self).get("state_") is before.get("state_"):
+                for name in [k for k in vars(self) if k.endswith("_")]:
+                    delattr(self, name)
+                vars(self).update(before)
+            raise
+
+    def _validate_weight(self, sample_weight, X):
+        if sample_weight is None:
+            return None
+        return _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+
+    def _workers(self, model):
+        return Workers(effective_n_jobs(self.n_jobs), model.stop)
+
+    def _warn_of_the_end(self):
+        state = self.state_
+        if state.temperature > 1.0 + 1e-9:
+            warnings.warn(
+                f"The fit ended at temperature {state.temperature:.3g}, above 1, after "
+                f"{state.steps} steps. Raise max_iter, shorten the schedule (its "
+                "length), or go on with partial_fit or warm_start=True.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if state.start_share > LARGEST_START_SHARE:
+            warnings.warn(
+                f"{state.start_share:.0%} of the start is left in the model after "
+                f"{state.steps} steps. Raise max_iter, make batch_size smaller, or "
+                "lower the offset of the learning rate.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _log_pass(self, state):
+        if not self.verbose:
+            return
+        if not logger.hasHandlers():
+            logger.addHandler(logging.StreamHandler())
+            logger.setLevel(logging.INFO)
+        history = self.history_
+        score = history["heldout_score"][-1]
+        logger.info(
+            "pass %d of %d: %d steps, %.1f s, temperature %.3g, rate %.3g, "
+            "bound per token %.4f%s",
+            state.passes,
+            state.planned_passes,
+            state.steps,
+            state.seconds,
+            state.temperature,
+            history["learning_rate"][-1],
+            history["batch_bound"][-1],
+            "" if np.isnan(score) else f", held-out score {score:.4f}",
+        )
+
+    # -- after fitting -----------------------------------------------------------------
+    def _fitted(self, X):
+        """Return the fitted model, what it prepares, and validated data."""
+        check_is_fitted(self, "state_")
+        X = self._validate(X, reset=False)
+        model = self._make_model(self.n_features_in_, self.state_.dtype)
+        return model, model.prepare(self.state_.globals_, self.state_.hyper), X
+
+    def _map(self, X, function):
+        """Return ``function(model, block, prepared)`` of each block of ``X``."""
+        model, prepared, X = self._fitted(X)
+        with self._workers(model) as workers:
+            return list(
+                map_blocks(
+                    model, workers, X, lambda block: function(model, block, prepared)
+                )
+            )
+
+    def _log_predictive(self, X):
+        parts = self._map(
+            X, lambda model, block, prepared: model.log_predictive(block, prepared)
+        )
+        return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+    def score_samples(self, X):
+        """Return each row's held-out predictive log-likelihood at T=1.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            In nats; 0.0 where nothing is held out.
+        """
+        return self._log_predictive(X)[0]
+
+    def score(self, X, y=None):
+        """Return the held-out log-likelihood per held-out unit at T=1.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : None
+            Ignored; here by scikit-learn's convention.
+
+        Returns
+        -------
+        score : float
+            In nats per token, sample or rating: comparable between data sets of
+            different size; higher is better.
+
+        Raises
+        ------
+        ValueError
+            If nothing at all is held out.
+        """
+        scores, n_held_out = self._log_predictive(X)
+        total = n_held_out.sum()
+        if total == 0:
+            raise ValueError(
+                "Nothing is held out to be scored: no row of X has two distinct "
+                "features to split into an observed and a held-out half."
+            )
+        return float(scores.sum() / total)
+
+    def lower_bound(self, X):
+        """Return the evidence lower bound of ``X`` at T=1, with every constant.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Taken as all of the data: pass what the model was fitted to.
+
+        Returns
+        -------
+        bound : float
+            In nats, a bound on log p(X): what a better optimum has more of.
+        """
+        from .model import Powers
+
+        model, prepared, _ = fitted = self._fitted(X)
+        with self._workers(model) as workers:
+            local = sum(
+                map_blocks(
+                    model,
+                    workers,
+                    fitted[2],
+                    lambda block: (
+                        model.local_step(
+                            block, prepared, Powers(), want=("bound",)
+                        ).bound
+                    ),
+                )
+            )
+        return float(
+            local + model.global_bound(self.state_.globals_, self.state_.hyper)
+        )
+
+    # -- views of the state --------------------------------------------------------------
+    @property
+    def n_iter_(self):
+        """Passes over the data completed by `fit`."""
+        return self._state().passes
+
+    @property
+    def n_batch_iter_(self):
+        """Steps completed."""
+        return self._state().steps
+
+    @property
+    def n_samples_seen_(self):
+        """Samples seen, repeats included."""
+        return self._state().samples
+
+    @property
+    def temperature_(self):
+        """Temperature of the last step."""
+        return self._state().temperature
+
+    @property
+    def history_(self):
+        """What happened, as a dict of arrays; see `sktemper.inference.History`."""
+        return self._state().history.to_dict()
+
+    def _state(self):
+        try:
+            return vars(self)["state_"]
+        except KeyError:
+            raise AttributeError(
+                f"This {type(self).__name__} is not fitted yet."
+            ) from None
+
+
+def validate_counts(estimator, X, reset):
+    """Validate a matrix of counts: CSR, dense or convertible; integers stay integers."""
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype="numeric",
+        ensure_non_negative=True,
+    )
+    return X

@@ -1,0 +1,6 @@
+"""The corpus that ships with the package, and generators of synthetic data."""
+
+from ._corpora import load_debian_descriptions
+from ._generators import make_lda_documents
+
+__all__ = ["load_debian_descriptions", "make_lda_documents"]

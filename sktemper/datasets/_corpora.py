@@ -1,0 +1,71 @@
+"""Loaders of the data sets that ship with the package."""
+
+from importlib import resources
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import Bunch
+
+from ._sparse import csr_container
+
+_DATA = resources.files(__package__) / "data"
+
+
+def load_debian_descriptions():
+    """Load the word counts of the Debian package descriptions.
+
+    The long descriptions of the packages of Debian 12, one document a package: many
+    short texts whose topics are kinds of software.
+
+    ========================   ==========
+    Documents                      52,189
+    Words in the vocabulary         6,000
+    Nonzero counts              1,334,974
+    Tokens                      1,786,203
+    ========================   ==========
+
+    Returns
+    -------
+    dataset : :class:`~sklearn.utils.Bunch`
+        Dictionary-like object, with the following attributes.
+
+        data : CSR matrix of int32, shape (52189, 6000)
+            How often each word occurs in each document. The rows are in random order.
+            A sparse array if scikit-learn's ``sparse_interface`` is set to it.
+        feature_names : ndarray of str, shape (6000,)
+            The words, in alphabetical order.
+        document_names : ndarray of str, shape (52189,)
+            The names of the packages; a few occur more than once.
+        DESCR : str
+            The full description of the data set.
+        filename : str
+            The path of the counts, which :func:`scipy.sparse.load_npz` reads.
+
+    Examples
+    --------
+    >>> from sktemper.datasets import load_debian_descriptions
+    >>> debian = load_debian_descriptions()
+    >>> debian.data.shape
+    (52189, 6000)
+    >>> document = debian.document_names.tolist().index("python3-sklearn")
+    >>> debian.feature_names[debian.data[[document]].indices[:6]].tolist()
+    ['collection', 'functionality', 'gaussian', 'included', 'learn', 'learning']
+    """
+    path = _DATA / "debian_descriptions.npz"
+    with path.open("rb") as file:
+        counts = sparse.load_npz(file)  # as uint16, to keep the package small
+    return Bunch(
+        data=csr_container()(counts, dtype=np.int32),
+        feature_names=_lines("debian_descriptions.feature_names.txt"),
+        document_names=_lines("debian_descriptions.document_names.txt"),
+        DESCR=_text("debian_descriptions.rst"),
+        filename=str(path),
+    )
+
+
+def _lines(name):
+    return np.array(_text(name).splitlines(), dtype=object)
+
+
+def _text(name):
+    return (_DATA / name).read_text(encoding="utf-8")

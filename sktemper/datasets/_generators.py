@@ -1,0 +1,162 @@
+"""Synthetic data with a known truth."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, validate_params
+
+from ._sparse import csr_container
+
+# Scratch takes some 30 bytes a token: this many are drawn at a time.
+_CHUNK_TOKENS = 2**20
+
+
+@validate_params(
+    {
+        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "n_features": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "doc_length": [Interval(Real, 0, None, closed="neither")],
+        "doc_topic_prior": [Interval(Real, 0, None, closed="neither"), "array-like"],
+        "topic_word_prior": [Interval(Real, 0, None, closed="neither"), "array-like"],
+        "dtype": "no_validation",  # numpy's to check
+        "return_distributions": ["boolean"],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def make_lda_documents(
+    n_samples=1000,
+    n_features=500,
+    n_components=10,
+    *,
+    doc_length=100,
+    doc_topic_prior=0.1,
+    topic_word_prior=0.05,
+    dtype=np.int32,
+    return_distributions=False,
+    random_state=None,
+):
+    r"""Generate word counts by the model of latent Dirichlet allocation.
+
+    Each topic k has a distribution over words
+    :math:`\beta_k \sim \mathrm{Dirichlet}(\eta)`. Document d has a distribution over
+    topics :math:`\theta_d \sim \mathrm{Dirichlet}(\alpha)` and
+    :math:`N_d \sim \mathrm{Poisson}` many tokens. Each token draws a topic from
+    :math:`\theta_d`, then a word from that topic's :math:`\beta_k` [1]_.
+
+    Time and memory grow with the number of tokens, not with ``n_samples *
+    n_features``: millions of documents over a large vocabulary are fine.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        The number of documents.
+
+    n_features : int, default=500
+        The number of words in the vocabulary.
+
+    n_components : int, default=10
+        The number of topics.
+
+    doc_length : float, default=100
+        The mean number of tokens of a document. Lengths are Poisson distributed, so
+        that a short mean leaves some documents empty.
+
+    doc_topic_prior : float or array-like of shape (n_components,), default=0.1
+        The concentration :math:`\alpha` of the documents' distributions over topics.
+
+    topic_word_prior : float or array-like of shape (n_features,), default=0.05
+        The concentration :math:`\eta` of the topics' distributions over words.
+
+    dtype : dtype, default=numpy.int32
+        The type of the counts.
+
+    return_distributions : bool, default=False
+        If True, the distributions that the words were drawn from are returned too.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the random numbers. Pass an int for the same documents at each
+        call.
+
+    Returns
+    -------
+    X : CSR matrix of shape (n_samples, n_features)
+        The word counts. A sparse array if scikit-learn's ``sparse_interface`` is set
+        to it.
+
+    doc_topic : ndarray of shape (n_samples, n_components)
+        The distribution over topics of each document, :math:`\theta`. Only returned
+        if ``return_distributions`` is True.
+
+    topic_word : ndarray of shape (n_components, n_features)
+        The distribution over words of each topic, :math:`\beta`. Only returned if
+        ``return_distributions`` is True.
+
+    References
+    ----------
+    .. [1] D. M. Blei, A. Y. Ng and M. I. Jordan (2003). Latent Dirichlet allocation.
+       Journal of Machine Learning Research 3, 993-1022.
+
+    Examples
+    --------
+    >>> from sktemper.datasets import make_lda_documents
+    >>> X, doc_topic, topic_word = make_lda_documents(
+    ...     n_samples=100, n_components=3, return_distributions=True, random_state=0
+    ... )
+    >>> X.shape, doc_topic.shape, topic_word.shape
+    ((100, 500), (100, 3), (3, 500))
+    >>> topic_word.sum(axis=1)
+    array([1., 1., 1.])
+    """
+    rng = _generator(random_state)
+    alpha = _concentration("doc_topic_prior", doc_topic_prior, n_components)
+    eta = _concentration("topic_word_prior", topic_word_prior, n_features)
+    topic_word = rng.dirichlet(eta, size=n_components)
+    word_cdf = np.cumsum(topic_word, axis=1)
+    word_cdf /= word_cdf[:, -1:]
+
+    counts, doc_topics = [], []
+    chunk = max(1, int(_CHUNK_TOKENS / max(doc_length, n_components)))
+    for start in range(0, n_samples, chunk):
+        n_rows = min(chunk, n_samples - start)
+        lengths = rng.poisson(doc_length, size=n_rows)
+        doc_topic = rng.dirichlet(alpha, size=n_rows)
+        counts.append(_draw_words(lengths, doc_topic, word_cdf, dtype, rng))
+        if return_distributions:
+            doc_topics.append(doc_topic)
+
+    X = csr_container()(sparse.vstack(counts, format="csr"))
+    if return_distributions:
+        return X, np.concatenate(doc_topics), topic_word
+    return X
+
+
+def _generator(random_state):
+    """Seed numpy's faster generator, which also draws whole arrays of multinomials."""
+    seed = check_random_state(random_state).randint(2**32, size=4, dtype=np.uint32)
+    return np.random.default_rng(seed)
+
+
+def _concentration(name, prior, size):
+    prior = np.asarray(prior, dtype=np.float64)
+    if prior.shape not in ((), (size,)) or not np.all((prior > 0) & (prior < np.inf)):
+        raise ValueError(
+            f"{name} must be a positive number or {size} of them, got {prior!r}."
+        )
+    return np.broadcast_to(prior, size)
+
+
+def _draw_words(lengths, doc_topic, word_cdf, dtype, rng):
+    """Draw the documents token by token, all of one topic's at once."""
+    topic_counts = rng.multinomial(lengths, doc_topic)
+    documents, words = [], []
+    for n_tokens, cdf in zip(topic_counts.T, word_cdf, strict=True):
+        documents.append(np.repeat(np.arange(len(lengths)), n_tokens))
+        words.append(cdf.searchsorted(rng.random(n_tokens.sum()), side="right"))
+    ones = np.ones(lengths.sum(), dtype=dtype)
+    coordinates = np.concatenate(documents), np.concatenate(words)
+    shape = len(lengths), word_cdf.shape[1]
+    return sparse.csr_matrix((ones, coordinates), shape=shape)

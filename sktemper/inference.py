@@ -1,0 +1,454 @@
+"""The loop: one stochastic natural-gradient step, repeated; its state; its history."""
+
+import copy
+import functools
+import itertools
+import operator
+import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor, TimeoutError, wait
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .learning_rates import LearningRate
+from .schedules import Clock, Plan
+from .tempering import Tempering
+
+__all__ = ["History", "Policies", "State", "Workers", "advance", "run_passes"]
+
+#: Rows of a memory map are visited in runs of this many neighbours.
+MAPPED_RUN = 64
+
+
+class Policies(NamedTuple):
+    """The policies of a fit, resolved."""
+
+    tempering: Tempering
+    learning_rate: LearningRate
+
+
+# -- threads -------------------------------------------------------------------------
+
+
+class Workers:
+    """A pool of threads as the loop's ``map``; the only parallelism there is.
+
+    The calling thread only waits, so that Ctrl-C reaches it at any time; it then tells
+    the kernels to stop, waits for them, and raises.
+
+    Parameters
+    ----------
+    n_threads : int
+    stop : ndarray of shape (1,), int
+        `ConjugateModel.stop`.
+    """
+
+    def __init__(self, n_threads, stop):
+        self.n_threads = n_threads
+        self.stop = stop
+        self._pool = ThreadPoolExecutor(n_threads, "sktemper")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self._pool.shutdown()
+
+    def map(self, function, items):
+        """Yield ``function(item)`` in the order of ``items``, few of them ahead."""
+        items, pending = iter(items), deque()
+        try:
+            while True:
+                for item in itertools.islice(items, 2 * self.n_threads - len(pending)):
+                    pending.append(self._pool.submit(function, item))
+                if not pending:
+                    return
+                yield _result(pending[0])
+                pending.popleft()
+        except BaseException:
+            self.stop[0] = 1
+            wait(pending)
+            self.stop[0] = 0
+            raise
+
+    def run_whole(self, function):
+        """Run ``function()`` to its end, whatever signals arrive meanwhile."""
+        future = self._pool.submit(function)
+        try:
+            _result(future)
+        except KeyboardInterrupt:
+            wait([future])
+            raise
+
+
+def _result(future):
+    while True:  # a timeout lets Ctrl-C through where a wait blocks it (Windows)
+        try:
+            return future.result(timeout=1.0)
+        except TimeoutError:
+            if future.done():
+                raise
+
+
+# -- state ---------------------------------------------------------------------------
+
+
+class _Thinned:
+    """Rows of a table, at most ``limit``: thinned by doubling the stride."""
+
+    def __init__(self, limit):
+        self.limit, self.stride, self.count, self.rows = limit, 1, 0, []
+
+    def append(self, row):
+        if self.count % self.stride == 0:
+            self.rows.append(row)
+        self.count += 1
+        if len(self.rows) > self.limit:
+            self.rows = self.rows[::2]
+            self.stride *= 2
+
+
+class History:
+    """What happened: a row a step, thinned evenly once there are too many.
+
+    Rows with a held-out score are thinned apart from those without, so that they are
+    not lost among them.
+    """
+
+    columns = (
+        "step",
+        "passes",
+        "seconds",
+        "temperature",
+        "learning_rate",
+        "batch_bound",
+        "heldout_score",
+        "mean_iterations",
+    )
+
+    def __init__(self, limit=1000):
+        self._steps, self._scores = _Thinned(limit), _Thinned(limit)
+
+    def append(self, **row):
+        """Add a step; columns not given are NaN."""
+        self._last = tuple(row.get(column, np.nan) for column in self.columns)
+        self._steps.append(self._last)
+
+    def add_score(self, score):
+        """Add the held-out score after the last step."""
+        row = dict(zip(self.columns, self._last, strict=True), heldout_score=score)
+        self._scores.append(tuple(row.values()))
+
+    def to_dict(self):
+        """Return the columns as arrays, in the order of the steps."""
+        scored = {row[0] for row in self._scores.rows}
+        plain = [row for row in self._steps.rows if row[0] not in scored]
+        table = np.array(sorted(plain + self._scores.rows), dtype=float)
+        table = table.reshape(-1, len(self.columns))
+        columns = dict(zip(self.columns, table.T.copy(), strict=True))
+        columns["step"] = columns["step"].astype(np.int64)
+        return columns
+
+
+@dataclass
+class State:
+    """All that changes during a fit: pickle it, and the fit goes on from there.
+
+    Attributes
+    ----------
+    globals_, hyper : object
+        Values of the model.
+    seed : int
+        Step t draws from ``SeedSequence(seed, spawn_key=(t,))``, pass p its order
+        from ``SeedSequence(seed, spawn_key=(p, 1))``: nothing else random is stored.
+    dtype : numpy.dtype
+        Of kernels and public arrays.
+    total_rows : int
+        Rows of the data so far as known: those of `fit` once, and those of later
+        `partial_fit` calls.
+    steps, samples : int
+        Global steps done, and samples seen, repeats included.
+    passes, batches_into_pass, planned_passes : int
+        Where in the plan of `fit` the state is.
+    start_share : float
+        The weight that the start still has in the global parameters.
+    """
+
+    globals_: Any
+    hyper: Any
+    seed: int
+    dtype: np.dtype
+    total_rows: int = 0
+    steps: int = 0
+    samples: int = 0
+    passes: int = 0
+    batches_into_pass: int = 0
+    planned_passes: int = 0
+    start_share: float = 1.0
+    seconds: float = 0.0
+    temperature: float = 1.0
+    batch_size: int = 0
+    plan: Plan = field(default_factory=Plan)
+    tempering: Any = None
+    learning_rate: Any = None
+    best: Any = None
+    history: History = field(default_factory=History)
+
+    def clock(self, total_samples=None):
+        """Return the time of the next step."""
+        return Clock(self.steps, self.samples, total_samples)
+
+
+# -- one step ------------------------------------------------------------------------
+
+
+def _local_task(model, X, tempering, prepared, powers, item):
+    """Local step of one block: the pure function that the loop maps."""
+    rows, weights, powers, seed = item
+    return tempering.local_step(
+        model, model.take(X, rows), prepared, powers, weights, seed
+    )
+
+
+def _blocks(model, X, rows, weights, powers, seeds):
+    """Cut a batch into fixed blocks, counted from its first row."""
+    unit = 0
+    for start in range(0, len(rows), model.block_size):
+        block = rows[start : start + model.block_size]
+        units = slice(unit, unit + model.n_units(X, block))
+        unit = units.stop
+        cut = [part[units] if np.ndim(part) else part for part in powers]
+        yield (
+            block,
+            None if weights is None else weights[units],
+            type(powers)(*cut),
+            int(seeds.integers(2**63)),
+        )
+
+
+def advance(
+    model,
+    policies,
+    state,
+    workers,
+    X,
+    rows,
+    *,
+    total,
+    clock_total,
+    sample_weight=None,
+    on_commit=None,
+):
+    """Take one step on ``X[rows]`` and commit it to ``state``.
+
+    Parameters
+    ----------
+    total : int
+        D, the size of the data that the batch stands for.
+    clock_total : int or None
+        What a pass is for the schedules.
+    sample_weight : ndarray of shape (n_samples,) or None
+    on_commit : callable or None
+        Runs inside of the commit, which nothing can interrupt.
+    """
+    begin = time.perf_counter()
+    clock = state.clock(clock_total)
+    temperature = policies.tempering.temperature(state.tempering, clock)
+    powers = policies.tempering.powers(state.tempering, clock)
+    prepared = model.prepare(state.globals_, state.hyper)
+    seeds = np.random.default_rng(
+        np.random.SeedSequence(state.seed, spawn_key=(state.steps,))
+    )
+    weights = None if sample_weight is None else sample_weight[rows]
+    task = functools.partial(
+        _local_task, model, X, policies.tempering, prepared, powers
+    )
+    local = functools.reduce(
+        operator.add,
+        workers.map(task, _blocks(model, X, rows, weights, powers, seeds)),
+    )
+    scale = total / len(rows)
+
+    def gradient():
+        target = model.target_parameters(local.statistics, scale, powers, state.hyper)
+        vector = target - model.natural_parameters(state.globals_)
+        return vector, model.fisher_product(state.globals_, vector)
+
+    rate, rate_state = policies.learning_rate.next_rate(
+        state.learning_rate, clock, gradient
+    )
+    tempering_state = policies.tempering.next_state(
+        state.tempering, local, scale, clock
+    )
+    hyper = model.update_hyper(state.hyper, local.statistics, scale, rate, powers)
+
+    def commit():
+        state.globals_ = model.step(
+            state.globals_, local.statistics, scale, powers, rate, hyper
+        )
+        state.hyper = hyper
+        state.tempering, state.learning_rate = tempering_state, rate_state
+        state.steps += 1
+        state.samples += len(rows)
+        state.start_share *= 1.0 - rate
+        state.temperature = temperature
+        state.seconds += time.perf_counter() - begin
+        state.history.append(
+            step=state.steps,
+            passes=state.samples / total,
+            seconds=state.seconds,
+            temperature=temperature,
+            learning_rate=rate,
+            batch_bound=local.bound / local.n_observed if local.n_observed else 0.0,
+            mean_iterations=local.n_iterations / len(rows),
+        )
+        if on_commit is not None:
+            on_commit()
+
+    workers.run_whole(commit)
+
+
+# -- many steps ----------------------------------------------------------------------
+
+
+def is_mapped(array):
+    """Return whether an array, or a sparse matrix's data, is a memory map."""
+    while array is not None:
+        if isinstance(array, np.memmap):
+            return True
+        array = getattr(array, "data" if hasattr(array, "indptr") else "base", None)
+    return False
+
+
+def order_of_pass(X, rows, seed, number, shuffle):
+    """Return the rows in the order in which a pass visits them."""
+    if not shuffle:
+        return rows
+    random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, 1)))
+    if not is_mapped(X):
+        return random.permutation(rows)
+    runs = np.array_split(rows, max(1, len(rows) // MAPPED_RUN))
+    return np.concatenate([runs[i] for i in random.permutation(len(runs))])
+
+
+def run_passes(
+    model,
+    policies,
+    state,
+    workers,
+    X,
+    rows,
+    *,
+    shuffle=True,
+    total=None,
+    sample_weight=None,
+    on_commit=None,
+    after_pass=None,
+):
+    """Finish the planned passes of a fit over ``X[rows]``.
+
+    A pass is cut into batches of at most ``state.batch_size`` rows, as even as
+    possible: there is no small last batch with a great weight.
+
+    Parameters
+    ----------
+    after_pass : callable or None
+        Called after each pass; ends the fit by returning True.
+    """
+    n_batches = -(-len(rows) // state.batch_size)
+    total = total or len(rows)
+    while state.passes < state.planned_passes:
+        order = order_of_pass(X, rows, state.seed, state.passes, shuffle)
+        batches = np.array_split(order, n_batches)
+        for batch in batches[state.batches_into_pass :]:
+            last = state.batches_into_pass == n_batches - 1
+
+            def count(last=last):
+                state.batches_into_pass = 0 if last else state.batches_into_pass + 1
+                state.passes += last
+                if on_commit is not None:
+                    on_commit()
+
+            advance(
+                model,
+                policies,
+                state,
+                workers,
+                X,
+                batch,
+                total=total,
+                clock_total=total,
+                sample_weight=sample_weight,
+                on_commit=count,
+            )
+        if after_pass is not None and after_pass():
+            return
+
+
+def run_pieces(
+    model,
+    policies,
+    state,
+    workers,
+    X,
+    *,
+    total_samples=None,
+    sample_weight=None,
+    on_commit=None,
+):
+    """Take the rows of a stream in order, ``state.batch_size`` a step."""
+    for start in range(0, X.shape[0], state.batch_size):
+        rows = np.arange(start, min(start + state.batch_size, X.shape[0]))
+        advance(
+            model,
+            policies,
+            state,
+            workers,
+            X,
+            rows,
+            total=total_samples or state.total_rows,
+            clock_total=total_samples,
+            sample_weight=sample_weight,
+            on_commit=on_commit,
+        )
+
+
+def map_blocks(model, workers, X, function):
+    """Yield ``function(block)`` over all rows of ``X``, in order."""
+
+    def task(rows):
+        return function(model.take(X, rows))
+
+    size = model.block_size
+    slices = (slice(i, min(i + size, X.shape[0])) for i in range(0, X.shape[0], size))
+    return workers.map(task, slices)
+
+
+class Patience:
+    """Early stopping on a held-out score, among settled temperatures only.
+
+    Parameters
+    ----------
+    n_iter_no_change : int
+    tol : float
+    """
+
+    def __init__(self, n_iter_no_change, tol):
+        self.n_iter_no_change, self.tol = n_iter_no_change, tol
+
+    def is_over(self, state, score, settled):
+        """Note the score in ``state.best`` and return whether to stop."""
+        if not settled:
+            return False
+        if state.best is None or score > state.best["score"] + self.tol:
+            state.best = {
+                "score": score,
+                "failures": 0,
+                "globals_": copy.deepcopy(state.globals_),
+                "hyper": copy.deepcopy(state.hyper),
+            }
+            return False
+        state.best["failures"] += 1
+        return state.best["failures"] >= self.n_iter_no_change

@@ -1,0 +1,275 @@
+"""Latent Dirichlet allocation: the loops over documents and words.
+
+Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
+loops themselves are C, in ``simd/documents.h``, one table per instruction set.
+"""
+
+import os
+
+import numpy as np
+
+from cython cimport floating
+from libc.math cimport log
+from libc.stdint cimport int32_t, int64_t, intptr_t
+
+from sktemper.special cimport (
+    SIMD_WIDTH,
+    lda_block,
+    simd_choose,
+    simd_flush_subnormals,
+    simd_restore_subnormals,
+    simd_table,
+)
+
+ctypedef fused index:
+    int32_t
+    int64_t
+
+cdef bytes _wanted = os.environ.get("SKTEMPER_SIMD", "").encode()
+cdef const simd_table *SIMD = simd_choose(_wanted)
+if SIMD == NULL:
+    raise ImportError(
+        f"SKTEMPER_SIMD={_wanted.decode()!r} names no instruction set of this machine; "
+        "use 'avx512', 'avx2' or 'baseline', or leave it unset."
+    )
+#: The instruction set in use.
+instruction_set = SIMD.name.decode()
+
+
+def padded(intptr_t n_topics):
+    """Return the length of a row of topics: a multiple of the SIMD width."""
+    return (n_topics + SIMD_WIDTH - 1) // SIMD_WIDTH * SIMD_WIDTH
+
+
+def distinct_words(const index[::1] indices, intptr_t n_features):
+    """Return the sorted distinct ``indices`` and where each entry stands in them."""
+    cdef intptr_t i, v, n = 0
+    if n_features > 16 * indices.shape[0]:
+        return np.unique(np.asarray(indices, dtype=np.intp), return_inverse=True)
+    places = np.full(n_features, -1, dtype=np.intp)
+    words = np.empty(min(n_features, indices.shape[0]), dtype=np.intp)
+    slots = np.empty(indices.shape[0], dtype=np.intp)
+    cdef intptr_t[::1] place = places, word = words, slot = slots
+    with nogil:
+        for i in range(indices.shape[0]):
+            place[indices[i]] = 0
+        for v in range(n_features):
+            if place[v] == 0:
+                place[v] = n
+                word[n] = v
+                n += 1
+        for i in range(indices.shape[0]):
+            slot[i] = place[indices[i]]
+    return words[:n], slots
+
+
+cdef void *address(floating[:, ::1] array) noexcept:
+    return &array[0, 0] if array.size else NULL
+
+
+def local_step(
+    const floating[::1] counts,
+    const intptr_t[::1] starts,
+    const intptr_t[::1] slots,
+    const intptr_t[::1] words,
+    const double[:, ::1] u,
+    const double[:, :] prior,
+    double decay,
+    double prior_share,
+    double base_share,
+    const double[::1] digamma_totals,
+    const double[::1] doc_topic_prior,
+    const double[::1] inverse_temperatures,
+    const double[::1] weights,
+    double tol,
+    intptr_t max_iter,
+    const int[::1] stop,
+    floating[:, ::1] gamma,
+    floating[:, ::1] statistics,
+    double[::1] bounds,
+):
+    """Bring each document's gamma and phi to the optimum of its (tempered) bound.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (nnz,)
+    starts : ndarray of shape (n_documents + 1,)
+        The documents in CSR: ``counts``, and
+    slots : ndarray of shape (nnz,)
+        the word of each entry, as its place in ``words``.
+    words : ndarray of shape (n_words,)
+        The distinct words of the block.
+    u, prior, decay, prior_share, base_share
+        The topics, (n_features, n_topics):
+        ``decay * u + prior_share * prior + base_share``.
+    digamma_totals : ndarray of shape (n_topics,)
+        digamma of the topics' sums over all words.
+    doc_topic_prior : ndarray of shape (n_topics,)
+        Dirichlet parameters of theta, tempered by the caller.
+    inverse_temperatures : ndarray of shape (1,) or (n_documents,)
+        Exponent of the likelihood, for all documents or for each.
+    weights : ndarray of shape (n_documents,)
+        Factor of each document's statistics.
+    tol, max_iter
+        A document is done once mean \\|change of gamma\\| < ``tol``.
+    stop : ndarray of shape (1,)
+        Read at each iteration; set it to make the call return.
+    gamma : ndarray of shape (n_documents, n_topics)
+        Where to start; the optimum on return.
+    statistics : ndarray of shape (n_words, padded(n_topics)) or (0, 0)
+        ``weights * counts * phi`` is added.
+    bounds : ndarray of shape (n_documents,) or (0,)
+        Receives b E log p(x, z) + H(z) + E log p(theta) - E log q(theta), less the
+        normaliser of theta's prior.
+
+    Returns
+    -------
+    n_iterations : int
+        Summed over the documents; -1 if stopped.
+    """
+    cdef lda_block block
+    cdef intptr_t d, longest = 0
+    cdef int status
+    cdef unsigned int mode
+    dtype = np.float32 if floating is float else np.float64
+    for d in range(starts.shape[0] - 1):
+        longest = max(longest, starts[d + 1] - starts[d])
+
+    block.n_documents = starts.shape[0] - 1
+    block.n_words = words.shape[0]
+    block.n_topics = u.shape[1]
+    block.width = padded(block.n_topics)
+    block.temperature_per_document = inverse_temperatures.shape[0] != 1
+
+    # One more than needed, so that no array is empty and each has an address.
+    cdef floating[:, ::1] rows = np.zeros((block.n_words + 1, block.width), dtype)
+    cdef floating[:, ::1] own_rows = np.zeros(
+        (longest + 1 if block.temperature_per_document else 1, block.width), dtype
+    )
+    cdef floating[:, ::1] topic_scratch = np.zeros((2, block.width), dtype)
+    cdef floating[:, ::1] ratios = np.zeros((1, longest + 1), dtype)
+    cdef double[::1] row_tops = np.zeros(block.n_words + 1)
+    cdef double[::1] mass = np.zeros(longest + 1)
+    cdef double[:, ::1] double_scratch = np.zeros((3, block.n_topics))
+    cdef intptr_t[::1] own_slots = np.arange(longest + 1, dtype=np.intp)
+
+    block.starts = &starts[0]
+    block.slots = &slots[0] if slots.shape[0] else NULL
+    block.counts = &counts[0] if counts.shape[0] else NULL
+    block.words = &words[0] if words.shape[0] else NULL
+    block.u = &u[0, 0]
+    block.prior = &prior[0, 0]
+    block.prior_word_stride = prior.strides[0] // <intptr_t>sizeof(double)
+    block.prior_topic_stride = prior.strides[1] // <intptr_t>sizeof(double)
+    block.decay = decay
+    block.prior_share = prior_share
+    block.base_share = base_share
+    block.digamma_totals = &digamma_totals[0]
+    block.doc_topic_prior = &doc_topic_prior[0]
+    block.inverse_temperatures = &inverse_temperatures[0]
+    block.weights = &weights[0]
+    block.tol = tol
+    block.max_iter = max_iter
+    block.stop = &stop[0]
+    block.gamma = address(gamma)
+    block.statistics = address(statistics)
+    block.bounds = &bounds[0] if bounds.shape[0] else NULL
+    block.rows = address(rows)
+    block.row_tops = &row_tops[0]
+    block.own_rows = address(own_rows)
+    block.own_slots = &own_slots[0]
+    block.topic_scratch = address(topic_scratch)
+    block.ratios = address(ratios)
+    block.mass = &mass[0]
+    block.double_scratch = &double_scratch[0, 0]
+    with nogil:
+        mode = simd_flush_subnormals()
+        if floating is float:
+            status = SIMD.lda_local_step_f32(&block)
+        else:
+            status = SIMD.lda_local_step_f64(&block)
+        simd_restore_subnormals(mode)
+    return -1 if status else block.n_iterations
+
+
+def add_rows(
+    double[:, ::1] u,
+    double[::1] totals,
+    const intptr_t[::1] words,
+    const floating[:, :] rows,
+    double factor,
+):
+    """``u[words] += factor * rows`` and ``totals += factor * rows.sum(axis=0)``.
+
+    The columns of ``rows`` beyond those of ``u`` are padding.
+    """
+    cdef intptr_t n, k
+    cdef double change
+    cdef double *row
+    for n in range(words.shape[0]):
+        row = &u[words[n], 0]
+        for k in range(u.shape[1]):
+            change = factor * rows[n, k]
+            row[k] += change
+            totals[k] += change
+
+
+def log_predictive(
+    const floating[::1] counts,
+    const intptr_t[::1] starts,
+    const intptr_t[::1] slots,
+    const double[:, ::1] topic_word,
+    const double[:, ::1] doc_topic,
+    double[::1] out,
+):
+    """``out[d] = sum_n counts_n log(topic_word[slot_n] @ doc_topic[d])``."""
+    cdef intptr_t d, n, k
+    cdef double probability, total
+    cdef const double *word
+    cdef const double *theta
+    with nogil:
+        for d in range(starts.shape[0] - 1):
+            theta = &doc_topic[d, 0]
+            total = 0
+            for n in range(starts[d], starts[d + 1]):
+                word = &topic_word[slots[n], 0]
+                probability = 0
+                for k in range(topic_word.shape[1]):
+                    probability += word[k] * theta[k]
+                total += counts[n] * log(probability)
+            out[d] = total
+
+
+def evaluate_special(str name, const floating[::1] x, double b=1.0):
+    """Evaluate one of the shared special functions: for tests and for ``prepare``."""
+    dtype = np.float32 if floating is float else np.float64
+    out = np.empty(x.shape[0], dtype=np.float64 if name == "log_gamma" else dtype)
+    cdef floating[::1] result
+    cdef double[::1] precise
+    cdef double shift = 0
+    if name == "log_gamma":
+        precise = out
+        if floating is float:
+            SIMD.log_gamma_f32(x.shape[0], &x[0], &precise[0])
+        else:
+            SIMD.log_gamma_f64(x.shape[0], &x[0], &precise[0])
+        return out, shift
+    result = out
+    if name == "digamma":
+        if floating is float:
+            SIMD.digamma_f32(x.shape[0], &x[0], &result[0])
+        else:
+            SIMD.digamma_f64(x.shape[0], &x[0], &result[0])
+    elif name == "exp_digamma":
+        if floating is float:
+            shift = SIMD.exp_digamma_f32(x.shape[0], &x[0], b, &result[0])
+        else:
+            shift = SIMD.exp_digamma_f64(x.shape[0], &x[0], b, &result[0])
+    elif name == "exp_scaled":
+        if floating is float:
+            SIMD.exp_scaled_f32(x.shape[0], &x[0], b, &result[0])
+        else:
+            SIMD.exp_scaled_f64(x.shape[0], &x[0], b, &result[0])
+    else:
+        raise ValueError(name)
+    return out, shift

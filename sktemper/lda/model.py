@@ -1,0 +1,373 @@
+"""Latent Dirichlet allocation as a `ConjugateModel`.
+
+In the papers' letters: lambda (topics, Dirichlet), gamma (a document's topic weights,
+Dirichlet), phi (a word's topic, categorical), alpha and eta the priors.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.special import gammaln, polygamma, psi
+
+from ..model import ConjugateModel, LocalStep, Powers, Stopped
+from . import _kernels
+
+#: Below this the decay factor of lambda is multiplied into u.
+SMALLEST_DECAY = 1e-6
+#: Statistics keep this many blocks apart before they are added up.
+MOST_PARTS = 16
+
+
+class Documents(NamedTuple):
+    """A block of documents: canonical CSR without stored zeros.
+
+    ``slots`` says of each entry which of the sorted distinct ``words`` it is.
+    """
+
+    counts: Any
+    starts: Any
+    words: Any
+    slots: Any
+
+
+@dataclass(frozen=True)
+class WordStatistics:
+    """Sum of counts * phi, for the words that occurred: blocks in their order.
+
+    ``parts`` are pairs of words and rows; a word may occur in several.
+    """
+
+    parts: tuple
+    n_features: int
+
+    def __add__(self, other):
+        parts = self.parts + other.parts
+        if len(parts) > MOST_PARTS:
+            parts = (self._merged(parts),)
+        return WordStatistics(parts, self.n_features)
+
+    def _merged(self, parts):
+        words = np.unique(np.concatenate([words for words, _ in parts]))
+        rows = np.zeros((len(words), parts[0][1].shape[1]))
+        totals = np.zeros(rows.shape[1])
+        for part_words, part_rows in parts:
+            places = np.searchsorted(words, part_words)
+            _kernels.add_rows(rows, totals, places, part_rows, 1.0)
+        return words, rows
+
+    def scaled(self, factor):
+        """Return ``factor`` times the statistics."""
+        parts = tuple((words, factor * rows) for words, rows in self.parts)
+        return WordStatistics(parts, self.n_features)
+
+    def dense(self, n_topics):
+        """Return the statistics as an array of shape (n_features, n_topics)."""
+        out, totals = np.zeros((self.n_features, n_topics)), np.zeros(n_topics)
+        for words, rows in self.parts:
+            _kernels.add_rows(out, totals, words, rows, 1.0)
+        return out
+
+
+@dataclass(frozen=True)
+class Topics:
+    """The Dirichlet parameters of the topics, so kept that a step costs what changed.
+
+    ``lambda = decay * u + prior_share * prior + base_share``, words in rows.  A step
+    scales the three numbers and touches the rows of ``u`` whose words occurred.
+
+    Attributes
+    ----------
+    u : ndarray of shape (n_features, n_topics)
+    u_totals : ndarray of shape (n_topics,)
+        Column sums of ``u``.
+    prior : ndarray of shape (1 or n_features, 1 or n_topics)
+    """
+
+    u: np.ndarray
+    u_totals: np.ndarray
+    prior: np.ndarray
+    decay: float = 1.0
+    prior_share: float = 0.0
+    base_share: float = 0.0
+
+    @classmethod
+    def from_dense(cls, topic_word, prior):
+        """Return the topics of an array of shape (n_features, n_topics)."""
+        u = np.array(topic_word, dtype=np.float64, order="C")
+        return cls(u, u.sum(axis=0), prior)
+
+    def full_prior(self):
+        """Return the prior as a view of shape (n_features, n_topics)."""
+        return np.broadcast_to(self.prior, self.u.shape)
+
+    def dense(self):
+        """Return lambda, of shape (n_features, n_topics)."""
+        dense = self.decay * self.u
+        dense += self.prior_share * self.prior + self.base_share
+        return dense
+
+    def rows(self, words):
+        """Return lambda of some words."""
+        prior = self.full_prior()[words]
+        return self.decay * self.u[words] + (self.prior_share * prior + self.base_share)
+
+    def totals(self):
+        """Return the sums of lambda over the words."""
+        prior_totals = self.full_prior().sum(axis=0)
+        return (
+            self.decay * self.u_totals
+            + self.prior_share * prior_totals
+            + self.base_share * len(self.u)
+        )
+
+
+class Prepared(NamedTuple):
+    """What a local step needs of the topics and priors."""
+
+    topics: Topics
+    totals: np.ndarray
+    digamma_totals: np.ndarray
+    doc_topic_prior: np.ndarray
+
+
+class LDAModel(ConjugateModel):
+    """Latent Dirichlet allocation.
+
+    Parameters
+    ----------
+    n_topics, n_features : int
+    doc_topic_prior : ndarray of shape (n_topics,)
+        alpha.
+    topic_word_prior : ndarray of shape (1 or n_topics, 1 or n_features)
+        eta.
+    dtype : {float32, float64}
+        What kernels compute in.
+    tol, max_iter : float, int
+        When a document's inner loop ends.
+    init : ndarray of shape (n_topics, n_features) or None
+        Where lambda starts.
+    """
+
+    def __init__(
+        self,
+        n_topics,
+        n_features,
+        doc_topic_prior,
+        topic_word_prior,
+        *,
+        dtype=np.float64,
+        tol=1e-3,
+        max_iter=100,
+        init=None,
+    ):
+        super().__init__()
+        self.n_topics = n_topics
+        self.n_features = n_features
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.dtype = dtype
+        self.tol = tol
+        self.max_iter = max_iter
+        self.init = init
+
+    # -- data ------------------------------------------------------------------------
+    def take(self, X, rows):
+        """Return ``X[rows]`` as `Documents`."""
+        block = X[rows]
+        if not sparse.issparse(block):
+            block = sparse.csr_array(np.asarray(block))
+        if not (block.has_canonical_format and block.data.all()):
+            block = block.copy()
+            block.sum_duplicates()
+            block.eliminate_zeros()
+        words, slots = _kernels.distinct_words(
+            np.ascontiguousarray(block.indices), self.n_features
+        )
+        return Documents(
+            np.ascontiguousarray(block.data, dtype=self.dtype),
+            block.indptr.astype(np.intp),
+            words,
+            slots,
+        )
+
+    # -- the state of a fit ----------------------------------------------------------
+    def initial_hyper(self):
+        """Return alpha."""
+        return self.doc_topic_prior
+
+    def initial_globals(self, X, random):
+        """Return the start of lambda: scikit-learn's draws, or ``init``."""
+        shape = (self.n_topics, self.n_features)
+        init = self.init
+        if init is None:
+            init = random.gamma(100.0, 0.01, shape).astype(self.dtype, copy=False)
+        return Topics.from_dense(init.T, self.topic_word_prior.T)
+
+    def prepare(self, globals_, hyper):
+        """Return what `local_step` needs, computed once a step."""
+        totals = globals_.totals()
+        return Prepared(globals_, totals, psi(totals), hyper)
+
+    # -- the step --------------------------------------------------------------------
+    def local_step(
+        self,
+        block,
+        prepared,
+        powers,
+        weights=None,
+        seed=0,
+        local_init=None,
+        want=("statistics", "bound"),
+    ):
+        """Optimise gamma and phi of a block; see `ConjugateModel.local_step`."""
+        n_rows = len(block.starts) - 1
+        gamma = np.ones((n_rows, self.n_topics), dtype=self.dtype)
+        if local_init is not None:
+            gamma[...] = local_init
+        rows = np.zeros(
+            (len(block.words), _kernels.padded(self.n_topics))
+            if "statistics" in want
+            else (0, 0),
+            dtype=self.dtype,
+        )
+        bounds = np.empty(n_rows if "bound" in want else 0)
+        factors = np.ones(n_rows) if weights is None else weights
+        topics = prepared.topics
+        # base measure: the natural parameter of a Dirichlet is alpha - 1
+        alpha = 1.0 + powers.prior * (prepared.doc_topic_prior - 1.0)
+        n_iterations = _kernels.local_step(
+            block.counts,
+            block.starts,
+            block.slots,
+            block.words,
+            topics.u,
+            topics.full_prior(),
+            topics.decay,
+            topics.prior_share,
+            topics.base_share,
+            prepared.digamma_totals,
+            alpha,
+            np.atleast_1d(np.asarray(powers.local, dtype=np.float64)),
+            np.ascontiguousarray(factors * powers.statistics, dtype=np.float64),
+            self.tol,
+            self.max_iter,
+            self.stop,
+            gamma,
+            rows,
+            bounds,
+        )
+        if n_iterations < 0:
+            raise Stopped
+        prior = prepared.doc_topic_prior
+        bounds += powers.prior * (gammaln(prior.sum()) - gammaln(prior).sum())
+        return LocalStep(
+            WordStatistics(((block.words, rows),), self.n_features),
+            n_rows,
+            float(block.counts.sum(dtype=np.float64)),
+            n_iterations,
+            float(bounds.sum()),
+            bounds,
+            gamma if "local" in want else None,
+        )
+
+    def step(self, globals_, statistics, scale, powers, rate, hyper):
+        """Step lambda toward ``prior + scale * statistics``: exact, O(words seen)."""
+        u, totals = globals_.u, globals_.u_totals.copy()
+        keep = 1.0 - rate
+        decay = keep * globals_.decay
+        if decay < SMALLEST_DECAY:
+            u *= decay
+            totals = u.sum(axis=0)
+            decay = 1.0
+        for words, rows in statistics.parts:
+            _kernels.add_rows(u, totals, words, rows, rate * scale / decay)
+        return replace(
+            globals_,
+            u_totals=totals,
+            decay=decay,
+            prior_share=keep * globals_.prior_share + rate * powers.prior,
+            base_share=keep * globals_.base_share + rate * (1.0 - powers.prior),
+        )
+
+    # -- dense vectors ---------------------------------------------------------------
+    def natural_parameters(self, globals_):
+        """Return lambda - 1, words in rows, as a vector."""
+        return globals_.dense().ravel() - 1.0
+
+    def from_natural_parameters(self, vector):
+        """Return the topics of a vector."""
+        shape = (self.n_features, self.n_topics)
+        return Topics.from_dense(vector.reshape(shape) + 1.0, self.topic_word_prior.T)
+
+    def target_parameters(self, statistics, scale, powers, hyper):
+        """Return ``power * (eta - 1) + scale * statistics`` as a vector."""
+        target = scale * statistics.dense(self.n_topics)
+        target += powers.prior * (self.topic_word_prior.T - 1.0)
+        return target.ravel()
+
+    def fisher_product(self, globals_, vector):
+        """Return the Fisher information of the Dirichlets times ``vector``."""
+        topic_word = globals_.dense()
+        vector = vector.reshape(topic_word.shape)
+        product = polygamma(1, topic_word) * vector
+        product -= polygamma(1, topic_word.sum(axis=0)) * vector.sum(axis=0)
+        return product.ravel()
+
+    # -- objectives ------------------------------------------------------------------
+    def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
+        """Return p E log p(beta | eta) - E log q(beta | lambda)."""
+        topic_word = globals_.dense()
+        prior = globals_.full_prior()
+        totals = topic_word.sum(axis=0)
+        log_beta = psi(topic_word) - psi(totals)
+        normaliser = (gammaln(prior.sum(axis=0)) - gammaln(prior).sum(axis=0)).sum()
+        entropy = (gammaln(topic_word).sum(axis=0) - gammaln(totals)).sum()
+        exponent = powers.prior * (prior - 1.0) - (topic_word - 1.0)
+        return powers.prior * normaliser + entropy + (exponent * log_beta).sum()
+
+    def log_predictive(self, block, prepared):
+        """Return each document's completion score and its number of held-out tokens.
+
+        The distinct words of a document, in column order, are dealt alternately to an
+        observed and a held-out half (Hoffman et al. 2013, section 4.1): theta comes
+        from the first, the second is scored.
+        """
+        observed, held_out = deal_words(block)
+        step = self.local_step(observed, prepared, Powers(), want=("local",))
+        gamma = step.local_parameters.astype(np.float64)
+        theta = gamma / gamma.sum(axis=1, keepdims=True)
+        topic_word = prepared.topics.rows(held_out.words) / prepared.totals
+        scores = np.zeros(len(theta))
+        _kernels.log_predictive(
+            held_out.counts, held_out.starts, held_out.slots, topic_word, theta, scores
+        )
+        tokens = np.add.reduceat(
+            np.append(held_out.counts, 0.0), held_out.starts[:-1], dtype=np.float64
+        ) * (np.diff(held_out.starts) > 0)
+        return scores, tokens
+
+    def auto_batch_size(self, X):
+        """Return how many rows have 30,000 tokens, at most a fifth of the rows."""
+        data = X.data if sparse.issparse(X) else X
+        tokens_per_row = max(float(np.sum(data, dtype=np.float64)) / X.shape[0], 1.0)
+        return max(1, min(round(30_000 / tokens_per_row), -(-X.shape[0] // 5)))
+
+
+def deal_words(block):
+    """Deal the entries of each document alternately to two blocks."""
+    lengths = np.diff(block.starts)
+    position = np.arange(len(block.counts)) - np.repeat(block.starts[:-1], lengths)
+    halves = []
+    for chosen in (position % 2 == 0, position % 2 == 1):
+        starts = np.concatenate([[0], np.cumsum(chosen)])[block.starts]
+        halves.append(
+            Documents(
+                block.counts[chosen],
+                starts.astype(np.intp),
+                block.words,
+                block.slots[chosen],
+            )
+        )
+    return halves

@@ -1,0 +1,125 @@
+"""Learning rates: how far a step goes toward its target."""
+
+from numbers import Real
+
+from sklearn.utils._param_validation import Interval
+
+from .policy import Policy, refuse
+
+__all__ = ["ConstantRate", "LearningRate", "RobbinsMonro"]
+
+
+class LearningRate(Policy):
+    """Base of the learning rates.
+
+    A rate in [0, 1] is the weight of a step's target: 1 forgets all that was learned
+    before, 0 only looks.
+    """
+
+    def initial_state(self):
+        """Return what the policy remembers between steps (a picklable value)."""
+        return None
+
+    def next_rate(self, state, clock, gradient):
+        """Return the rate of the next step, and the state after it.
+
+        Parameters
+        ----------
+        state : object
+            As returned by `initial_state` and by the last call.
+        clock : Clock
+            Steps completed.
+        gradient : callable
+            Returns the natural gradient and its Fisher product, two dense vectors.
+            Costs time: call it only if needed.
+        """
+        raise NotImplementedError
+
+
+class RobbinsMonro(LearningRate):
+    r"""A rate that falls by a power law.
+
+    .. math:: \rho_t = (offset + t)^{-decay}, \quad t = 1, 2, \dots
+
+    Parameters
+    ----------
+    offset : float, default=10.0
+        Slows the first steps down.  It trades against the batch size: 10 suits
+        batches of tens of thousands of tokens, as ``batch_size="auto"`` makes them;
+        64 suits many small batches.  The 1024 of the papers is for millions of
+        documents: on thousands it leaves much of the random start in the model, and
+        `fit` warns of that.
+    decay : float in [0.5, 1], default=0.7
+        Stochastic steps converge for these values (Robbins and Monro 1951).
+
+    Examples
+    --------
+    >>> from sktemper.learning_rates import RobbinsMonro
+    >>> rate = RobbinsMonro(offset=10, decay=0.7)
+    >>> [round(rate(t), 4) for t in (1, 10, 100)]
+    [0.1867, 0.1228, 0.0372]
+    """
+
+    _parameter_constraints = {
+        "offset": [Interval(Real, 0, None, closed="left")],
+        "decay": [Interval(Real, 0.5, 1, closed="both")],
+    }
+
+    def __init__(self, offset=10.0, decay=0.7):
+        self.offset = offset
+        self.decay = decay
+
+    def __call__(self, t):
+        """Return the rate of step ``t >= 1``."""
+        return (self.offset + t) ** -self.decay
+
+    def next_rate(self, state, clock, gradient):
+        """Return the rate of the next step, and the state after it."""
+        return self(clock.steps + 1), state
+
+
+class ConstantRate(LearningRate):
+    """The same rate at every step: follows data that drift.
+
+    Parameters
+    ----------
+    rate : float in (0, 1], default=0.05
+        The model is an average over about the last ``1 / rate`` steps.  With all data
+        in one batch, 1 is coordinate ascent.
+    """
+
+    _parameter_constraints = {"rate": [Interval(Real, 0, 1, closed="right")]}
+
+    def __init__(self, rate=0.05):
+        self.rate = rate
+
+    def next_rate(self, state, clock, gradient):
+        """Return the rate of the next step, and the state after it."""
+        return float(self.rate), state
+
+
+def as_learning_rate(value, default):
+    """Return the learning rate that ``value`` stands for.
+
+    Parameters
+    ----------
+    value : LearningRate, float or None
+        A number is a `ConstantRate`, None the ``default``.
+    default : LearningRate
+
+    Raises
+    ------
+    sklearn.utils._param_validation.InvalidParameterError
+        For anything else.
+    """
+    if value is None:
+        return default
+    if isinstance(value, LearningRate):
+        return value
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return ConstantRate(value)
+    refuse(
+        "learning_rate",
+        "a learning rate (see sktemper.learning_rates), a float in (0, 1] or None",
+        value,
+    )

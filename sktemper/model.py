@@ -1,0 +1,247 @@
+"""What a model must say: the vocabulary between models, policies and the loop.
+
+A model holds shapes and settings.  What a fit changes stands in its `globals_` (the
+variational parameters shared by all samples) and `hyper` (priors and variances, which
+may be learned); both are values that the model makes and that the loop hands back.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["ConjugateModel", "LocalStep", "Powers", "Stopped"]
+
+
+class Powers(NamedTuple):
+    """The powers to which a tempered model raises its parts: all temperatures are here.
+
+    Attributes
+    ----------
+    prior : float
+        Exponent of the priors of global, and of continuous local, parameters.
+    statistics : float or ndarray of shape (n_units,)
+        Weight of the statistics in the global step.
+    local : float or ndarray of shape (n_units,)
+        Exponent of the likelihood in the local step.
+    """
+
+    prior: float = 1.0
+    statistics: Any = 1.0
+    local: Any = 1.0
+
+
+class Stopped(Exception):
+    """A local step was told to stop; what it computed is void."""
+
+
+@dataclass
+class LocalStep:
+    """What one block, or the sum of several, tells the loop.
+
+    Attributes
+    ----------
+    statistics : object or None
+        Sum over units of weight * power * E[t].  A value of the model:
+        ``a + b`` and ``a.scaled(c)``.
+    n_rows : int
+        Samples.
+    n_observed : float
+        Tokens, values or ratings: what "per token" divides by.
+    n_iterations : int
+        Inner iterations, summed over samples.
+    bound : float
+        Local terms of the (tempered) bound, summed.
+    row_bounds : ndarray of shape (n_rows,) or None
+        The same for each sample.
+    local_parameters : ndarray or None
+        Variational parameters of the samples.
+
+    Notes
+    -----
+    A sum keeps totals only: `row_bounds` and `local_parameters` belong to one block.
+    """
+
+    statistics: Any = None
+    n_rows: int = 0
+    n_observed: float = 0.0
+    n_iterations: int = 0
+    bound: float = 0.0
+    row_bounds: Any = field(default=None, repr=False)
+    local_parameters: Any = field(default=None, repr=False)
+
+    def __add__(self, other):
+        return LocalStep(
+            self.statistics + other.statistics,
+            self.n_rows + other.n_rows,
+            self.n_observed + other.n_observed,
+            self.n_iterations + other.n_iterations,
+            self.bound + other.bound,
+        )
+
+
+class ConjugateModel:
+    r"""A conditionally conjugate model under mean-field inference.
+
+    To add a model, subclass this in a folder of its own and say what follows; nothing
+    else in the package has to know it.  A global step is
+
+    .. math:: \lambda \leftarrow (1 - \rho) \lambda + \rho \hat\lambda, \quad
+        \hat\lambda = \lambda_0(p) + (D / S) \sum_i w_i b_i E[t_i]
+
+    with everything in natural parameters, so that it stays in their domain.
+
+    Attributes
+    ----------
+    block_size : int
+        Rows of a block.  Part of the result's bits: blocks are summed in their order.
+    stop : ndarray of shape (1,), int
+        Set to 1 by the loop on Ctrl-C.  A local step reads it at every inner iteration
+        and then raises `Stopped`.
+    """
+
+    block_size = 256
+
+    def __init__(self):
+        self.stop = np.zeros(1, dtype=np.intc)
+
+    # -- data ------------------------------------------------------------------------
+    def take(self, X, rows):
+        """Return ``X[rows]`` as a block that `local_step` takes.
+
+        ``rows`` is a slice or an array of indices.  ``X`` is never changed.
+        """
+        raise NotImplementedError
+
+    def n_units(self, X, rows):
+        """Return how many units, each with a weight and a power, ``rows`` have."""
+        return len(rows)
+
+    def auto_batch_size(self, X):
+        """Return the size that ``batch_size="auto"`` stands for, from 1 up."""
+        return 256
+
+    # -- the state of a fit ----------------------------------------------------------
+    def initial_hyper(self):
+        """Return the starting values of priors and variances."""
+        raise NotImplementedError
+
+    def initial_globals(self, X, random):
+        """Return the start of the global parameters.
+
+        Parameters
+        ----------
+        X : array-like
+            The data, or the first chunk of a stream: maybe fewer rows than components.
+        random : numpy.random.RandomState
+        """
+        raise NotImplementedError
+
+    def prepare(self, globals_, hyper):
+        """Return what `local_step` needs, computed once a step."""
+        raise NotImplementedError
+
+    # -- the step --------------------------------------------------------------------
+    def local_step(
+        self,
+        block,
+        prepared,
+        powers,
+        weights=None,
+        seed=0,
+        local_init=None,
+        want=("statistics", "bound"),
+    ):
+        """Optimise the local parameters of a block.
+
+        Parameters
+        ----------
+        block : object
+            From `take`.
+        prepared : object
+            From `prepare`.
+        powers : Powers
+        weights : ndarray of shape (n_units,) or None
+            Factors of the units' statistics; None is 1.
+        seed : int
+            For models that sample: one number a step and block.
+        local_init : ndarray or None
+            Local parameters to start from.
+        want : collection of {"statistics", "bound", "local"}
+            What to compute beside the local optimum.
+
+        Returns
+        -------
+        LocalStep
+
+        Raises
+        ------
+        Stopped
+            If `stop` was set meanwhile.
+        """
+        raise NotImplementedError
+
+    def step(self, globals_, statistics, scale, powers, rate, hyper):
+        """Return the global parameters after a step; may reuse the memory of the old.
+
+        Parameters
+        ----------
+        globals_ : object
+        statistics : object
+        scale : float
+            D / S.
+        powers : Powers
+            Only ``powers.prior`` matters here: the rest is in ``statistics``.
+        rate : float
+            The weight of the target, in [0, 1].
+        hyper : object
+        """
+        old = self.natural_parameters(globals_)
+        target = self.target_parameters(statistics, scale, powers, hyper)
+        return self.from_natural_parameters((1 - rate) * old + rate * target)
+
+    def update_hyper(self, hyper, statistics, scale, rate, powers):
+        """Return learned priors and variances after a step; fixed ones unchanged."""
+        return hyper
+
+    # -- the same in dense vectors: for adaptive rates and tests -----------------------
+    def natural_parameters(self, globals_):
+        """Return the natural parameters as one contiguous dense float64 vector."""
+        raise NotImplementedError
+
+    def from_natural_parameters(self, vector):
+        """Return the global parameters of a vector."""
+        raise NotImplementedError
+
+    def target_parameters(self, statistics, scale, powers, hyper):
+        """Return the target of a step as a dense vector."""
+        raise NotImplementedError
+
+    def fisher_product(self, globals_, vector):
+        """Return the Fisher information of q(globals) times ``vector``."""
+        raise NotImplementedError
+
+    # -- objectives ------------------------------------------------------------------
+    def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
+        """Return p E log p(globals) - E log q(globals), p = ``powers.prior``."""
+        raise NotImplementedError
+
+    def tempering_score(self, block, local_step, prepared):
+        """Return each unit's score whose normaliser is `log_partition`."""
+        raise NotImplementedError
+
+    def log_partition(self, inverse_temperatures, hyper, random):
+        """Return the log normaliser of the tempered likelihood, per unit."""
+        raise NotImplementedError
+
+    def log_predictive(self, block, prepared):
+        """Return each row's held-out log-likelihood at T=1, and what it is a sum of.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,)
+            In nats, 0 where nothing is held out.
+        n_held_out : ndarray of shape (n_rows,)
+            Tokens, values or ratings.
+        """
+        raise NotImplementedError

@@ -1,0 +1,335 @@
+"""Schedules: a number as a function of training progress.
+
+A schedule is called with a time *t*, 0 at the first step, and returns a number: a
+temperature, or the effective batch size of SVI+.  Time is counted in minibatch steps,
+or in passes over the data (``unit="passes"``).
+"""
+
+import math
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import NamedTuple
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .policy import Policy, Slot, refuse
+
+__all__ = [
+    "ConstantSchedule",
+    "ExponentialSchedule",
+    "LinearSchedule",
+    "Schedule",
+    "StepSchedule",
+]
+
+#: What ``length="auto"`` aims at, in steps, when the fit is long enough.
+AUTO_LENGTH = 150
+
+
+class Plan(NamedTuple):
+    """What is known of a fit before it begins.
+
+    Attributes
+    ----------
+    n_steps : int or None
+        The steps planned in all; None for a stream.
+    steps_per_pass : float or None
+        None if the size of the data is unknown.
+    """
+
+    n_steps: int | None = None
+    steps_per_pass: float | None = None
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How far a fit has come.
+
+    Attributes
+    ----------
+    steps : int
+        Steps completed.
+    samples : int
+        Samples seen, repeats included.
+    total : int or None
+        Samples in the data, None if not known.
+    """
+
+    steps: int = 0
+    samples: int = 0
+    total: int | None = None
+
+    def time(self, unit):
+        """Return the time in "steps" or "passes"."""
+        if unit == "steps":
+            return self.steps
+        if self.total is None:
+            raise ValueError(
+                "A schedule with unit='passes' has to know how large the data are: "
+                "set total_samples, or use unit='steps'."
+            )
+        return self.samples / self.total
+
+
+class Schedule(Policy):
+    """Base of the schedules.
+
+    A subclass defines ``__call__(t)``, and where its value changes until some time
+    and no longer, ``settles_at``.
+    """
+
+    unit = "steps"
+
+    def __call__(self, t):
+        """Return the value at time ``t >= 0``."""
+        raise NotImplementedError
+
+    def settles_at(self):
+        """Return the time from which the value stays the same (``inf``: never)."""
+        return 0.0
+
+    def resolved(self, plan):
+        """Return a schedule with ``"auto"`` replaced by what suits the `Plan`."""
+        return self
+
+    def at(self, clock):
+        """Return the value at a `Clock`."""
+        return float(self(clock.time(self.unit)))
+
+    def is_settled(self, clock):
+        """Return whether the value stays what it is from this `Clock` on."""
+        return clock.time(self.unit) >= self.settles_at()
+
+
+class ConstantSchedule(Schedule):
+    """The same value for ever.
+
+    Parameters
+    ----------
+    value : float, default=1.0
+
+    Examples
+    --------
+    >>> from sktemper.schedules import ConstantSchedule
+    >>> ConstantSchedule(1.5)(1000)
+    1.5
+    """
+
+    _parameter_constraints = {"value": [Interval(Real, 0, None, closed="neither")]}
+
+    def __init__(self, value=1.0):
+        self.value = value
+
+    def __call__(self, t):
+        """Return the value at time ``t >= 0``."""
+        return self.value
+
+
+class _Ramp(Schedule):
+    """From ``start`` to ``stop`` within ``length``."""
+
+    _parameter_constraints = {
+        "start": [Interval(Real, 0, None, closed="neither")],
+        "stop": [Interval(Real, 0, None, closed="neither")],
+        "length": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "unit": [StrOptions({"steps", "passes"})],
+    }
+
+    def __init__(self, start=3.0, stop=1.0, length="auto", unit="steps"):
+        self.start = start
+        self.stop = stop
+        self.length = length
+        self.unit = unit
+
+    def __call__(self, t):
+        """Return the value at time ``t >= 0``."""
+        length = self.settles_at()
+        if t >= length:
+            return self.stop
+        return self._between(t / length)
+
+    def settles_at(self):
+        """Return the time from which the value stays the same."""
+        if self.length == "auto":
+            return AUTO_LENGTH if self.unit == "steps" else 1.0
+        return self.length
+
+    def resolved(self, plan):
+        """Return a schedule whose ``length`` is a number that suits the `Plan`."""
+        if self.length != "auto":
+            return self
+        length = AUTO_LENGTH
+        if plan.n_steps is not None:
+            length = min(length, plan.n_steps // 2)
+        if self.unit == "passes":
+            length = length / plan.steps_per_pass if plan.steps_per_pass else 1.0
+        return type(self)(self.start, self.stop, length, self.unit)
+
+
+class LinearSchedule(_Ramp):
+    r"""A straight line, then constant.
+
+    .. math:: T(t) = start + (stop - start) \min(t / length, 1)
+
+    Parameters
+    ----------
+    start, stop : float, default=3.0 and 1.0
+        First and last value.
+    length : float or "auto", default="auto"
+        When ``stop`` is reached.  "auto" is set when a fit begins: 150 steps, at
+        most half of those planned.
+    unit : {"steps", "passes"}, default="steps"
+        What ``t`` and ``length`` count.  Passes are samples seen, repeats included,
+        over the size of the data: in a stream they need ``total_samples``.
+
+    Examples
+    --------
+    >>> from sktemper.schedules import LinearSchedule
+    >>> schedule = LinearSchedule(start=3, length=100)
+    >>> [schedule(t) for t in (0, 50, 100, 1000)]
+    [3.0, 2.0, 1.0, 1.0]
+    """
+
+    def _between(self, share):
+        return self.start + (self.stop - self.start) * share
+
+
+class ExponentialSchedule(_Ramp):
+    r"""Geometric cooling, then constant: the default of the ``Annealed*`` estimators.
+
+    .. math:: T(t) = start \, (stop / start)^{\min(t / length, 1)}
+
+    Parameters
+    ----------
+    start, stop : float, default=3.0 and 1.0
+        First and last value.
+    length : float or "auto", default="auto"
+        When ``stop`` is reached.  "auto" is set when a fit begins: 150 steps, at
+        most half of those planned.
+    unit : {"steps", "passes"}, default="steps"
+        What ``t`` and ``length`` count.  Passes are samples seen, repeats included,
+        over the size of the data: in a stream they need ``total_samples``.
+
+    Examples
+    --------
+    >>> from sktemper.schedules import ExponentialSchedule
+    >>> schedule = ExponentialSchedule(start=4, length=100)
+    >>> [schedule(t) for t in (0, 50, 100, 1000)]
+    [4.0, 2.0, 1.0, 1.0]
+    """
+
+    def _between(self, share):
+        return self.start * (self.stop / self.start) ** share
+
+
+class StepSchedule(Schedule):
+    r"""Another schedule, its value held between updates.
+
+    .. math:: T(t) = schedule(every \lfloor t / every \rfloor)
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule that is sampled.
+    every : float, default=1000
+        Time between updates, in the unit of ``schedule``.
+
+    Examples
+    --------
+    >>> from sktemper.schedules import LinearSchedule, StepSchedule
+    >>> schedule = StepSchedule(LinearSchedule(start=3, length=100), every=50)
+    >>> [schedule(t) for t in (0, 49, 50, 99, 100)]
+    [3.0, 3.0, 2.0, 2.0, 1.0]
+    """
+
+    _slots = {"schedule": Slot(lambda value: as_schedule(value, "schedule"))}
+    _parameter_constraints = {
+        "schedule": "no_validation",
+        "every": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(self, schedule=None, every=1000):
+        self.schedule = schedule
+        self.every = every
+
+    @property
+    def unit(self):
+        """The unit of the inner schedule."""
+        return as_schedule(self.schedule, "schedule").unit
+
+    def __call__(self, t):
+        """Return the value at time ``t >= 0``."""
+        held = self.every * math.floor(t / self.every)
+        return as_schedule(self.schedule, "schedule")(held)
+
+    def settles_at(self):
+        """Return the time of the update from which the value stays the same."""
+        settled = as_schedule(self.schedule, "schedule").settles_at()
+        return self.every * math.ceil(settled / self.every)
+
+    def resolved(self, plan):
+        """Return a schedule with ``"auto"`` replaced by what suits the `Plan`."""
+        inner = as_schedule(self.schedule, "schedule").resolved(plan)
+        return StepSchedule(inner, self.every)
+
+
+class FunctionSchedule(Schedule):
+    """Any function of t, in steps.
+
+    Whether the function still changes nobody can know: its temperature counts as
+    settled where it is 1.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(t)`` returns a positive number.
+    """
+
+    _parameter_constraints = {"function": [callable]}
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, t):
+        """Return the value at time ``t >= 0``."""
+        return self.function(t)
+
+    def settles_at(self):
+        """Return infinity: nobody knows."""
+        return math.inf
+
+    def is_settled(self, clock):
+        """Return whether the value is 1."""
+        return self.at(clock) == 1.0
+
+
+def as_schedule(value, parameter="schedule"):
+    """Return the schedule that ``value`` stands for.
+
+    Parameters
+    ----------
+    value : Schedule, callable or None
+        None stands for ``ExponentialSchedule()``.
+    parameter : str
+        The name that an error gives it.
+
+    Raises
+    ------
+    sklearn.utils._param_validation.InvalidParameterError
+        For numbers, which could be meant as a constant or as a start, and for
+        anything else.
+    """
+    if value is None:
+        return ExponentialSchedule()
+    if isinstance(value, Schedule):
+        return value
+    if isinstance(value, Real | Integral):
+        refuse(
+            parameter,
+            f"a schedule: ExponentialSchedule(start={value}) begins there and cools "
+            f"to 1, ConstantSchedule({value}) stays there for ever",
+            value,
+        )
+    if callable(value) and not isinstance(value, type):
+        return FunctionSchedule(value)
+    refuse(parameter, "a schedule (see sktemper.schedules), a callable or None", value)

@@ -1,0 +1,304 @@
+/* The local step of latent Dirichlet allocation (MATH: gamma, phi, b) for one floating
+ * type, over the loops of `loops.h`. */
+
+#define DOCUMENT NAME(document)
+
+typedef struct {
+    const lda_block *block;
+    intptr_t n_words, n_topics, width;
+    const REAL *rows;        /* exp(b E log beta), each row scaled to a maximum of 1 */
+    const intptr_t *slots;   /* of each word, its row */
+    const intptr_t *words;   /* of each word, its place in block->words */
+    const REAL *counts;
+    double b;
+    REAL *gamma;
+    REAL *weights;           /* exp(b E log theta), scaled by exp(-log_scale) */
+    double log_scale;
+    REAL *sums;
+    REAL *ratios;            /* count / mass, or 0 where the mass underflowed */
+    double *mass;            /* the normalisers of phi, scaled */
+    double *phi;             /* of one word that underflowed */
+} DOCUMENT;
+
+static void NAME(lambda_row)(const lda_block *block, intptr_t slot, double *restrict out)
+{
+    const intptr_t v = block->words[slot];
+    const double *restrict u = block->u + v * block->n_topics;
+    const double *restrict prior = block->prior + v * block->prior_word_stride;
+    for (intptr_t k = 0; k < block->n_topics; k++)
+        out[k] = block->decay * u[k]
+                 + (block->prior_share * prior[k * block->prior_topic_stride]
+                    + block->base_share);
+}
+
+/* mass[j] = <row_j, w> for four rows at a time. */
+static inline void NAME(four_masses)(intptr_t width, const REAL *restrict w,
+                                     const REAL *restrict r0, const REAL *restrict r1,
+                                     const REAL *restrict r2, const REAL *restrict r3,
+                                     REAL *restrict mass)
+{
+    REAL m0 = 0, m1 = 0, m2 = 0, m3 = 0;
+    VECTORISE_REDUCTION(+ : m0, m1, m2, m3)
+    for (intptr_t k = 0; k < width; k++) {
+        m0 += w[k] * r0[k];
+        m1 += w[k] * r1[k];
+        m2 += w[k] * r2[k];
+        m3 += w[k] * r3[k];
+    }
+    mass[0] = m0;
+    mass[1] = m1;
+    mass[2] = m2;
+    mass[3] = m3;
+}
+
+static inline void NAME(add_four)(intptr_t width, const REAL *restrict c,
+                                  const REAL *restrict r0, const REAL *restrict r1,
+                                  const REAL *restrict r2, const REAL *restrict r3,
+                                  REAL *restrict sums)
+{
+    const REAL c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3];
+    VECTORISE
+    for (intptr_t k = 0; k < width; k++)
+        sums[k] += (c0 * r0[k] + c1 * r1[k]) + (c2 * r2[k] + c3 * r3[k]);
+}
+
+/* phi of a word whose mass underflowed, computed in logarithms; returns the log of its
+ * normaliser (less the digamma(sum gamma) that all share).  Rare: words whose only topics
+ * the document lacks. */
+static double NAME(underflown_phi)(DOCUMENT *d, intptr_t n)
+{
+    double *phi = d->phi;
+    NAME(lambda_row)(d->block, d->words[n], phi);
+    double top = -INFINITY, total = 0;
+    for (intptr_t k = 0; k < d->n_topics; k++) {
+        phi[k] = d->b * (digamma_one_f64(phi[k]) - d->block->digamma_totals[k]
+                         + digamma_one_f64((double)d->gamma[k]));
+        top = phi[k] > top ? phi[k] : top;
+    }
+    for (intptr_t k = 0; k < d->n_topics; k++) {
+        phi[k] = exp(phi[k] - top);
+        total += phi[k];
+    }
+    for (intptr_t k = 0; k < d->n_topics; k++)
+        phi[k] /= total;
+    return top + log(total);
+}
+
+/* ratio = count / mass.  A mass too small to divide by gives 0: that word is then
+ * handled in logarithms.  Returns how many there were. */
+static inline intptr_t NAME(count_ratios)(intptr_t n, const REAL *restrict counts,
+                                          const REAL *restrict mass,
+                                          REAL *restrict ratios)
+{
+    intptr_t underflown = 0;
+    for (intptr_t j = 0; j < n; j++) {
+        const int fine = mass[j] > TINY_MASS;
+        ratios[j] = fine ? counts[j] / mass[j] : 0;
+        underflown += !fine;
+    }
+    return underflown;
+}
+
+/* sums = sum_n ratio_n row_n, with the ratios at the present weights; the rows of
+ * four words stay in the first cache between the two products. */
+static intptr_t NAME(sweep)(DOCUMENT *d)
+{
+    const intptr_t width = d->width;
+    const REAL *restrict w = d->weights;
+    REAL *restrict sums = d->sums;
+    intptr_t underflown = 0, n = 0;
+    for (intptr_t k = 0; k < width; k++)
+        sums[k] = 0;
+    for (; n + 4 <= d->n_words; n += 4) {
+        const REAL *r0 = d->rows + d->slots[n] * width;
+        const REAL *r1 = d->rows + d->slots[n + 1] * width;
+        const REAL *r2 = d->rows + d->slots[n + 2] * width;
+        const REAL *r3 = d->rows + d->slots[n + 3] * width;
+        REAL mass[4];
+        NAME(four_masses)(width, w, r0, r1, r2, r3, mass);
+        underflown += NAME(count_ratios)(4, d->counts + n, mass, d->ratios + n);
+        for (int j = 0; j < 4; j++)
+            d->mass[n + j] = mass[j];
+        NAME(add_four)(width, d->ratios + n, r0, r1, r2, r3, sums);
+    }
+    for (; n < d->n_words; n++) {
+        const REAL *restrict row = d->rows + d->slots[n] * width;
+        REAL mass = 0;
+        VECTORISE_REDUCTION(+ : mass)
+        for (intptr_t k = 0; k < width; k++)
+            mass += w[k] * row[k];
+        underflown += NAME(count_ratios)(1, d->counts + n, &mass, d->ratios + n);
+        d->mass[n] = mass;
+        const REAL ratio = d->ratios[n];
+        VECTORISE
+        for (intptr_t k = 0; k < width; k++)
+            sums[k] += ratio * row[k];
+    }
+    return underflown;
+}
+
+/* gamma = prior + b sum_n count_n phi_n; returns sum |change|. */
+static double NAME(update_gamma)(DOCUMENT *d, intptr_t underflown)
+{
+    const REAL b = (REAL)d->b;
+    const double *restrict prior = d->block->doc_topic_prior;
+    const REAL *restrict w = d->weights;
+    REAL *restrict sums = d->sums;
+    REAL *restrict gamma = d->gamma;
+    for (intptr_t k = 0; k < d->n_topics; k++)
+        sums[k] *= w[k];
+    for (intptr_t n = 0; underflown && n < d->n_words; n++)
+        if (d->ratios[n] == 0 && d->counts[n] > 0) {
+            NAME(underflown_phi)(d, n);
+            for (intptr_t k = 0; k < d->n_topics; k++)
+                sums[k] += (REAL)(d->counts[n] * d->phi[k]);
+        }
+    REAL change = 0;
+    VECTORISE_REDUCTION(+ : change)
+    for (intptr_t k = 0; k < d->n_topics; k++) {
+        const REAL new = (REAL)prior[k] + b * sums[k];
+        const REAL difference = new - gamma[k];
+        change += difference < 0 ? -difference : difference;
+        gamma[k] = new;
+    }
+    return (double)change;
+}
+
+static void NAME(update_weights)(DOCUMENT *d)
+{
+    d->log_scale = NAME(exp_digamma)(d->n_topics, d->gamma, d->b, d->weights);
+    for (intptr_t k = d->n_topics; k < d->width; k++)
+        d->weights[k] = 0;
+}
+
+static intptr_t NAME(fit_document)(DOCUMENT *d)
+{
+    intptr_t iteration = 0;
+    double change = INFINITY;
+    NAME(update_weights)(d);
+    while (iteration < d->block->max_iter && change >= d->block->tol) {
+        if (*d->block->stop)
+            return -1;
+        const intptr_t underflown = NAME(sweep)(d);
+        change = NAME(update_gamma)(d, underflown) / (double)d->n_topics;
+        NAME(update_weights)(d);
+        iteration++;
+    }
+    return iteration;
+}
+
+/* statistics[word] += weight count phi, with phi at the final gamma; returns
+ * b E log p(x, z) + H(z), to which every word gives count log(normaliser). */
+static double NAME(finish_document)(DOCUMENT *d, double weight, REAL *restrict statistics)
+{
+    const intptr_t width = d->width;
+    const REAL *restrict w = d->weights;
+    const double *row_tops = d->block->row_tops;
+    double bound = 0;
+    NAME(sweep)(d);
+    for (intptr_t n = 0; n < d->n_words; n++) {
+        const double count = d->counts[n];
+        REAL *restrict sum = statistics ? statistics + d->words[n] * width : 0;
+        if (d->ratios[n] == 0 && count > 0) {
+            bound += count * NAME(underflown_phi)(d, n);
+            for (intptr_t k = 0; sum && k < d->n_topics; k++)
+                sum[k] += (REAL)(weight * count * d->phi[k]);
+            continue;
+        }
+        bound += count * (log(d->mass[n]) + d->log_scale + d->b * row_tops[d->words[n]]);
+        if (!sum)
+            continue;
+        const REAL factor = (REAL)weight * d->ratios[n];
+        const REAL *restrict row = d->rows + d->slots[n] * width;
+        VECTORISE
+        for (intptr_t k = 0; k < width; k++)
+            sum[k] += factor * w[k] * row[k];
+    }
+    return bound;
+}
+
+/* E log p(theta) - E log q(theta) less the prior's normaliser, and the part of
+ * E log p(z | theta) that all words share. */
+static double NAME(theta_bound)(const DOCUMENT *d, double *scratch)
+{
+    const intptr_t n_topics = d->n_topics;
+    const double *prior = d->block->doc_topic_prior;
+    double *digammas = scratch, *log_gammas = scratch + n_topics;
+    double total = 0, tokens = 0, bound = 0, digamma_total, log_gamma_total;
+    for (intptr_t k = 0; k < n_topics; k++) {
+        digammas[k] = d->gamma[k];
+        total += digammas[k];
+    }
+    for (intptr_t n = 0; n < d->n_words; n++)
+        tokens += d->counts[n];
+    log_gamma_f64(n_topics, digammas, log_gammas);
+    digamma_f64(n_topics, digammas, digammas);
+    log_gamma_f64(1, &total, &log_gamma_total);
+    digamma_total = digamma_one_f64(total);
+    for (intptr_t k = 0; k < n_topics; k++)
+        bound += (prior[k] - d->gamma[k]) * (digammas[k] - digamma_total)
+                 + log_gammas[k];
+    return bound - log_gamma_total - d->b * tokens * digamma_total;
+}
+
+/* exp(b E log beta) of the block's words, or E log beta where each document has a
+ * temperature of its own; scaled so that the largest entry of a row is 1 (or 0). */
+static void NAME(fill_rows)(const lda_block *block)
+{
+    REAL *rows = block->rows;
+    for (intptr_t n = 0; n < block->n_words; n++, rows += block->width) {
+        NAME(lambda_row)(block, n, block->double_scratch);
+        block->row_tops[n] = NAME(log_row)(block->n_topics, block->double_scratch,
+                                           block->digamma_totals, rows);
+        if (!block->temperature_per_document)
+            NAME(exp_scaled)(block->n_topics, rows, block->inverse_temperatures[0], rows);
+    }
+}
+
+static int NAME(lda_local_step)(lda_block *block)
+{
+    const intptr_t width = block->width, n_topics = block->n_topics;
+    REAL *own_rows = block->own_rows;
+    DOCUMENT d = {0};
+    d.block = block;
+    d.n_topics = n_topics;
+    d.width = width;
+    d.rows = block->temperature_per_document ? own_rows : block->rows;
+    d.weights = block->topic_scratch;
+    d.sums = (REAL *)block->topic_scratch + width;
+    d.ratios = block->ratios;
+    d.mass = block->mass;
+    d.phi = block->double_scratch;
+    block->n_iterations = 0;
+    NAME(fill_rows)(block);
+    for (intptr_t i = 0; i < block->n_documents; i++) {
+        const intptr_t start = block->starts[i];
+        d.n_words = block->starts[i + 1] - start;
+        d.counts = (const REAL *)block->counts + start;
+        d.words = block->slots + start;
+        d.slots = d.words;
+        d.gamma = (REAL *)block->gamma + i * n_topics;
+        d.b = block->inverse_temperatures[0];
+        if (block->temperature_per_document) {
+            d.b = block->inverse_temperatures[i];
+            d.slots = block->own_slots;
+            for (intptr_t n = 0; n < d.n_words; n++)
+                NAME(exp_scaled)(n_topics, (const REAL *)block->rows + d.words[n] * width,
+                                 d.b, own_rows + n * width);
+        }
+        const intptr_t iterations = NAME(fit_document)(&d);
+        if (iterations < 0)
+            return -1;
+        block->n_iterations += iterations;
+        if (!block->statistics && !block->bounds)
+            continue;
+        const double word_bound = NAME(finish_document)(&d, block->weights[i],
+                                                        block->statistics);
+        if (block->bounds)
+            block->bounds[i] = word_bound
+                               + NAME(theta_bound)(&d, block->double_scratch + n_topics);
+    }
+    return 0;
+}
+
+#undef DOCUMENT

@@ -1,0 +1,136 @@
+/* The loops of `simd.h` for one floating type: included with REAL, BITS, SUFFIX and
+ * the constants of that type defined.  No loop over topics has a remainder or a
+ * branch, so that each vectorises; sums may be reassociated only where a pragma
+ * says so. */
+
+#define JOIN_(a, b) a##_##b
+#define JOIN(a, b) JOIN_(a, b)
+#define NAME(x) JOIN(x, SUFFIX)
+
+static inline REAL NAME(from_bits)(BITS bits)
+{
+    union { BITS bits; REAL value; } pun;
+    pun.bits = bits;
+    return pun.value;
+}
+
+static inline BITS NAME(to_bits)(REAL value)
+{
+    union { BITS bits; REAL value; } pun;
+    pun.value = value;
+    return pun.bits;
+}
+
+/* exp(x), relative error < 2 eps; below the smallest normal number, that number. */
+static inline REAL NAME(exp)(REAL x)
+{
+    x = x < EXP_MIN ? EXP_MIN : x;
+    x = x > EXP_MAX ? EXP_MAX : x;
+    REAL shifted = x * (REAL)1.4426950408889634074 + ROUNDER;
+    REAL n = shifted - ROUNDER;
+    REAL r = x - n * LN2_HIGH;
+    r = r - n * LN2_LOW;
+    REAL y = EXP_POLYNOMIAL(r);
+    return y * NAME(from_bits)((NAME(to_bits)(shifted) + EXPONENT_BIAS) << MANTISSA_BITS);
+}
+
+/* log(x) for normal x > 0: x = 2^e m with m near 1, log m = 2 atanh((m-1)/(m+1)). */
+static inline REAL NAME(log)(REAL x)
+{
+    BITS bits = NAME(to_bits)(x) - SQRT_HALF_BITS;
+    BITS exponent = bits >> MANTISSA_BITS;
+    REAL m = NAME(from_bits)((bits & MANTISSA_MASK) + SQRT_HALF_BITS);
+    REAL e = NAME(from_bits)(((exponent + LOG_BIAS) & (2 * LOG_BIAS - 1))
+                                | INTEGER_MAGIC_BITS)
+             - (INTEGER_MAGIC + (REAL)LOG_BIAS);
+    REAL s = (m - 1) / (m + 1);
+    REAL q = s * s;
+    return e * LN2_HIGH + (e * LN2_LOW + 2 * (s + s * q * ATANH_POLYNOMIAL(q)));
+}
+
+#define POLY4(c, x) ((((c[4] * x + c[3]) * x + c[2]) * x + c[1]) * x + c[0])
+#define POLY8(c, x) \
+    ((((((((c[8] * x + c[7]) * x + c[6]) * x + c[5]) * x + c[4]) * x + c[3]) * x \
+       + c[2]) * x + c[1]) * x + c[0])
+
+/* digamma(x) = log z + s L(s) - R with z = x + shift, s = 1/z^2: the recurrence
+ * summed into one rational R, the rest one polynomial. */
+static inline REAL NAME(digamma_one)(REAL x)
+{
+    DIGAMMA_PARTS(x, z, s, R);
+    return NAME(log)(z) + s * DIGAMMA_L(s) - R;
+}
+
+static void NAME(digamma)(intptr_t n, const REAL *x, REAL *out)
+{
+    VECTORISE
+    for (intptr_t i = 0; i < n; i++)
+        out[i] = NAME(digamma_one)(x[i]);
+}
+
+/* log Gamma(x): Stirling's series at x + 7, the product of the steps taken back. */
+static void NAME(log_gamma)(intptr_t n, const REAL *restrict x, double *restrict out)
+{
+    VECTORISE
+    for (intptr_t i = 0; i < n; i++) {
+        const double y = x[i], z = y + 7, r = 1 / z, s = r * r;
+        const double steps = y * (y + 1) * (y + 2) * (y + 3) * (y + 4) * (y + 5) * (y + 6);
+        const double series = r * (1. / 12 - s * (1. / 360 - s * (1. / 1260 - s * (
+            1. / 1680 - s * (1. / 1188 - s * (691. / 360360 - s / 156))))));
+        out[i] = (z - 0.5) * log_f64(z) - z + 0.91893853320467274178 + series
+                 - log_f64(steps);
+    }
+}
+
+static void NAME(exp_scaled)(intptr_t n, const REAL *x, double b, REAL *out)
+{
+    const REAL power = (REAL)b;
+    VECTORISE
+    for (intptr_t i = 0; i < n; i++)
+        out[i] = NAME(exp)(power * x[i]);
+}
+
+static inline REAL NAME(largest)(intptr_t n, const REAL *restrict x)
+{
+    REAL top = x[0];
+    VECTORISE_REDUCTION(max : top)
+    for (intptr_t i = 0; i < n; i++)
+        top = x[i] > top ? x[i] : top;
+    return top;
+}
+
+static double NAME(exp_digamma)(intptr_t n, const REAL *restrict x, double b,
+                                REAL *restrict out)
+{
+    const REAL top = NAME(largest)(n, x);
+    if (b == 1.0) { /* exp digamma(x) = z (1 + s H(s)) exp(-R): no logarithm */
+        DIGAMMA_PARTS(top, z_top, s_top, shift);
+        (void)z_top;
+        (void)s_top;
+        VECTORISE
+        for (intptr_t i = 0; i < n; i++) {
+            DIGAMMA_PARTS(x[i], z, s, R);
+            out[i] = z * (1 + s * DIGAMMA_H(s)) * NAME(exp)(shift - R);
+        }
+        return -(double)shift;
+    }
+    const REAL power = (REAL)b;
+    const REAL shift = NAME(digamma_one)(top);
+    VECTORISE
+    for (intptr_t i = 0; i < n; i++)
+        out[i] = NAME(exp)(power * (NAME(digamma_one)(x[i]) - shift));
+    return (double)power * (double)shift;
+}
+
+static double NAME(log_row)(intptr_t n, const double *restrict x,
+                            const double *restrict offset, REAL *restrict out)
+{
+    VECTORISE
+    for (intptr_t i = 0; i < n; i++)
+        out[i] = NAME(digamma_one)((REAL)x[i]) - (REAL)offset[i];
+    const REAL top = NAME(largest)(n, out);
+    VECTORISE
+    for (intptr_t i = 0; i < n; i++)
+        out[i] -= top;
+    return (double)top;
+}

@@ -1,0 +1,15 @@
+/* AVX2 and FMA, as far as the compiler can target them within one file. */
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#include <math.h>
+#include <stdint.h>
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC target("avx2,fma")
+#endif
+#define ISA avx2
+#include "loops_isa.h"
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#endif

@@ -1,0 +1,2 @@
+#define ISA baseline
+#include "loops_isa.h"

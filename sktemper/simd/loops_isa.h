@@ -1,0 +1,133 @@
+/* `loops.h` in both floating types for the instruction set named ISA. */
+#include <math.h>
+#include <stdint.h>
+#include "simd.h"
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#define restrict __restrict
+#define VECTORISE
+#define VECTORISE_REDUCTION(...)
+#else
+#define PRAGMA(...) _Pragma(#__VA_ARGS__)
+#define VECTORISE PRAGMA(omp simd)
+#define VECTORISE_REDUCTION(...) PRAGMA(omp simd reduction(__VA_ARGS__))
+#endif
+
+#define ATANH(i) (REAL)(1.0 / (2 * (i) + 1))
+
+/* ---- float64 ------------------------------------------------------------------ */
+#define REAL double
+#define BITS uint64_t
+#define SUFFIX f64
+#define MANTISSA_BITS 52
+#define MANTISSA_MASK UINT64_C(0xfffffffffffff)
+#define EXPONENT_BIAS 1023
+#define LOG_BIAS 1024
+#define SQRT_HALF_BITS UINT64_C(0x3fe6a09e667f3bcd)
+#define INTEGER_MAGIC_BITS UINT64_C(0x4330000000000000)
+#define INTEGER_MAGIC 4503599627370496.0
+#define ROUNDER 6755399441055744.0
+#define EXP_MIN -708.0
+#define EXP_MAX 709.0
+#define LN2_HIGH 6.93147180369123816490e-01
+#define LN2_LOW 1.90821492927058770002e-10
+#define TINY_MASS 1e-280
+#define EXP_POLYNOMIAL(r)                                                             \
+    (1 + r * (1 + r * (1. / 2 + r * (1. / 6 + r * (1. / 24 + r * (1. / 120 + r *      \
+    (1. / 720 + r * (1. / 5040 + r * (1. / 40320 + r * (1. / 362880 + r * (1. /       \
+    3628800 + r * (1. / 39916800 + r * (1. / 479001600 + r * (1. /                    \
+    6227020800))))))))))))))
+#define ATANH_POLYNOMIAL(q)                                                           \
+    (ATANH(1) + q * (ATANH(2) + q * (ATANH(3) + q * (ATANH(4) + q * (ATANH(5) + q *   \
+    (ATANH(6) + q * (ATANH(7) + q * (ATANH(8) + q * (ATANH(9) + q *                   \
+    (ATANH(10)))))))))))
+/* z = x + 7/2; R sums the three reciprocals of the recurrence and half of one. */
+#define DIGAMMA_PARTS(x, z, s, R)                                                      \
+    const REAL z = (x) + 3.5;                                                          \
+    const REAL s = 1 / (z * z);                                                        \
+    const REAL z##_q = (x) * ((x) + 3);                                                \
+    const REAL R = (2 * (x) + 3) * (2 * z##_q + 2) / (z##_q * (z##_q + 2))
+static const double H_f64[9] = {
+    .041666666666664035, -.006423611105866687, .003552481169841459,
+    -.0039533302103197, .007349862115424968, -.020144907289977067,
+    .06803092871724054, -.2085027681962477, .3620696420720628};
+static const double L_f64[9] = {
+    .041666666666664014, -.007291666661383572, .0038442442743033146,
+    -.004133885685173978, .007545680400671916, -.020488541093819066,
+    .06887335352610442, -.21063612797207523, .3654174718748715};
+#define DIGAMMA_H(s) POLY8(H_f64, s)
+#define DIGAMMA_L(s) POLY8(L_f64, s)
+#include "loops.h"
+#include "documents.h"
+#undef REAL
+#undef BITS
+#undef SUFFIX
+#undef MANTISSA_BITS
+#undef MANTISSA_MASK
+#undef EXPONENT_BIAS
+#undef LOG_BIAS
+#undef SQRT_HALF_BITS
+#undef INTEGER_MAGIC_BITS
+#undef INTEGER_MAGIC
+#undef ROUNDER
+#undef EXP_MIN
+#undef EXP_MAX
+#undef LN2_HIGH
+#undef LN2_LOW
+#undef TINY_MASS
+#undef EXP_POLYNOMIAL
+#undef ATANH_POLYNOMIAL
+#undef DIGAMMA_PARTS
+#undef DIGAMMA_H
+#undef DIGAMMA_L
+
+/* ---- float32 ------------------------------------------------------------------ */
+#define REAL float
+#define BITS uint32_t
+#define SUFFIX f32
+#define MANTISSA_BITS 23
+#define MANTISSA_MASK 0x7fffffu
+#define EXPONENT_BIAS 127
+#define LOG_BIAS 128
+#define SQRT_HALF_BITS 0x3f3504f3u
+#define INTEGER_MAGIC_BITS 0x4b000000u
+#define INTEGER_MAGIC 8388608.0f
+#define ROUNDER 12582912.0f
+#define EXP_MIN -87.0f
+#define EXP_MAX 88.0f
+#define LN2_HIGH 6.9314575195e-01f
+#define LN2_LOW 1.4286067653e-06f
+#define TINY_MASS 1e-30f
+#define EXP_POLYNOMIAL(r)                                                             \
+    (1 + r * (1 + r * (1.f / 2 + r * (1.f / 6 + r * (1.f / 24 + r * (1.f / 120 + r    \
+    * (1.f / 720 + r * (1.f / 5040))))))))
+#define ATANH_POLYNOMIAL(q)                                                           \
+    (ATANH(1) + q * (ATANH(2) + q * (ATANH(3) + q * (ATANH(4) + q * (ATANH(5))))))
+/* z = x + 3/2; R sums the one reciprocal of the recurrence and half of the next. */
+#define DIGAMMA_PARTS(x, z, s, R)                                                      \
+    const REAL z = (x) + 1.5f;                                                         \
+    const REAL s = 1 / (z * z);                                                        \
+    const REAL R = (2 * (x) + 1) / ((x) * ((x) + 1))
+static const float H_f32[5] = {.041666591823998234f, -.0064150159250128715f,
+                               .0033806485957630283f, -.0025798542631326284f,
+                               .0013055349626598844f};
+static const float L_f32[5] = {.04166658961366231f, -.007282819228632366f,
+                               .003667523890033048f, -.0027240075659475207f,
+                               .001363865527486858f};
+#define DIGAMMA_H(s) POLY4(H_f32, s)
+#define DIGAMMA_L(s) POLY4(L_f32, s)
+#include "loops.h"
+#include "documents.h"
+
+#define TABLE_(isa) simd_##isa
+#define TABLE(isa) TABLE_(isa)
+#define STRING_(x) #x
+#define STRING(x) STRING_(x)
+
+const simd_table TABLE(ISA) = {
+    STRING(ISA),
+    digamma_f32, log_gamma_f32, exp_digamma_f32, exp_scaled_f32, log_row_f32,
+    lda_local_step_f32,
+    digamma_f64, log_gamma_f64, exp_digamma_f64, exp_scaled_f64, log_row_f64,
+    lda_local_step_f64,
+};

@@ -1,0 +1,92 @@
+/* The table of hot scalar loops, one per instruction set, chosen at import.
+ *
+ * Every loop is written once, in `loops.h`, in plain C that compilers vectorise.
+ * `loops_baseline.c`, `loops_avx2.c` and `loops_avx512.c` compile that source for
+ * one instruction set each, in float32 and in float64; `dispatch.c` picks a table.
+ */
+#ifndef SKTEMPER_SIMD_H
+#define SKTEMPER_SIMD_H
+
+#include <stdint.h>
+
+/* Rows of topics are padded to a multiple of this many entries: no loop over
+ * topics has a remainder. */
+#define SIMD_WIDTH 16
+
+/* A block of documents of latent Dirichlet allocation: what `lda_local_step` reads and
+ * writes.  `void *` stands for arrays of the loop's floating type.  A row of topics
+ * has `width` entries, the number of topics rounded up to SIMD_WIDTH. */
+typedef struct {
+    intptr_t n_documents, n_words, n_topics, width;
+    /* the documents: entries starts[d] .. starts[d + 1] */
+    const intptr_t *starts;
+    const intptr_t *slots;               /* of each entry, an index into words */
+    const void *counts;
+    /* the topics: lambda[v] = decay u[v] + prior_share prior[v] + base_share */
+    const intptr_t *words;               /* the distinct words of the block */
+    const double *u;
+    const double *prior;
+    intptr_t prior_word_stride, prior_topic_stride;   /* in elements */
+    double decay, prior_share, base_share;
+    const double *digamma_totals;        /* digamma(sum_v lambda) */
+    /* how to infer */
+    const double *doc_topic_prior;
+    const double *inverse_temperatures;  /* one, or one a document */
+    int temperature_per_document;
+    const double *weights;               /* factor of each document's statistics */
+    double tol;
+    intptr_t max_iter;
+    const volatile int *stop;
+    /* in and out: (n_documents, n_topics) */
+    void *gamma;
+    /* out, where not NULL */
+    void *statistics;                    /* (n_words, width), added to */
+    double *bounds;                      /* (n_documents,) */
+    intptr_t n_iterations;
+    /* scratch */
+    void *rows;                          /* (n_words, width) */
+    double *row_tops;                    /* (n_words,) */
+    void *own_rows;                      /* (longest, width) if per document */
+    const intptr_t *own_slots;           /* 0, 1, 2, ... */
+    void *topic_scratch;                 /* (2, width) */
+    void *ratios;                        /* (longest,) */
+    double *mass;                        /* (longest,) */
+    double *double_scratch;              /* (3, n_topics) */
+} lda_block;
+
+#define DECLARE_LOOPS(REAL, SUFFIX)                                                   \
+    /* out = digamma(x) */                                                            \
+    void (*digamma_##SUFFIX)(intptr_t n, const REAL *x, REAL *out);                   \
+    /* out = log Gamma(x), 0 < x < 1e40 */                                            \
+    void (*log_gamma_##SUFFIX)(intptr_t n, const REAL *x, double *out);               \
+    /* out = exp(b digamma(x) - shift), shift chosen so that max(out) neither over-   \
+     * nor underflows; returns shift */                                               \
+    double (*exp_digamma_##SUFFIX)(intptr_t n, const REAL *x, double b, REAL *out);   \
+    /* out = exp(b x) */                                                              \
+    void (*exp_scaled_##SUFFIX)(intptr_t n, const REAL *x, double b, REAL *out);      \
+    /* out = digamma(x) - offset - max(...); returns that max */                      \
+    double (*log_row_##SUFFIX)(intptr_t n, const double *x, const double *offset,     \
+                               REAL *out);                                            \
+    /* bring every document of a block to the optimum of its bound; 0, or -1 when     \
+     * told to stop */                                                                \
+    int (*lda_local_step_##SUFFIX)(lda_block *block)
+
+typedef struct {
+    const char *name;
+    DECLARE_LOOPS(float, f32);
+    DECLARE_LOOPS(double, f64);
+} simd_table;
+
+extern const simd_table simd_baseline;
+extern const simd_table simd_avx2;
+extern const simd_table simd_avx512;
+
+/* The table for a name ("baseline", "avx2", "avx512"), or the best one for NULL
+ * and ""; NULL if the name is unknown or this machine lacks it. */
+const simd_table *simd_choose(const char *name);
+
+/* Flush subnormals to zero in this thread; restore the caller's mode. */
+unsigned int simd_flush_subnormals(void);
+void simd_restore_subnormals(unsigned int mode);
+
+#endif

@@ -1,0 +1,56 @@
+"""The C vocabulary that kernels share: see ``simd/simd.h``."""
+
+from libc.stdint cimport intptr_t
+
+
+cdef extern from "simd.h" nogil:
+    enum:
+        SIMD_WIDTH
+
+    ctypedef struct lda_block:
+        intptr_t n_documents, n_words, n_topics, width
+        const intptr_t *starts
+        const intptr_t *slots
+        const void *counts
+        const intptr_t *words
+        const double *u
+        const double *prior
+        intptr_t prior_word_stride, prior_topic_stride
+        double decay, prior_share, base_share
+        const double *digamma_totals
+        const double *doc_topic_prior
+        const double *inverse_temperatures
+        int temperature_per_document
+        const double *weights
+        double tol
+        intptr_t max_iter
+        const int *stop
+        void *gamma
+        void *statistics
+        double *bounds
+        intptr_t n_iterations
+        void *rows
+        double *row_tops
+        void *own_rows
+        const intptr_t *own_slots
+        void *topic_scratch
+        void *ratios
+        double *mass
+        double *double_scratch
+
+    ctypedef struct simd_table:
+        const char *name
+        void (*digamma_f32)(intptr_t, const float *, float *) noexcept nogil
+        void (*log_gamma_f32)(intptr_t, const float *, double *) noexcept nogil
+        double (*exp_digamma_f32)(intptr_t, const float *, double, float *) noexcept nogil
+        void (*exp_scaled_f32)(intptr_t, const float *, double, float *) noexcept nogil
+        int (*lda_local_step_f32)(lda_block *) noexcept nogil
+        void (*digamma_f64)(intptr_t, const double *, double *) noexcept nogil
+        void (*log_gamma_f64)(intptr_t, const double *, double *) noexcept nogil
+        double (*exp_digamma_f64)(intptr_t, const double *, double, double *) noexcept nogil
+        void (*exp_scaled_f64)(intptr_t, const double *, double, double *) noexcept nogil
+        int (*lda_local_step_f64)(lda_block *) noexcept nogil
+
+    const simd_table *simd_choose(const char *name) noexcept
+    unsigned int simd_flush_subnormals() noexcept
+    void simd_restore_subnormals(unsigned int mode) noexcept
