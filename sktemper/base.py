@@ -21,15 +21,16 @@ from sklearn.utils.validation import (
 )
 
 from .inference import (
-    Patience,
     Policies,
     State,
     Workers,
+    is_over,
     map_blocks,
     run_passes,
     run_pieces,
 )
 from .learning_rates import ConstantRate, RobbinsMonro, as_learning_rate
+from .model import Powers
 from .policy import Slot, SlotsMixin
 from .schedules import Plan
 from .tempering import as_tempering
@@ -129,11 +130,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             sample_weight = self._validate_weight(sample_weight, X)
             dtype = self.state_.dtype if continued else self._compute_dtype(X)
             model = self._make_model(X.shape[1], dtype)
-            if continued:
-                state = self._plan_to_continue(X)
-            else:
-                state = self._new_state(model, X, streamed=False)
-                state.planned_passes = self.max_iter
+            state = self.state_ if continued else self._new_state(model, X)
             self._run_fit(model, state, X, sample_weight)
         self._warn_of_the_end()
         return self
@@ -163,8 +160,15 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             sample_weight = self._validate_weight(sample_weight, X)
             dtype = self._compute_dtype(X) if fresh else self.state_.dtype
             model = self._make_model(X.shape[1], dtype)
-            state = self._new_state(model, X, streamed=True) if fresh else self.state_
-            policies = self._resolve_policies(state, streamed=True)
+            state = self._new_state(model, X) if fresh else self.state_
+            if fresh or self.batch_size != "auto":
+                state.batch_size = self._resolve_batch_size(
+                    model, X, self.total_samples
+                )
+            if fresh and self.total_samples:
+                per_pass = self.total_samples / state.batch_size
+                state.plan = Plan(steps_per_pass=per_pass)
+            policies = self._resolve_policies(state, RobbinsMonro())
             if fresh:
                 self._start_policies(state, policies, model)
             state.total_rows += X.shape[0]
@@ -182,42 +186,36 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         return self
 
     def _run_fit(self, model, state, X, sample_weight):
-        policies = self._resolve_policies(state, streamed=False)
+        train, validation = self._split(X.shape[0], state.seed)
+        state.batch_size = min(
+            self._resolve_batch_size(model, X, len(train)), len(train)
+        )
+        if state.steps == 0:
+            per_pass = math.ceil(len(train) / state.batch_size)
+            state.plan = Plan(per_pass * self.max_iter, per_pass)
+        everything = self.batch_size is None
+        policies = self._resolve_policies(
+            state, ConstantRate(1.0) if everything else RobbinsMonro()
+        )
         if state.steps == 0:
             self._start_policies(state, policies, model)
-        train, X_validation = self._split(X, state.seed)
+        self._plan_passes(state, X.shape[0])
         context = self._init_callback_context(
             max_subtasks=state.planned_passes - state.passes
         )
         hooks = {"estimator": self, "X": X, "y": lambda: np.zeros(X.shape[0])}
         context.call_on_fit_task_begin(**hooks)
-        snapshot = {
-            "reconstruction_attributes": lambda: {"state_": copy.deepcopy(state)}
-        }
-        patience = self._patience()
-
-        def after_pass():
-            over = False
-            if (
-                X_validation is not None
-                and state.passes % max(self.evaluate_every, 1) == 0
-            ):
-                score = self.score(X_validation)
-                state.history.add_score(score)
-                over = patience.is_over(
-                    state,
-                    score,
-                    policies.tempering.is_settled(
-                        state.tempering, state.clock(self.total_samples or len(train))
-                    )
-                    and state.temperature == 1.0,
-                )
-            self._log_pass(state)
-            task = context.subcontext(task_name="pass")
-            task.call_on_fit_task_begin(**hooks)
-            return task.call_on_fit_task_end(**hooks, **snapshot) or over
+        hooks["reconstruction_attributes"] = lambda: {"state_": copy.deepcopy(state)}
 
         with self._workers(model) as workers:
+
+            def after_pass():
+                over = self._evaluate(model, policies, workers, X, train, validation)
+                self._log_pass(state)
+                task = context.subcontext(task_name="pass")
+                task.call_on_fit_task_begin(**hooks)
+                return task.call_on_fit_task_end(**hooks) or over
+
             run_passes(
                 model,
                 policies,
@@ -233,55 +231,66 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             )
         if self.n_iter_no_change is not None and state.best is not None:
             state.globals_, state.hyper = state.best["globals_"], state.best["hyper"]
-        context.call_on_fit_task_end(**hooks, **snapshot)
+        context.call_on_fit_task_end(**hooks)
 
-    def _new_state(self, model, X, streamed):
+    def _evaluate(self, model, policies, workers, X, train, validation):
+        """Note the held-out score if it is due; return whether to stop early."""
+        state = self.state_
+        if len(validation) == 0 or state.passes % max(self.evaluate_every, 1):
+            return False
+        prepared = model.prepare(state.globals_, state.hyper)
+        parts = map_blocks(
+            model,
+            workers,
+            X,
+            lambda block: model.log_predictive(block, prepared),
+            validation,
+        )
+        scores, n_held_out = (
+            sum(map(np.sum, part)) for part in zip(*parts, strict=True)
+        )
+        score = float(scores / n_held_out) if n_held_out else math.nan
+        state.history.add_score(score)
+        if self.n_iter_no_change is None:
+            return False
+        clock = state.clock(self.total_samples or len(train))
+        settled = policies.tempering.is_settled(state.tempering, clock)
+        return is_over(
+            state,
+            score,
+            settled and state.temperature == 1.0,
+            self.n_iter_no_change,
+            self.tol,
+        )
+
+    def _new_state(self, model, X):
         random = check_random_state(self.random_state)
-        state = State(
+        return State(
             globals_=model.initial_globals(X, random),
             hyper=model.initial_hyper(),
             seed=int(random.randint(2**31 - 1)),
             dtype=model.dtype,
         )
-        n_rows = X.shape[0]
+
+    def _resolve_batch_size(self, model, X, total):
+        if self.batch_size is None:
+            return X.shape[0]
         if self.batch_size == "auto":
-            state.batch_size = model.auto_batch_size(X)
-        elif self.batch_size is None:
-            state.batch_size = n_rows
-        else:
-            state.batch_size = (
-                min(self.batch_size, n_rows) if not streamed else (self.batch_size)
-            )
-        if streamed:
-            total = self.total_samples
-            state.plan = Plan(None, total / state.batch_size if total else None)
-        else:
-            state.total_rows = n_rows
-            state.plan = self._plan(state, n_rows)
-        return state
+            return model.auto_batch_size(X, total)
+        return self.batch_size
 
-    def _plan(self, state, n_rows):
-        per_pass = math.ceil(n_rows / state.batch_size)
-        return Plan(per_pass * self.max_iter, per_pass)
-
-    def _plan_to_continue(self, X):
-        """Return the state with a plan to finish, or with `max_iter` passes more."""
-        state = self.state_
+    def _plan_passes(self, state, n_rows):
+        """Plan `max_iter` passes, unless there is an unfinished plan."""
         if state.passes >= state.planned_passes:
             state.planned_passes = state.passes + self.max_iter
-            state.batches_into_pass = 0
-        if X.shape[0] != state.total_rows:
-            state.total_rows, state.batches_into_pass = X.shape[0], 0
-        return state
+        if n_rows != state.total_rows:
+            state.total_rows, state.batches_into_pass = n_rows, 0
 
-    def _resolve_policies(self, state, streamed):
-        everything = not streamed and self.batch_size is None
-        default_rate = ConstantRate(1.0) if everything else RobbinsMonro()
-        policies = Policies(
+    def _resolve_policies(self, state, default_rate):
+        return Policies(
             self._tempering().validate().resolved(state.plan),
             as_learning_rate(self.learning_rate, default_rate).validate(),
         )
-        return policies
 
     def _start_policies(self, state, policies, model):
         random = np.random.default_rng(
@@ -296,24 +305,20 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         self.tempering_, self.learning_rate_ = policies
         self.batch_size_ = state.batch_size
 
-    def _split(self, X, seed):
-        """Return the rows to train on, and the data to validate on or None."""
-        rows = np.arange(X.shape[0])
+    def _split(self, n_rows, seed):
+        """Return the rows to train on and those to validate on, maybe none."""
+        rows = np.arange(n_rows)
         if self.evaluate_every == 0 and self.n_iter_no_change is None:
-            return rows, None
-        random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 3)))
-        n_validation = max(1, round(self.validation_fraction * len(rows)))
-        if n_validation >= len(rows):
+            return rows, rows[:0]
+        n_validation = max(1, round(self.validation_fraction * n_rows))
+        if n_validation >= n_rows:
             raise ValueError(
                 f"validation_fraction={self.validation_fraction} leaves none of "
-                f"{len(rows)} samples to train on."
+                f"{n_rows} samples to train on."
             )
-        held_out = np.sort(random.permutation(len(rows))[:n_validation])
-        return np.delete(rows, held_out), X[held_out]
-
-    def _patience(self):
-        n_iter = self.n_iter_no_change
-        return Patience(math.inf if n_iter is None else n_iter, self.tol)
+        random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 3)))
+        held_out = np.sort(random.permutation(n_rows)[:n_validation])
+        return np.delete(rows, held_out), held_out
 
     @contextlib.contextmanager
     def _as_before_if_it_raises(self):
@@ -379,16 +384,12 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         )
 
     # -- after fitting -----------------------------------------------------------------
-    def _fitted(self, X):
-        """Return the fitted model, what it prepares, and validated data."""
+    def _map(self, X, function):
+        """Return ``function(model, block, prepared)`` of each block of ``X``."""
         check_is_fitted(self, "state_")
         X = self._validate(X, reset=False)
         model = self._make_model(self.n_features_in_, self.state_.dtype)
-        return model, model.prepare(self.state_.globals_, self.state_.hyper), X
-
-    def _map(self, X, function):
-        """Return ``function(model, block, prepared)`` of each block of ``X``."""
-        model, prepared, X = self._fitted(X)
+        prepared = model.prepare(self.state_.globals_, self.state_.hyper)
         with self._workers(model) as workers:
             return list(
                 map_blocks(
@@ -458,27 +459,17 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         bound : float
             In nats, a bound on log p(X): what a better optimum has more of.
         """
-        from .model import Powers
-
-        model, prepared, _ = fitted = self._fitted(X)
-        with self._workers(model) as workers:
-            local = sum(
-                map_blocks(
-                    model,
-                    workers,
-                    fitted[2],
-                    lambda block: (
-                        model.local_step(
-                            block, prepared, Powers(), want=("bound",)
-                        ).bound
-                    ),
-                )
-            )
-        return float(
-            local + model.global_bound(self.state_.globals_, self.state_.hyper)
+        bounds = self._map(
+            X,
+            lambda model, block, prepared: (
+                model.local_step(block, prepared, Powers(), want=("bound",)).bound
+            ),
         )
+        model = self._make_model(self.n_features_in_, self.state_.dtype)
+        global_bound = model.global_bound(self.state_.globals_, self.state_.hyper)
+        return float(sum(bounds) + global_bound)
 
-    # -- views of the state --------------------------------------------------------------
+    # -- views of the state ------------------------------------------------------------
     @property
     def n_iter_(self):
         """Passes over the data completed by `fit`."""
@@ -514,8 +505,8 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
 
 
 def validate_counts(estimator, X, reset):
-    """Validate a matrix of counts: CSR, dense or convertible; integers stay integers."""
-    X = validate_data(
+    """Validate a matrix of counts, CSR or dense; integers stay integers."""
+    return validate_data(
         estimator,
         X,
         reset=reset,
@@ -523,4 +514,3 @@ def validate_counts(estimator, X, reset):
         dtype="numeric",
         ensure_non_negative=True,
     )
-    return X

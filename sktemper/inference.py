@@ -415,40 +415,31 @@ def run_pieces(
         )
 
 
-def map_blocks(model, workers, X, function):
-    """Yield ``function(block)`` over all rows of ``X``, in order."""
+def map_blocks(model, workers, X, function, rows=None):
+    """Yield ``function(block)`` over ``X``, or ``X[rows]``, in order."""
 
-    def task(rows):
-        return function(model.take(X, rows))
+    def task(chosen):
+        return function(model.take(X, chosen))
 
-    size = model.block_size
-    slices = (slice(i, min(i + size, X.shape[0])) for i in range(0, X.shape[0], size))
-    return workers.map(task, slices)
+    n, size = X.shape[0] if rows is None else len(rows), model.block_size
+    slices = (slice(start, min(start + size, n)) for start in range(0, n, size))
+    return workers.map(task, slices if rows is None else (rows[s] for s in slices))
 
 
-class Patience:
-    """Early stopping on a held-out score, among settled temperatures only.
+def is_over(state, score, settled, n_iter_no_change, tol):
+    """Note a held-out score in ``state.best`` and return whether to stop early.
 
-    Parameters
-    ----------
-    n_iter_no_change : int
-    tol : float
+    Only states at settled temperatures compete.
     """
-
-    def __init__(self, n_iter_no_change, tol):
-        self.n_iter_no_change, self.tol = n_iter_no_change, tol
-
-    def is_over(self, state, score, settled):
-        """Note the score in ``state.best`` and return whether to stop."""
-        if not settled:
-            return False
-        if state.best is None or score > state.best["score"] + self.tol:
-            state.best = {
-                "score": score,
-                "failures": 0,
-                "globals_": copy.deepcopy(state.globals_),
-                "hyper": copy.deepcopy(state.hyper),
-            }
-            return False
-        state.best["failures"] += 1
-        return state.best["failures"] >= self.n_iter_no_change
+    if not settled:
+        return False
+    if state.best is None or score > state.best["score"] + tol:
+        state.best = {
+            "score": score,
+            "failures": 0,
+            "globals_": copy.deepcopy(state.globals_),
+            "hyper": copy.deepcopy(state.hyper),
+        }
+        return False
+    state.best["failures"] += 1
+    return state.best["failures"] >= n_iter_no_change

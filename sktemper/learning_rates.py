@@ -57,7 +57,7 @@ class RobbinsMonro(LearningRate):
     >>> from sktemper.learning_rates import RobbinsMonro
     >>> rate = RobbinsMonro(offset=10, decay=0.7)
     >>> [round(rate(t), 4) for t in (1, 10, 100)]
-    [0.1867, 0.1228, 0.0372]
+    [0.1866, 0.1228, 0.0372]
     """
 
     _parameter_constraints = {

@@ -117,8 +117,12 @@ class ConjugateModel:
         """Return how many units, each with a weight and a power, ``rows`` have."""
         return len(rows)
 
-    def auto_batch_size(self, X):
-        """Return the size that ``batch_size="auto"`` stands for, from 1 up."""
+    def auto_batch_size(self, X, total):
+        """Return the size that ``batch_size="auto"`` stands for, from 1 up.
+
+        ``X`` are the data, of which ``total`` rows are to be seen in a pass; or the
+        first chunk of a stream, of ``total`` rows in all or None.
+        """
         return 256
 
     # -- the state of a fit ----------------------------------------------------------

@@ -4,6 +4,7 @@ In the papers' letters: lambda (topics, Dirichlet), gamma (a document's topic we
 Dirichlet), phi (a word's topic, categorical), alpha and eta the priors.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ from . import _kernels
 SMALLEST_DECAY = 1e-6
 #: Statistics keep this many blocks apart before they are added up.
 MOST_PARTS = 16
+#: What ``batch_size="auto"`` aims at.
+TOKENS_PER_BATCH = 30_000
 
 
 class Documents(NamedTuple):
@@ -207,6 +210,11 @@ class LDAModel(ConjugateModel):
 
     def prepare(self, globals_, hyper):
         """Return what `local_step` needs, computed once a step."""
+        if globals_.u.shape != (self.n_features, self.n_topics):
+            raise ValueError(
+                f"The fitted model has {globals_.u.shape[1]} components, but "
+                f"n_components is {self.n_topics} now: fit it anew."
+            )
         totals = globals_.totals()
         return Prepared(globals_, totals, psi(totals), hyper)
 
@@ -348,11 +356,12 @@ class LDAModel(ConjugateModel):
         ) * (np.diff(held_out.starts) > 0)
         return scores, tokens
 
-    def auto_batch_size(self, X):
-        """Return how many rows have 30,000 tokens, at most a fifth of the rows."""
+    def auto_batch_size(self, X, total):
+        """Return how many rows have 30,000 tokens, at most a fifth of all rows."""
         data = X.data if sparse.issparse(X) else X
         tokens_per_row = max(float(np.sum(data, dtype=np.float64)) / X.shape[0], 1.0)
-        return max(1, min(round(30_000 / tokens_per_row), -(-X.shape[0] // 5)))
+        most = math.inf if total is None else -(-total // 5)
+        return max(1, min(round(TOKENS_PER_BATCH / tokens_per_row), most))
 
 
 def deal_words(block):

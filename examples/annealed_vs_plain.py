@@ -1,0 +1,111 @@
+"""
+Annealed against plain stochastic variational inference
+=======================================================
+
+Fits latent Dirichlet allocation twice to the shipped corpus, the descriptions of the
+packages of Debian: once annealed, once plain, from the same random start. Prints the
+topics as lists of words and the held-out scores, and saves a picture of both fits (it
+needs matplotlib, ``pip install "sktemper[plot]"``).
+"""
+
+import argparse
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from sktemper import AnnealedLDA, TemperedLDA
+from sktemper.datasets import load_debian_descriptions
+
+
+def main():
+    arguments = parse_arguments()
+    docs = load_debian_descriptions()
+    X_train, X_test = train_test_split(
+        docs.data[: arguments.max_documents],
+        test_size=0.1,
+        random_state=arguments.seed,
+    )
+    # evaluate_every=1 holds a tenth of the training data out and scores it after each
+    # pass, for history_. The scores printed below are those of X_test.
+    settings = {
+        "n_components": arguments.n_components,
+        "evaluate_every": 1,
+        "random_state": arguments.seed,
+    }
+    models = {
+        "annealed": AnnealedLDA(**settings),
+        "plain": TemperedLDA(tempering=None, **settings),
+    }
+    for name, model in models.items():
+        model.fit(X_train)
+        seconds = model.history_["seconds"][-1]
+        print(f"{name}: {model.n_iter_} passes, {seconds:.1f} s")
+
+    for name, model in models.items():
+        print(f"\nTopics, {name}:")
+        for words in model.top_words(docs.feature_names, n_words=8):
+            print("  " + " ".join(words))
+
+    print(f"\nHeld-out nats per token, {X_test.shape[0]} documents (higher is better):")
+    for name, model in models.items():
+        print(f"  {name:8} {model.score(X_test):.3f}")
+
+    save_picture(models, arguments.output)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser.add_argument("--max-documents", type=int, help="default: all 52,189")
+    parser.add_argument("--n-components", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--output", default="annealed_vs_plain.png")
+    return parser.parse_args()
+
+
+def save_picture(models, path):
+    """Draw the held-out score and the bound of each fit, its temperature below.
+
+    The bound is drawn where T=1: above it bounds another, tempered likelihood.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        print("\nNo picture: matplotlib is not installed.")
+        return
+    rows = {
+        "heldout_score": "held-out score\n[nats per token]",
+        "batch_bound": "bound of a batch at T=1\n[nats per token]",
+        "temperature": "temperature",
+    }
+    columns = {"passes": "passes over the data", "seconds": "seconds of training"}
+
+    figure = Figure(figsize=(9, 7), layout="constrained")
+    axes = figure.subplots(
+        len(rows), len(columns), sharex="col", sharey="row", height_ratios=[3, 3, 1.5]
+    )
+    for ax_row, (y, y_label) in zip(axes, rows.items(), strict=True):
+        ax_row[0].set_ylabel(y_label)
+        for ax, x in zip(ax_row, columns, strict=True):
+            for name, model in models.items():
+                history = model.history_
+                shown = ~np.isnan(history[y])
+                if y == "batch_bound":
+                    shown &= history["temperature"] == 1
+                ax.plot(
+                    history[x][shown],
+                    history[y][shown],
+                    marker="o" if y == "heldout_score" else None,
+                    markersize=4,
+                    label=name,
+                )
+            ax.grid(alpha=0.3)
+    for ax, label in zip(axes[-1], columns.values(), strict=True):
+        ax.set_xlabel(label)
+    axes[0, 0].legend(loc="center right")
+    figure.suptitle("Latent Dirichlet allocation: annealed and plain, one start")
+    figure.savefig(path, dpi=120)
+    print(f"\nPicture: {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""At T=1 the package is scikit-learn's LatentDirichletAllocation."""
+
+import numpy as np
+import pytest
+from scipy.special import psi
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.decomposition import _lda as sklearn_lda
+
+from sktemper import TemperedLDA
+from sktemper.datasets import make_lda_documents
+
+K = 7
+
+
+class FromOnes(LatentDirichletAllocation):
+    """Theirs, with gamma started at ones in training too, as ours is."""
+
+    def _e_step(self, X, cal_sstats, random_init, parallel=None):
+        return super()._e_step(X, cal_sstats, False, parallel)
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_lda_documents(400, 150, K, doc_length=40, random_state=0).astype(float)
+
+
+@pytest.fixture
+def exact_digamma(monkeypatch):
+    """Replace their three-term series by scipy's digamma."""
+
+    def expectation_1d(doc_topic, doc_topic_prior, out):
+        doc_topic += doc_topic_prior
+        out[:] = np.exp(psi(doc_topic) - psi(doc_topic.sum()))
+
+    def expectation_2d(array):
+        return psi(array) - psi(array.sum(axis=1, keepdims=True))
+
+    monkeypatch.setattr(
+        sklearn_lda,
+        "cy_dirichlet_expectation_1d",
+        dict.fromkeys(["float", "double"], expectation_1d),
+    )
+    monkeypatch.setattr(sklearn_lda, "_dirichlet_expectation_2d", expectation_2d)
+
+
+SHARED = {
+    "n_components": K,
+    "doc_topic_prior": 0.1,
+    "topic_word_prior": 0.05,
+    "mean_change_tol": 1e-3,
+    "random_state": 3,
+}
+
+
+def batch_fits(X):
+    # Theirs stops at perp_tol only where it evaluates: never, here.
+    theirs = FromOnes(learning_method="batch", max_iter=8, **SHARED).fit(X)
+    ours = TemperedLDA(batch_size=None, max_iter=8, **SHARED).fit(X)
+    return theirs, ours
+
+
+def online_fits(X):
+    theirs = FromOnes(total_samples=X.shape[0], batch_size=50, **SHARED)
+    ours = TemperedLDA(total_samples=X.shape[0], batch_size=50, **SHARED)
+    for _ in range(2):
+        for start in range(0, X.shape[0], 50):
+            theirs.partial_fit(X[start : start + 50])
+            ours.partial_fit(X[start : start + 50])
+    return theirs, ours
+
+
+@pytest.mark.parametrize("fits", [batch_fits, online_fits])
+def test_fits_agree(X, fits):
+    theirs, ours = fits(X)
+    np.testing.assert_allclose(ours.components_, theirs.components_, rtol=1e-4)
+    error = np.abs(ours.components_ - theirs.components_).sum()
+    assert error < 1e-5 * theirs.components_.sum()
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("fits", [batch_fits, online_fits])
+def test_what_their_digamma_contributes(X, fits, exact_digamma):
+    theirs, ours = fits(X)
+    np.testing.assert_allclose(ours.components_, theirs.components_, rtol=1e-9)
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X), rtol=1e-9)
+
+
+def test_the_e_step_agrees(X, exact_digamma):
+    theirs, ours = batch_fits(X)
+    np.testing.assert_allclose(
+        ours.transform(X, normalize=False),
+        theirs._unnormalized_transform(X),
+        rtol=1e-9,
+    )
+
+
+def test_the_start_agrees(X):
+    theirs = FromOnes(learning_method="online", max_iter=1, **SHARED)
+    theirs.random_state_ = np.random.RandomState(SHARED["random_state"])
+    theirs._init_latent_vars(X.shape[1], dtype=X.dtype)
+    ours = TemperedLDA(batch_size=50, **SHARED)
+    model = ours._make_model(X.shape[1], np.dtype(float))
+    start = model.initial_globals(X, np.random.RandomState(SHARED["random_state"]))
+    np.testing.assert_array_equal(start.dense().T, theirs.components_)

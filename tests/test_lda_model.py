@@ -1,0 +1,245 @@
+"""The model of latent Dirichlet allocation: kernel, step, objective, gradient."""
+
+import numpy as np
+import oracles
+import pytest
+from scipy import sparse
+
+from sktemper.lda.model import LDAModel, Topics, WordStatistics
+from sktemper.model import Powers, Stopped
+
+POWERS = {
+    "plain": Powers(),
+    "local_step": Powers(1.0, 1.0, 0.4),
+    "likelihood": Powers(1.0, 0.4, 0.4),
+    "posterior": Powers(0.4, 0.4, 0.4),
+}
+K, V, N = 5, 23, 17
+
+
+def problem(seed=0, dtype=np.float64, n=N, v=V, k=K, alpha=0.2, eta=0.1, **settings):
+    random = np.random.default_rng(seed)
+    X = random.poisson(0.8, (n, v))
+    model = LDAModel(
+        k,
+        v,
+        random.uniform(0.5, 1.5, k) * alpha,
+        np.atleast_2d(random.uniform(0.5, 1.5, (k, v)) * eta),
+        dtype=dtype,
+        **{"tol": 1e-12, "max_iter": 2000, **settings},
+    )
+    topic_word = random.gamma(1.0, 1.0, (v, k)) + 0.05
+    return X, model, Topics.from_dense(topic_word, model.topic_word_prior.T)
+
+
+def local(model, X, topics, powers, **arguments):
+    prepared = model.prepare(topics, model.initial_hyper())
+    block = model.take(sparse.csr_array(X), slice(None))
+    want = ("statistics", "bound", "local")
+    return model.local_step(block, prepared, powers, want=want, **arguments)
+
+
+@pytest.mark.parametrize("name", POWERS)
+@pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-10), (np.float32, 3e-5)])
+@pytest.mark.parametrize("k", [1, 2, 15, 16, 17, 40])
+def test_the_kernel_is_the_reference(name, dtype, rtol, k):
+    tol = 1e-3 if dtype == np.float64 else 1e-6
+    X, model, topics = problem(dtype=dtype, k=k, tol=tol, max_iter=300)
+    powers = POWERS[name]
+    step = local(model, X, topics, powers)
+    gamma, sums, bounds, iterations = oracles.lda_local_step(
+        X,
+        topics.dense(),
+        model.doc_topic_prior,
+        **powers._asdict(),
+        tol=tol,
+        max_iter=300,
+    )
+    np.testing.assert_allclose(step.local_parameters, gamma, rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(step.statistics.dense(k), sums, rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(step.row_bounds, bounds, rtol=rtol, atol=rtol)
+    if dtype == np.float64:
+        assert step.n_iterations == iterations
+    assert step.n_observed == X.sum()
+
+
+def test_a_temperature_and_a_weight_for_each_document():
+    X, model, topics = problem(tol=1e-3)
+    random = np.random.default_rng(1)
+    b, s, w = random.uniform(0.2, 1, N), random.uniform(0, 1, N), random.gamma(1, 1, N)
+    step = local(model, X, topics, Powers(1.0, s, b), weights=w)
+    gamma, sums, bounds, _ = oracles.lda_local_step(
+        X,
+        topics.dense(),
+        model.doc_topic_prior,
+        prior=1.0,
+        statistics=s * w,
+        local=b,
+        tol=1e-3,
+        max_iter=2000,
+    )
+    np.testing.assert_allclose(step.local_parameters, gamma, rtol=1e-10)
+    np.testing.assert_allclose(step.statistics.dense(K), sums, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(step.row_bounds, bounds, rtol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_words_whose_mass_underflows(dtype):
+    # Word 0 belongs to topic 0 alone, of which tiny counts leave the document none.
+    alpha, eta = np.full(3, 2e-3), np.full((1, 1), 1e-3)
+    model = LDAModel(3, 4, alpha, eta, dtype=dtype, tol=0.0, max_iter=50)
+    topic_word = np.full((4, 3), 1e-3)
+    topic_word[0, 0] = topic_word[1, 1] = topic_word[2, 2] = topic_word[3, 1] = 50.0
+    topics = Topics.from_dense(topic_word, eta.T)
+    X = np.array([[1e-12, 3.0, 0.0, 2.0], [0.0, 0.0, 1e-9, 0.0]])
+    step = local(model, X, topics, Powers())
+    gamma, sums, bounds, _ = oracles.lda_local_step(
+        X, topic_word, alpha, prior=1, statistics=1, local=1, tol=0.0, max_iter=50
+    )
+    rtol = 1e-4 if dtype == np.float32 else 1e-10
+    np.testing.assert_allclose(step.local_parameters, gamma, rtol=rtol)
+    np.testing.assert_allclose(step.statistics.dense(3), sums, rtol=rtol, atol=1e-20)
+    np.testing.assert_allclose(step.row_bounds, bounds, rtol=rtol, atol=1e-13)
+
+
+def test_statistics_add_up_over_blocks():
+    X, model, topics = problem()
+    whole = local(model, X, topics, Powers())
+    parts = [local(model, X[i : i + 1], topics, Powers()) for i in range(N)]
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    np.testing.assert_allclose(
+        total.statistics.dense(K), whole.statistics.dense(K), rtol=1e-12, atol=1e-14
+    )
+    np.testing.assert_allclose(
+        total.statistics.scaled(2.0).dense(K),
+        2 * whole.statistics.dense(K),
+        rtol=1e-12,
+        atol=1e-14,
+    )
+    assert total.n_rows == N and total.bound == pytest.approx(whole.bound, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", POWERS)
+def test_the_lazy_step_is_the_dense_step(name):
+    X, model, topics = problem()
+    hyper = model.initial_hyper()
+    random = np.random.default_rng(3)
+    vector = model.natural_parameters(topics)
+    for i, rate in enumerate([0.3, 0.0, 0.9, 0.999999, 1.0, 0.5, 0.99999, 0.2]):
+        power = POWERS[name]._replace(prior=POWERS[name].prior ** (i % 3))
+        chosen = np.sort(random.choice(V, 7, replace=False))
+        rows = np.zeros((7, 16))
+        rows[:, :K] = random.gamma(1, 1, (7, K))
+        statistics = WordStatistics(((chosen, rows), (chosen[:3], rows[:3])), V)
+        target = model.target_parameters(statistics, 3.0, power, hyper)
+        vector = (1 - rate) * vector + rate * target
+        topics = model.step(topics, statistics, 3.0, power, rate, hyper)
+        np.testing.assert_allclose(
+            model.natural_parameters(topics), vector, rtol=1e-9, atol=1e-9
+        )
+        np.testing.assert_allclose(topics.totals(), topics.dense().sum(axis=0))
+        assert (topics.dense() > 0).all()
+
+
+def tempered_bound(model, X, topics, powers):
+    step = local(model, X, topics, powers)
+    return step.bound + model.global_bound(topics, model.initial_hyper(), powers)
+
+
+@pytest.mark.parametrize("name", ["plain", "likelihood", "posterior"])
+def test_the_tempered_bound_is_the_reference_and_never_falls(name):
+    X, model, topics = problem()
+    powers, hyper = POWERS[name], model.initial_hyper()
+    reference = oracles.lda_global_bound(
+        topics.dense(), model.topic_word_prior.T, powers.prior
+    )
+    assert model.global_bound(topics, hyper, powers) == pytest.approx(reference)
+    bounds = []
+    for _ in range(30):
+        bounds.append(tempered_bound(model, X, topics, powers))
+        statistics = local(model, X, topics, powers).statistics
+        topics = model.step(topics, statistics, 1.0, powers, 1.0, hyper)
+    assert np.diff(bounds).min() > -1e-9 * abs(bounds[-1])
+    assert bounds[-1] > bounds[0] + 1
+
+
+def test_target_local_step_ascends_in_the_document():
+    # No global objective exists for it: its local step ascends that of "likelihood".
+    X, model, topics = problem(tol=0.0)
+    bounds = []
+    for iterations in range(1, 20):
+        model.max_iter = iterations
+        bounds.append(local(model, X, topics, POWERS["local_step"]).row_bounds)
+    assert np.diff(bounds, axis=0).min() > -1e-10
+
+
+@pytest.mark.parametrize("name, factor", [("likelihood", 1.0), ("posterior", 0.4)])
+def test_the_natural_gradient_against_finite_differences(name, factor):
+    # The objectives of MATH are per T for "posterior"; ours is b times that.
+    X, model, topics = problem()
+    powers, hyper = POWERS[name], model.initial_hyper()
+    vector = model.natural_parameters(topics)
+    statistics = local(model, X, topics, powers).statistics
+    target = model.target_parameters(statistics, 1.0, powers, hyper)
+    gradient = model.fisher_product(topics, target - vector)
+    random = np.random.default_rng(0)
+    for _ in range(5):
+        direction = random.normal(size=vector.shape)
+        h = 1e-5
+        values = [
+            tempered_bound(
+                model, X, model.from_natural_parameters(vector + s * direction), powers
+            )
+            for s in (h, -h)
+        ]
+        difference = (values[0] - values[1]) / (2 * h)
+        assert difference == pytest.approx(gradient @ direction, rel=1e-5)
+
+
+def test_a_step_of_rate_one_reaches_the_target():
+    X, model, topics = problem()
+    powers, hyper = POWERS["posterior"], model.initial_hyper()
+    statistics = local(model, X, topics, powers).statistics
+    target = model.target_parameters(statistics, 2.0, powers, hyper)
+    reached = model.step(topics, statistics, 2.0, powers, 1.0, hyper)
+    np.testing.assert_allclose(model.natural_parameters(reached), target, rtol=1e-12)
+    # base measure: (eta + T s + T - 1) / T with s tempered already
+    b = powers.prior
+    expected = b * (model.topic_word_prior.T - 1) + 2 * statistics.dense(K) + 1
+    np.testing.assert_allclose(reached.dense(), expected, rtol=1e-12)
+
+
+def test_a_stopped_local_step_is_void():
+    X, model, topics = problem()
+    model.stop[0] = 1
+    with pytest.raises(Stopped):
+        local(model, X, topics, Powers())
+
+
+def test_documents_are_dealt_in_column_order():
+    from sktemper.lda.model import deal_words
+
+    X, model, _ = problem()
+    block = model.take(sparse.csr_array(X), slice(None))
+    observed, held_out = deal_words(block)
+    for d in range(N):
+        words = np.flatnonzero(X[d])
+        for half, expected in ((observed, words[::2]), (held_out, words[1::2])):
+            part = slice(half.starts[d], half.starts[d + 1])
+            assert half.words[half.slots[part]].tolist() == expected.tolist()
+            assert half.counts[part].tolist() == X[d, expected].tolist()
+
+
+def test_long_and_empty_documents():
+    random = np.random.default_rng(0)
+    X = random.poisson(1.0, (3, 20_000)).astype(np.float64)
+    X[1] = 0
+    model = LDAModel(4, 20_000, np.full(4, 0.3), np.array([[0.1]]), tol=1e-3)
+    topics = Topics.from_dense(random.gamma(1, 1, (20_000, 4)), np.array([[0.1]]))
+    step = local(model, X, topics, Powers())
+    np.testing.assert_allclose(step.local_parameters[1], 0.3, rtol=1e-12)
+    np.testing.assert_allclose(
+        step.statistics.dense(4).sum(axis=1), X.sum(axis=0), rtol=1e-10, atol=1e-12
+    )

@@ -1,0 +1,127 @@
+"""The vectorised special functions against mpmath, on every instruction set here."""
+
+import os
+import subprocess
+import sys
+
+import mpmath
+import numpy as np
+import pytest
+
+from sktemper.lda import _kernels
+
+mpmath.mp.dps = 40
+X = np.concatenate([np.geomspace(1e-3, 1e7, 400), [1.0, 2.0, 0.5, 1e10]])
+
+
+def exact(name, x, b):
+    f = {
+        "digamma": mpmath.digamma,
+        "log_gamma": mpmath.loggamma,
+        "exp_digamma": lambda v: mpmath.exp(b * mpmath.digamma(v)),
+        "exp_scaled": lambda v: mpmath.exp(b * v),
+    }[name]
+    return [f(mpmath.mpf(float(v))) for v in x]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("b", [1.0, 1 / 3])
+def test_exp_digamma(dtype, b):
+    x = X.astype(dtype)
+    values, shift = _kernels.evaluate_special("exp_digamma", x, b)
+    eps = np.finfo(dtype).eps
+    smallest = np.log(np.finfo(dtype).tiny)
+    for value, v, reference in zip(values, x, exact("exp_digamma", x, b), strict=True):
+        log_scaled = mpmath.log(reference) - shift
+        if log_scaled < smallest + 2:  # flushed to about the smallest normal number
+            assert value < 10 * np.exp(smallest + 2)
+            continue
+        error = abs(float(mpmath.mpf(float(value)) / mpmath.exp(log_scaled) - 1))
+        # 1 / x is the function's own conditioning; log(x) that of the general power
+        assert error < 4 * eps * (1 + 1 / v) + 2 * eps * abs(np.log(v)) * (b != 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_digamma(dtype):
+    x = X.astype(dtype)
+    values, _ = _kernels.evaluate_special("digamma", x)
+    error = [abs(float(r - float(v))) for v, r in zip(values, exact("digamma", x, 1), strict=True)]
+    scale = 1 + 1 / x.astype(float) + np.abs(np.log(x.astype(float)))
+    assert np.max(error / scale) < 2 * np.finfo(dtype).eps
+
+
+def test_log_gamma():
+    values, _ = _kernels.evaluate_special("log_gamma", X)
+    error = [abs(float(r - v)) for v, r in zip(values, exact("log_gamma", X, 1), strict=True)]
+    assert np.max(error / (1 + X * np.abs(np.log(X)))) < 1e-14
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_exp(dtype):
+    x = np.linspace(-60, 30, 1001).astype(dtype)
+    values, _ = _kernels.evaluate_special("exp_scaled", x, 0.5)
+    error = [
+        abs(float(float(v) / r - 1))
+        for v, r in zip(values, exact("exp_scaled", x, 0.5), strict=True)
+    ]
+    assert np.max(error) < 4 * np.finfo(dtype).eps
+
+
+def test_float32_cannot_underflow_wholesale():
+    x = np.full(7, 1e-4, dtype=np.float32)  # exp(digamma) is e^-10000
+    values, _ = _kernels.evaluate_special("exp_digamma", x)
+    assert np.isfinite(values).all() and (values > 0.5).all()
+
+
+PROGRAM = """
+import numpy as np
+from sktemper.lda import _kernels
+x = np.geomspace(1e-3, 1e7, 1000)
+out = [_kernels.instruction_set]
+for dtype in (np.float32, np.float64):
+    for name in ("digamma", "exp_digamma", "log_gamma"):
+        values, shift = _kernels.evaluate_special(name, x.astype(dtype))
+        out.append(repr(float(np.abs(values).astype(float).sum())))
+print(*out)
+"""
+
+
+def run(name, program=PROGRAM):
+    return subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        env={**os.environ, "SKTEMPER_SIMD": name},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
+def test_every_instruction_set_agrees(name):
+    done = run(name)
+    if "no instruction set of this machine" in done.stderr:
+        pytest.skip(f"this machine lacks {name}")
+    used, *values = done.stdout.split()
+    assert used == name
+    here = run("").stdout.split()[1:]
+    np.testing.assert_allclose(
+        np.array(values[:3], float), np.array(here[:3], float), rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        np.array(values[3:], float), np.array(here[3:], float), rtol=1e-14
+    )
+
+
+def test_an_unknown_instruction_set_is_refused():
+    assert "SKTEMPER_SIMD='neon2'" in run("neon2").stderr
+
+
+def test_the_caller_keeps_its_subnormals():
+    program = """
+import numpy as np
+from sktemper import TemperedLDA
+TemperedLDA(2, batch_size=4, max_iter=1, random_state=0).fit(np.ones((8, 5)))
+assert np.float64(1e-310) * np.float64(1.0) > 0
+print("kept")
+"""
+    done = run("", program.replace("TemperedLDA(2", "TemperedLDA(2, learning_rate=0.9"))
+    assert done.stdout.strip() == "kept", done.stderr
