@@ -205,16 +205,22 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         )
         hooks = {"estimator": self, "X": X, "y": lambda: np.zeros(X.shape[0])}
         context.call_on_fit_task_begin(**hooks)
-        hooks["reconstruction_attributes"] = lambda: {"state_": copy.deepcopy(state)}
+        snapshot = {
+            "reconstruction_attributes": lambda: {"state_": copy.deepcopy(state)}
+        }
+        task = None
 
         with self._workers(model) as workers:
+
+            def before_pass():
+                nonlocal task
+                task = context.subcontext(task_name="pass")
+                task.call_on_fit_task_begin(**hooks)
 
             def after_pass():
                 over = self._evaluate(model, policies, workers, X, train, validation)
                 self._log_pass(state)
-                task = context.subcontext(task_name="pass")
-                task.call_on_fit_task_begin(**hooks)
-                return task.call_on_fit_task_end(**hooks) or over
+                return task.call_on_fit_task_end(**hooks, **snapshot) or over
 
             run_passes(
                 model,
@@ -227,11 +233,12 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 total=self.total_samples,
                 sample_weight=sample_weight,
                 on_commit=lambda: self._install(state, policies),
+                before_pass=before_pass,
                 after_pass=after_pass,
             )
         if self.n_iter_no_change is not None and state.best is not None:
             state.globals_, state.hyper = state.best["globals_"], state.best["hyper"]
-        context.call_on_fit_task_end(**hooks)
+        context.call_on_fit_task_end(**hooks, **snapshot)
 
     def _evaluate(self, model, policies, workers, X, train, validation):
         """Note the held-out score if it is due; return whether to stop early."""

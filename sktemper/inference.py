@@ -345,6 +345,7 @@ def run_passes(
     total=None,
     sample_weight=None,
     on_commit=None,
+    before_pass=None,
     after_pass=None,
 ):
     """Finish the planned passes of a fit over ``X[rows]``.
@@ -354,12 +355,15 @@ def run_passes(
 
     Parameters
     ----------
-    after_pass : callable or None
-        Called after each pass; ends the fit by returning True.
+    before_pass, after_pass : callable or None
+        Called around each pass, or what is left of it; `after_pass` ends the fit by
+        returning True.
     """
     n_batches = -(-len(rows) // state.batch_size)
     total = total or len(rows)
     while state.passes < state.planned_passes:
+        if before_pass is not None:
+            before_pass()
         order = order_of_pass(X, rows, state.seed, state.passes, shuffle)
         batches = np.array_split(order, n_batches)
         for batch in batches[state.batches_into_pass :]:

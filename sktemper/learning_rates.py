@@ -86,6 +86,12 @@ class ConstantRate(LearningRate):
     rate : float in (0, 1], default=0.05
         The model is an average over about the last ``1 / rate`` steps.  With all data
         in one batch, 1 is coordinate ascent.
+
+    Examples
+    --------
+    >>> from sktemper.learning_rates import ConstantRate
+    >>> ConstantRate(0.1)
+    ConstantRate(rate=0.1)
     """
 
     _parameter_constraints = {"rate": [Interval(Real, 0, 1, closed="right")]}

@@ -10,8 +10,7 @@ def lda_document(counts, log_beta, alpha, b, *, tol, max_iter, gamma=None):
     ``log_beta`` is E log beta of the document's words, (n_words, n_topics).
     """
     gamma = np.ones(len(alpha)) if gamma is None else gamma
-    iteration = 0
-    for iteration in range(1, max_iter + 1):
+    for iteration in range(1, max_iter + 1):  # noqa: B007 (returned)
         old = gamma
         gamma = alpha + b * counts @ _phi(gamma, log_beta, b)
         if np.abs(gamma - old).mean() < tol:
@@ -27,7 +26,7 @@ def _phi(gamma, log_beta, b):
 
 
 def lda_local_step(X, topic_word, alpha, *, prior, statistics, local, **stop):
-    """gamma, statistics (V, K) and bounds of all documents; ``topic_word`` is (V, K)."""
+    """gamma, statistics (V, K), bounds, iterations; ``topic_word`` is (V, K)."""
     n, (V, K) = X.shape[0], topic_word.shape
     log_beta = psi(topic_word) - psi(topic_word.sum(axis=0))
     tempered = 1 + prior * (alpha - 1)

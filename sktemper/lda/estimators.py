@@ -250,8 +250,8 @@ _PARAMETERS = """
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.
     n_jobs : int, default=None
-        Threads; None is 1 unless in a `joblib.parallel_config`.  The result is the same,
-        bit for bit, for every value.
+        Threads; None is 1 unless in a `joblib.parallel_config`.  The result is the
+        same, bit for bit, for every value.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the documents.
     verbose : int, default=0
