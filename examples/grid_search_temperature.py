@@ -31,8 +31,8 @@ def main():
     grid = [
         {"annealedlda__schedule__start": [1.0]},
         {
-            "annealedlda__schedule__start": [1.5, 2.0, 3.0, 5.0],
-            "annealedlda__schedule__length": [25, 50, 100],
+            "annealedlda__schedule__start": [1.5, 2.0, 3.0],
+            "annealedlda__schedule__length": [25, 50],
         },
     ]
     search = GridSearchCV(pipeline, grid, cv=3, n_jobs=arguments.n_jobs)
@@ -49,14 +49,16 @@ def main():
             + (f"start {start}, length {length} steps" if length else "plain")
         )
     best = search.best_estimator_[-1]
-    print(f"the best, fitted to all: {best.schedule_} with batches of {best.batch_size_}")
+    print(
+        f"the best, fitted to all: {best.schedule_} with batches of {best.batch_size_}"
+    )
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
-    parser.add_argument("--max-documents", type=int, default=5000)
+    parser.add_argument("--max-documents", type=int, default=4000)
     parser.add_argument("--n-components", type=int, default=20)
-    parser.add_argument("--max-iter", type=int, default=30, help="passes")
+    parser.add_argument("--max-iter", type=int, default=20, help="passes")
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()

@@ -9,6 +9,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -31,6 +32,7 @@ from .inference import (
 )
 from .learning_rates import ConstantRate, RobbinsMonro, as_learning_rate
 from .model import Powers
+from .noise import as_noise
 from .policy import Slot, SlotsMixin
 from .schedules import Plan
 from .tempering import as_tempering
@@ -39,6 +41,8 @@ logger = logging.getLogger("sktemper")
 
 #: Share of the random start left in the model above which `fit` warns.
 LARGEST_START_SHARE = 0.1
+#: Above this, float32 overflows where the inner loops multiply.
+LARGEST_COUNT = 1e30
 
 
 class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
@@ -52,11 +56,13 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     _slots = {
         "tempering": Slot(as_tempering, True, "sktemper.tempering.Annealing()"),
         "learning_rate": Slot(lambda value: as_learning_rate(value, RobbinsMonro())),
+        "gradient_noise": Slot(as_noise, True, "sktemper.noise.SVIPlusNoise()"),
     }
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "tempering": "no_validation",
         "learning_rate": "no_validation",
+        "gradient_noise": "no_validation",
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [
             Interval(Integral, 1, None, closed="left"),
@@ -91,6 +97,10 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     def _tempering(self):
         """Return the tempering policy, not yet resolved."""
         return as_tempering(self.tempering)
+
+    def _noise(self):
+        """Return the noise policy, not yet resolved."""
+        return as_noise(self.gradient_noise)
 
     # -- fitting -----------------------------------------------------------------------
     @with_callbacks
@@ -130,7 +140,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             sample_weight = self._validate_weight(sample_weight, X)
             dtype = self.state_.dtype if continued else self._compute_dtype(X)
             model = self._make_model(X.shape[1], dtype)
-            state = self.state_ if continued else self._new_state(model, X)
+            state = copy.copy(self.state_) if continued else self._new_state(model, X)
             self._run_fit(model, state, X, sample_weight)
         self._warn_of_the_end()
         return self
@@ -143,7 +153,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Cut into pieces of ``batch_size`` rows in their order; fewer rows are one
-            step.
+            step.  With ``batch_size="auto"`` the pieces are of even size.
         y : None
             Ignored; here by scikit-learn's convention.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -160,18 +170,17 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             sample_weight = self._validate_weight(sample_weight, X)
             dtype = self._compute_dtype(X) if fresh else self.state_.dtype
             model = self._make_model(X.shape[1], dtype)
-            state = self._new_state(model, X) if fresh else self.state_
+            state = self._new_state(model, X) if fresh else copy.copy(self.state_)
             if fresh or self.batch_size != "auto":
                 state.batch_size = self._resolve_batch_size(
                     model, X, self.total_samples
                 )
             if fresh and self.total_samples:
-                per_pass = self.total_samples / state.batch_size
-                state.plan = Plan(steps_per_pass=per_pass)
+                per_pass = math.ceil(self.total_samples / state.batch_size)
+                state.plan = Plan(per_pass, per_pass)
             policies = self._resolve_policies(state, RobbinsMonro())
             if fresh:
                 self._start_policies(state, policies, model)
-            state.total_rows += X.shape[0]
             with self._workers(model) as workers:
                 run_pieces(
                     model,
@@ -179,6 +188,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                     state,
                     workers,
                     X,
+                    self._size_of_pieces(state, X.shape[0]),
                     total_samples=self.total_samples,
                     sample_weight=sample_weight,
                     on_commit=lambda: self._install(state, policies),
@@ -286,6 +296,12 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             return model.auto_batch_size(X, total)
         return self.batch_size
 
+    def _size_of_pieces(self, state, n_rows):
+        """Return the rows of a step: with "auto" a chunk is cut evenly."""
+        if self.batch_size != "auto":
+            return state.batch_size
+        return math.ceil(n_rows / max(1, round(n_rows / state.batch_size)))
+
     def _plan_passes(self, state, n_rows):
         """Plan `max_iter` passes, unless there is an unfinished plan."""
         if state.passes >= state.planned_passes:
@@ -297,6 +313,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         return Policies(
             self._tempering().validate().resolved(state.plan),
             as_learning_rate(self.learning_rate, default_rate).validate(),
+            self._noise().validate().resolved(state.plan),
         )
 
     def _start_policies(self, state, policies, model):
@@ -309,7 +326,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     def _install(self, state, policies):
         """Make a step visible: the last thing that a commit does."""
         self.state_ = state
-        self.tempering_, self.learning_rate_ = policies
+        self.tempering_, self.learning_rate_, self.gradient_noise_ = policies
         self.batch_size_ = state.batch_size
 
     def _split(self, n_rows, seed):
@@ -358,7 +375,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 f"{state.steps} steps. Raise max_iter, shorten the schedule (its "
                 "length), or go on with partial_fit or warm_start=True.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
         if state.start_share > LARGEST_START_SHARE:
             warnings.warn(
@@ -366,7 +383,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 f"{state.steps} steps. Raise max_iter, make batch_size smaller, or "
                 "lower the offset of the learning rate.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
 
     def _log_pass(self, state):
@@ -513,7 +530,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
 
 def validate_counts(estimator, X, reset):
     """Validate a matrix of counts, CSR or dense; integers stay integers."""
-    return validate_data(
+    X = validate_data(
         estimator,
         X,
         reset=reset,
@@ -521,3 +538,9 @@ def validate_counts(estimator, X, reset):
         dtype="numeric",
         ensure_non_negative=True,
     )
+    counts = X.data if issparse(X) else X
+    if X.dtype.kind == "f" and counts.max(initial=0) > LARGEST_COUNT:
+        raise ValueError(
+            f"{type(estimator).__name__} takes no counts above {LARGEST_COUNT:g}."
+        )
+    return X

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .learning_rates import LearningRate
+from .noise import GradientNoise
 from .schedules import Clock, Plan
 from .tempering import Tempering
 
@@ -27,6 +28,7 @@ class Policies(NamedTuple):
 
     tempering: Tempering
     learning_rate: LearningRate
+    gradient_noise: GradientNoise
 
 
 # -- threads -------------------------------------------------------------------------
@@ -123,6 +125,7 @@ class History:
         "seconds",
         "temperature",
         "learning_rate",
+        "rate_share",
         "batch_bound",
         "heldout_score",
         "mean_iterations",
@@ -204,28 +207,35 @@ class State:
 # -- one step ------------------------------------------------------------------------
 
 
-def _local_task(model, X, tempering, prepared, powers, item):
+def _local_task(model, X, tempering, prepared, state, item):
     """Local step of one block: the pure function that the loop maps."""
     rows, weights, powers, seed = item
     return tempering.local_step(
-        model, model.take(X, rows), prepared, powers, weights, seed
+        model, model.take(X, rows), prepared, powers, weights, seed, state
     )
 
 
-def _blocks(model, X, rows, weights, powers, seeds):
+def _blocks(model, rows, units, weights, powers, seeds):
     """Cut a batch into fixed blocks, counted from its first row."""
-    unit = 0
+    ends = np.concatenate([[0], np.cumsum(units)])
     for start in range(0, len(rows), model.block_size):
-        block = rows[start : start + model.block_size]
-        units = slice(unit, unit + model.n_units(X, block))
-        unit = units.stop
-        cut = [part[units] if np.ndim(part) else part for part in powers]
+        stop = min(start + model.block_size, len(rows))
+        cut = slice(ends[start], ends[stop])
         yield (
-            block,
-            None if weights is None else weights[units],
-            type(powers)(*cut),
+            rows[start:stop],
+            None if weights is None else weights[cut],
+            type(powers)(*(part[cut] if np.ndim(part) else part for part in powers)),
             int(seeds.integers(2**63)),
         )
+
+
+def _weights(noise, units, sample_weight, clock, random):
+    """Return each unit's weight: its noise times its row's weight; None is 1."""
+    weights = noise.weights(int(units.sum()), clock, random)
+    if sample_weight is None:
+        return weights
+    by_unit = np.repeat(sample_weight, units)
+    return by_unit if weights is None else weights * by_unit
 
 
 def advance(
@@ -261,13 +271,20 @@ def advance(
     seeds = np.random.default_rng(
         np.random.SeedSequence(state.seed, spawn_key=(state.steps,))
     )
-    weights = None if sample_weight is None else sample_weight[rows]
+    units = model.units_per_row(X, rows)
+    weights = _weights(
+        policies.gradient_noise,
+        units,
+        None if sample_weight is None else sample_weight[rows],
+        clock,
+        seeds,
+    )
     task = functools.partial(
-        _local_task, model, X, policies.tempering, prepared, powers
+        _local_task, model, X, policies.tempering, prepared, state.tempering
     )
     local = functools.reduce(
         operator.add,
-        workers.map(task, _blocks(model, X, rows, weights, powers, seeds)),
+        workers.map(task, _blocks(model, rows, units, weights, powers, seeds)),
     )
     scale = total / len(rows)
 
@@ -276,8 +293,14 @@ def advance(
         vector = target - model.natural_parameters(state.globals_)
         return vector, model.fisher_product(state.globals_, vector)
 
-    rate, rate_state = policies.learning_rate.next_rate(
+    wanted_rate, rate_state = policies.learning_rate.next_rate(
         state.learning_rate, clock, gradient
+    )
+    rate = policies.gradient_noise.guarded(
+        wanted_rate,
+        lambda: model.largest_rate(
+            state.globals_, local.statistics, scale, powers, state.hyper
+        ),
     )
     tempering_state = policies.tempering.next_state(
         state.tempering, local, scale, clock
@@ -301,6 +324,7 @@ def advance(
             seconds=state.seconds,
             temperature=temperature,
             learning_rate=rate,
+            rate_share=rate / wanted_rate if wanted_rate else 1.0,
             batch_bound=local.bound / local.n_observed if local.n_observed else 0.0,
             mean_iterations=local.n_iterations / len(rows),
         )
@@ -397,14 +421,22 @@ def run_pieces(
     state,
     workers,
     X,
+    size,
     *,
     total_samples=None,
     sample_weight=None,
     on_commit=None,
 ):
-    """Take the rows of a stream in order, ``state.batch_size`` a step."""
-    for start in range(0, X.shape[0], state.batch_size):
-        rows = np.arange(start, min(start + state.batch_size, X.shape[0]))
+    """Take the rows of a chunk of a stream in order, ``size`` a step."""
+    total = total_samples or state.total_rows + X.shape[0]
+    for start in range(0, X.shape[0], size):
+        rows = np.arange(start, min(start + size, X.shape[0]))
+
+        def count(rows=rows):
+            state.total_rows += len(rows)
+            if on_commit is not None:
+                on_commit()
+
         advance(
             model,
             policies,
@@ -412,10 +444,10 @@ def run_pieces(
             workers,
             X,
             rows,
-            total=total_samples or state.total_rows,
+            total=total,
             clock_total=total_samples,
             sample_weight=sample_weight,
-            on_commit=on_commit,
+            on_commit=count,
         )
 
 

@@ -52,14 +52,19 @@ class LocalStep:
         Inner iterations, summed over samples.
     bound : float
         Local terms of the (tempered) bound, summed.
-    row_bounds : ndarray of shape (n_rows,) or None
+    score : float
+        Log-likelihood of the samples, summed, whose normaliser is
+        `ConjugateModel.log_partition`: tempering weighs temperatures by it.
+    row_observed, row_bounds, row_scores : ndarray of shape (n_rows,) or None
         The same for each sample.
     local_parameters : ndarray or None
         Variational parameters of the samples.
+    temperatures : ndarray or float
+        A policy's sum over samples of its distribution over temperatures.
 
     Notes
     -----
-    A sum keeps totals only: `row_bounds` and `local_parameters` belong to one block.
+    A sum keeps totals only: what is per row belongs to one block.
     """
 
     statistics: Any = None
@@ -67,8 +72,12 @@ class LocalStep:
     n_observed: float = 0.0
     n_iterations: int = 0
     bound: float = 0.0
+    score: float = 0.0
+    row_observed: Any = field(default=None, repr=False)
     row_bounds: Any = field(default=None, repr=False)
+    row_scores: Any = field(default=None, repr=False)
     local_parameters: Any = field(default=None, repr=False)
+    temperatures: Any = field(default=0.0, repr=False)
 
     def __add__(self, other):
         return LocalStep(
@@ -77,6 +86,8 @@ class LocalStep:
             self.n_observed + other.n_observed,
             self.n_iterations + other.n_iterations,
             self.bound + other.bound,
+            self.score + other.score,
+            temperatures=self.temperatures + other.temperatures,
         )
 
 
@@ -113,9 +124,9 @@ class ConjugateModel:
         """
         raise NotImplementedError
 
-    def n_units(self, X, rows):
-        """Return how many units, each with a weight and a power, ``rows`` have."""
-        return len(rows)
+    def units_per_row(self, X, rows):
+        """Return how many units, each with a weight and a power, each row has."""
+        return np.ones(len(rows), dtype=np.intp)
 
     def auto_batch_size(self, X, total):
         """Return the size that ``batch_size="auto"`` stands for, from 1 up.
@@ -171,7 +182,7 @@ class ConjugateModel:
             For models that sample: one number a step and block.
         local_init : ndarray or None
             Local parameters to start from.
-        want : collection of {"statistics", "bound", "local"}
+        want : collection of {"statistics", "bound", "score", "local"}
             What to compute beside the local optimum.
 
         Returns
@@ -204,6 +215,13 @@ class ConjugateModel:
         target = self.target_parameters(statistics, scale, powers, hyper)
         return self.from_natural_parameters((1 - rate) * old + rate * target)
 
+    def largest_rate(self, globals_, statistics, scale, powers, hyper):
+        """Return the rate at which a step would leave the parameters' domain.
+
+        Only statistics with negative weights can lead there; infinite if none does.
+        """
+        return np.inf
+
     def update_hyper(self, hyper, statistics, scale, rate, powers):
         """Return learned priors and variances after a step; fixed ones unchanged."""
         return hyper
@@ -230,12 +248,22 @@ class ConjugateModel:
         """Return p E log p(globals) - E log q(globals), p = ``powers.prior``."""
         raise NotImplementedError
 
-    def tempering_score(self, block, local_step, prepared):
-        """Return each unit's score whose normaliser is `log_partition`."""
-        raise NotImplementedError
+    def log_partition(self, inverse_temperatures, hyper, random, priors, n_samples):
+        """Return the log normaliser of the tempered likelihood, per observation.
 
-    def log_partition(self, inverse_temperatures, hyper, random):
-        """Return the log normaliser of the tempered likelihood, per unit."""
+        It belongs to the ``score`` of `LocalStep`: log C(b) of a sample is its number
+        of observations times this.
+
+        Parameters
+        ----------
+        inverse_temperatures : ndarray of shape (n_temperatures,)
+        hyper : object
+        random : numpy.random.Generator
+        priors : object or None
+            What stands for the model's priors, None for those themselves.
+        n_samples : int
+            Where the normaliser is estimated by sampling.
+        """
         raise NotImplementedError
 
     def log_predictive(self, block, prepared):

@@ -22,8 +22,10 @@ __all__ = [
     "StepSchedule",
 ]
 
-#: What ``length="auto"`` aims at, in steps, when the fit is long enough.
+#: What ``length="auto"`` aims at, in steps, when the fit is long enough; and what it is
+#: in a stream, which may end at any step.
 AUTO_LENGTH = 150
+STREAM_LENGTH = 15
 
 
 class Plan(NamedTuple):
@@ -135,7 +137,7 @@ class _Ramp(Schedule):
         "unit": [StrOptions({"steps", "passes"})],
     }
 
-    def __init__(self, start=3.0, stop=1.0, length="auto", unit="steps"):
+    def __init__(self, start=2.0, stop=1.0, length="auto", unit="steps"):
         self.start = start
         self.stop = stop
         self.length = length
@@ -151,16 +153,16 @@ class _Ramp(Schedule):
     def settles_at(self):
         """Return the time from which the value stays the same."""
         if self.length == "auto":
-            return AUTO_LENGTH if self.unit == "steps" else 1.0
+            return STREAM_LENGTH if self.unit == "steps" else 1.0
         return self.length
 
     def resolved(self, plan):
         """Return a schedule whose ``length`` is a number that suits the `Plan`."""
         if self.length != "auto":
             return self
-        length = AUTO_LENGTH
+        length = STREAM_LENGTH
         if plan.n_steps is not None:
-            length = min(length, plan.n_steps // 2)
+            length = min(AUTO_LENGTH, plan.n_steps // 2)
         if self.unit == "passes":
             length = length / plan.steps_per_pass if plan.steps_per_pass else 1.0
         return type(self)(self.start, self.stop, length, self.unit)
@@ -173,11 +175,12 @@ class LinearSchedule(_Ramp):
 
     Parameters
     ----------
-    start, stop : float, default=3.0 and 1.0
+    start, stop : float, default=2.0 and 1.0
         First and last value.
     length : float or "auto", default="auto"
         When ``stop`` is reached.  "auto" is set when a fit begins: 150 steps, at
-        most half of those planned.
+        most half of those planned; 15 in a stream of unknown length, which may end
+        at any step.
     unit : {"steps", "passes"}, default="steps"
         What ``t`` and ``length`` count.  Passes are samples seen, repeats included,
         over the size of the data: in a stream they need ``total_samples``.
@@ -201,11 +204,12 @@ class ExponentialSchedule(_Ramp):
 
     Parameters
     ----------
-    start, stop : float, default=3.0 and 1.0
+    start, stop : float, default=2.0 and 1.0
         First and last value.
     length : float or "auto", default="auto"
         When ``stop`` is reached.  "auto" is set when a fit begins: 150 steps, at
-        most half of those planned.
+        most half of those planned; 15 in a stream of unknown length, which may end
+        at any step.
     unit : {"steps", "passes"}, default="steps"
         What ``t`` and ``length`` count.  Passes are samples seen, repeats included,
         over the size of the data: in a stream they need ``total_samples``.

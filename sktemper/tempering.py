@@ -5,14 +5,25 @@ poor local optima.  Scores and transforms are always those of T=1.
 """
 
 import math
+from numbers import Integral, Real
+from typing import NamedTuple
 
-from sklearn.utils._param_validation import StrOptions
+import numpy as np
+from scipy.special import softmax
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from .model import Powers
 from .policy import Policy, Slot, refuse
 from .schedules import as_schedule
 
-__all__ = ["Annealing", "Tempering", "Untempered"]
+__all__ = [
+    "Annealing",
+    "GlobalTempering",
+    "LocalTempering",
+    "Tempering",
+    "Untempered",
+]
 
 
 class Tempering(Policy):
@@ -21,6 +32,8 @@ class Tempering(Policy):
     A subclass defines `temperature` and `powers`, and `is_settled`; what it learns on
     the way is a state that goes in and comes out.
     """
+
+    _want = ("statistics", "bound")
 
     def resolved(self, plan):
         """Return a policy with ``"auto"`` replaced by what suits the `Plan`."""
@@ -42,9 +55,9 @@ class Tempering(Policy):
         """Return whether the temperature stays what it is from now on."""
         raise NotImplementedError
 
-    def local_step(self, model, block, prepared, powers, weights, seed):
+    def local_step(self, model, block, prepared, powers, weights, seed, state):
         """Run a block's local step; may run it several times.  A pure function."""
-        return model.local_step(block, prepared, powers, weights, seed)
+        return model.local_step(block, prepared, powers, weights, seed, want=self._want)
 
     def next_state(self, state, local_step, scale, clock):
         """Return the state after a step."""
@@ -138,16 +151,349 @@ class Annealing(Tempering):
         return as_schedule(self.schedule).is_settled(clock)
 
 
+class _Ladder(Tempering):
+    """What the policies with a distribution over temperatures share."""
+
+    def _inverse_temperatures(self):
+        raise NotImplementedError
+
+    def _log_prior(self, n_temperatures):
+        if self.temperature_prior is None:
+            return np.full(n_temperatures, -np.log(n_temperatures))
+        prior = check_array(
+            self.temperature_prior,
+            ensure_2d=False,
+            dtype=np.float64,
+            ensure_non_negative=True,
+            input_name="temperature_prior",
+        )
+        if prior.shape != (n_temperatures,) or not prior.sum() > 0:
+            raise ValueError(
+                f"temperature_prior must be {n_temperatures} weights, one for each "
+                f"temperature, not all 0; it has shape {prior.shape}."
+            )
+        with np.errstate(divide="ignore"):
+            return np.log(prior / prior.sum())
+
+
+class LadderState(NamedTuple):
+    """What `GlobalTempering` and `LocalTempering` know.
+
+    Attributes
+    ----------
+    inverse_temperatures : ndarray of shape (n_temperatures,)
+    log_prior : ndarray of shape (n_temperatures,)
+    log_partition : ndarray of shape (n_temperatures,)
+        log C per observation.
+    probabilities : ndarray of shape (n_temperatures,)
+        q over the temperatures; for `LocalTempering` its mean over a batch.
+    score : float
+        Moving average of the score per observation; NaN before the first step.
+    """
+
+    inverse_temperatures: np.ndarray
+    log_prior: np.ndarray
+    log_partition: np.ndarray
+    probabilities: np.ndarray
+    score: float = math.nan
+
+
+class GlobalTempering(_Ladder):
+    r"""Variational tempering: one temperature for all, inferred from the data.
+
+    The temperature is a latent variable on a ladder 1 = T_1 < ... < T_M.  Its posterior
+
+    .. math:: r_m \propto \pi_m \exp(S / T_m - \log C(1 / T_m))
+
+    falls to T=1 as the model's score S, scaled to the corpus, rises [1]_, [2]_; the
+    model is seen at E[1/T].
+
+    Parameters
+    ----------
+    n_temperatures : int, default=100
+        Rungs of the ladder, geometric from 1 to ``max_temperature``.
+    max_temperature : float, default=10.0
+    temperatures : array-like, default=None
+        An explicit ladder instead: increasing, from 1.
+    temperature_prior : array-like of shape (n_temperatures,), default=None
+        Prior weights; None is uniform.
+    partition_priors : object or "auto", default="auto"
+        The priors under which log C is computed; for LDA a pair (alpha, eta).  They
+        need not be the model's, and they set the temperature: sparse ones keep it
+        high.  None takes the model's own; "auto" is (0.01, 0.01) for LDA.
+    n_samples : int, default=8
+        Draws of each global and local parameter for log C: a quenched mean, computed
+        once.  (The nested estimate of the papers is a maximum over the draws.)
+    target : {"local_step", "likelihood"}, default="local_step"
+        Whether the global step gets the full statistics or the tempered ones.
+    smoothing : float in [0, 1), default=0.9
+        Weight of the past in the moving average of the score over batches: without
+        it the temperature flickers between rungs.
+    cap : Schedule, callable, "auto" or None, default="auto"
+        The temperature is at most this.  "auto" is ``ExponentialSchedule()``, which
+        falls to 1: with sparse priors the ladder alone may stay hot for ever.  None is
+        no cap.
+
+    Notes
+    -----
+    The state's ``probabilities`` are r; ``history_["temperature"]`` is 1 / E[1/T].
+
+    References
+    ----------
+    .. [1] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016, algorithm 1.
+    .. [2] The same with S. Mandt, "Multicanonical stochastic variational inference".
+
+    Examples
+    --------
+    >>> from sktemper.tempering import GlobalTempering
+    >>> GlobalTempering(n_temperatures=50)
+    GlobalTempering(n_temperatures=50)
+    """
+
+    _slots = {"cap": Slot(lambda value: as_cap(value), True, "ExponentialSchedule()")}
+    _parameter_constraints = {
+        "n_temperatures": [Interval(Integral, 2, None, closed="left")],
+        "max_temperature": [Interval(Real, 1, None, closed="neither")],
+        "temperatures": ["array-like", None],
+        "temperature_prior": ["array-like", None],
+        "partition_priors": "no_validation",
+        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "target": [StrOptions({"local_step", "likelihood"})],
+        "smoothing": [Interval(Real, 0, 1, closed="left")],
+        "cap": "no_validation",
+    }
+    _want = ("statistics", "bound", "score")
+
+    def __init__(
+        self,
+        n_temperatures=100,
+        max_temperature=10.0,
+        temperatures=None,
+        temperature_prior=None,
+        partition_priors="auto",
+        n_samples=8,
+        target="local_step",
+        smoothing=0.9,
+        cap="auto",
+    ):
+        self.n_temperatures = n_temperatures
+        self.max_temperature = max_temperature
+        self.temperatures = temperatures
+        self.temperature_prior = temperature_prior
+        self.partition_priors = partition_priors
+        self.n_samples = n_samples
+        self.target = target
+        self.smoothing = smoothing
+        self.cap = cap
+
+    def resolved(self, plan):
+        """Return a policy whose cap is resolved."""
+        cap = as_cap(self.cap)
+        params = self.get_params(deep=False)
+        params["cap"] = None if cap is None else cap.resolved(plan)
+        return type(self)(**params)
+
+    def _inverse_temperatures(self):
+        if self.temperatures is None:
+            ladder = np.geomspace(1.0, self.max_temperature, self.n_temperatures)
+        else:
+            ladder = check_array(
+                self.temperatures,
+                ensure_2d=False,
+                dtype=np.float64,
+                input_name="temperatures",
+            )
+            if ladder.ndim != 1 or ladder[0] != 1 or (np.diff(ladder) <= 0).any():
+                raise ValueError("temperatures must increase strictly, from 1.")
+        return 1.0 / ladder
+
+    def initial_state(self, model, hyper, random):
+        """Return the ladder, its normalisers, and q as its prior."""
+        b = self._inverse_temperatures()
+        log_prior = self._log_prior(len(b))
+        log_partition = model.log_partition(
+            b, hyper, random, self.partition_priors, self.n_samples
+        )
+        return LadderState(b, log_prior, log_partition, np.exp(log_prior))
+
+    def temperature(self, state, clock):
+        """Return 1 / E[1/T], at most the cap."""
+        temperature = 1.0 / float(state.probabilities @ state.inverse_temperatures)
+        cap = as_cap(self.cap)
+        return temperature if cap is None else min(temperature, cap.at(clock))
+
+    def powers(self, state, clock):
+        """Return the `Powers` at which the next step sees the model."""
+        return _TARGETS[self.target](1.0 / self.temperature(state, clock))
+
+    def is_settled(self, state, clock):
+        """Return whether the cap holds the temperature at 1, or there is none."""
+        cap = as_cap(self.cap)
+        if cap is None:
+            return self.temperature(state, clock) == 1.0
+        return cap.is_settled(clock)
+
+    def next_state(self, state, local_step, scale, clock):
+        """Return the state with q given the batch's score."""
+        if local_step.n_observed == 0:
+            return state
+        score = local_step.score / local_step.n_observed
+        if not math.isnan(state.score):
+            score = self.smoothing * state.score + (1 - self.smoothing) * score
+        n_observed = scale * local_step.n_observed
+        probabilities = softmax(
+            state.log_prior
+            + n_observed * (state.inverse_temperatures * score - state.log_partition)
+        )
+        return state._replace(probabilities=probabilities, score=score)
+
+
+class LocalTempering(_Ladder):
+    r"""Local variational tempering: a temperature for each sample, inferred.
+
+    Samples that the model fits badly are seen hot and so weigh less; the statistics
+    are those of the tempered likelihood [1]_, its normaliser included.
+
+    .. math:: r_{dm} \propto \pi_m \exp(b_m S_d - N_d a(b_m)), \quad
+        b_d = \sum_m r_{dm} b_m
+
+    Parameters
+    ----------
+    n_temperatures : int, default=100
+        Rungs of the ladder of inverse temperatures, even from 1 down.
+    min_inverse_temperature : float, default=0.1
+        Its last rung; near 0 nothing would be learned.
+    temperature_prior : array-like of shape (n_temperatures,), default=None
+        Prior weights; None is uniform.
+    partition_priors : object or "auto", default="auto"
+        As of `GlobalTempering`.
+    n_samples : int, default=8
+        As of `GlobalTempering`.
+    n_alternations : int, default=2
+        Local steps, each followed by an update of the temperatures.
+
+    References
+    ----------
+    .. [1] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016, section 4.
+
+    Examples
+    --------
+    >>> from sktemper.tempering import LocalTempering
+    >>> LocalTempering(min_inverse_temperature=0.2)
+    LocalTempering(min_inverse_temperature=0.2)
+    """
+
+    _parameter_constraints = {
+        "n_temperatures": [Interval(Integral, 2, None, closed="left")],
+        "min_inverse_temperature": [Interval(Real, 0, 1, closed="neither")],
+        "temperature_prior": ["array-like", None],
+        "partition_priors": "no_validation",
+        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "n_alternations": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_temperatures=100,
+        min_inverse_temperature=0.1,
+        temperature_prior=None,
+        partition_priors="auto",
+        n_samples=8,
+        n_alternations=2,
+    ):
+        self.n_temperatures = n_temperatures
+        self.min_inverse_temperature = min_inverse_temperature
+        self.temperature_prior = temperature_prior
+        self.partition_priors = partition_priors
+        self.n_samples = n_samples
+        self.n_alternations = n_alternations
+
+    def initial_state(self, model, hyper, random):
+        """Return the ladder and its normalisers."""
+        b = np.linspace(1.0, self.min_inverse_temperature, self.n_temperatures)
+        log_prior = self._log_prior(len(b))
+        log_partition = model.log_partition(
+            b, hyper, random, self.partition_priors, self.n_samples
+        )
+        return LadderState(b, log_prior, log_partition, np.exp(log_prior))
+
+    def temperature(self, state, clock):
+        """Return 1 / E[1/T] over the samples of the last batch."""
+        return 1.0 / float(state.probabilities @ state.inverse_temperatures)
+
+    def powers(self, state, clock):
+        """Return untempered powers: each block finds its own."""
+        return Powers()
+
+    def is_settled(self, state, clock):
+        """Return True: there is no schedule."""
+        return True
+
+    def local_step(self, model, block, prepared, powers, weights, seed, state):
+        """Alternate between local parameters and temperatures of a block."""
+        b, parameters = 1.0, None
+        for _ in range(self.n_alternations):
+            step = model.local_step(
+                block,
+                prepared,
+                powers._replace(local=b),
+                None,
+                seed,
+                parameters,
+                want=("score", "local"),
+            )
+            probabilities = self.responsibilities(state, step)
+            b, parameters = (
+                probabilities @ state.inverse_temperatures,
+                (step.local_parameters),
+            )
+        powers = powers._replace(statistics=b, local=b)
+        step = model.local_step(block, prepared, powers, weights, seed, parameters)
+        step.temperatures = probabilities.sum(axis=0)
+        return step
+
+    def responsibilities(self, state, step):
+        """Return q over the temperatures of each row, (n_rows, n_temperatures)."""
+        return softmax(
+            state.log_prior
+            + np.outer(step.row_scores, state.inverse_temperatures)
+            - np.outer(step.row_observed, state.log_partition),
+            axis=1,
+        )
+
+    def next_state(self, state, local_step, scale, clock):
+        """Return the state with the batch's mean q."""
+        return state._replace(probabilities=local_step.temperatures / local_step.n_rows)
+
+
+_SHORTCUTS = {"global": GlobalTempering, "local": LocalTempering}
+
+
+def as_cap(value):
+    """Return the schedule that a cap stands for; None is none."""
+    if value is None:
+        return None
+    return as_schedule(None if value == "auto" else value, "cap")
+
+
 def as_tempering(value):
     """Return the tempering that ``value`` stands for: None is `Untempered`.
 
     Raises
     ------
     sklearn.utils._param_validation.InvalidParameterError
-        If ``value`` is neither a policy nor None.
+        If ``value`` is neither a policy, nor "global", "local" or None.
     """
     if value is None:
         return Untempered()
     if isinstance(value, Tempering):
         return value
-    refuse("tempering", "a tempering (see sktemper.tempering) or None", value)
+    if isinstance(value, str) and value in _SHORTCUTS:
+        return _SHORTCUTS[value]()
+    refuse(
+        "tempering",
+        "a tempering (see sktemper.tempering), 'global', 'local' or None",
+        value,
+    )

@@ -8,6 +8,7 @@ from sklearn.decomposition import _lda as sklearn_lda
 
 from sktemper import TemperedLDA
 from sktemper.datasets import make_lda_documents
+from sktemper.learning_rates import RobbinsMonro
 
 K = 7
 
@@ -61,7 +62,12 @@ def batch_fits(X):
 
 def online_fits(X):
     theirs = FromOnes(total_samples=X.shape[0], batch_size=50, **SHARED)
-    ours = TemperedLDA(total_samples=X.shape[0], batch_size=50, **SHARED)
+    ours = TemperedLDA(
+        learning_rate=RobbinsMonro(offset=10, decay=0.7),
+        total_samples=X.shape[0],
+        batch_size=50,
+        **SHARED,
+    )
     for _ in range(2):
         for start in range(0, X.shape[0], 50):
             theirs.partial_fit(X[start : start + 50])

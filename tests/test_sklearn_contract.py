@@ -1,20 +1,311 @@
+"""The estimators in scikit-learn's hands: checks, parameters, searches, output."""
+
+import pickle
+
+import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.estimator_checks import parametrize_with_checks
+
 from sktemper import AnnealedLDA, TemperedLDA
+from sktemper.learning_rates import ConstantRate, RobbinsMonro
+from sktemper.schedules import (
+    ConstantSchedule,
+    ExponentialSchedule,
+    LinearSchedule,
+    StepSchedule,
+)
 from sktemper.tempering import Annealing
 
-T = ("local_step", "likelihood", "posterior")
-C = [(AnnealedLDA, {"target": t}) for t in T] + [
-    (TemperedLDA, {"tempering": p})
-    for p in (None, *map(lambda t: Annealing(target=t), T))
-]
-ests = (
-    [c(3, max_iter=20, **k) for c, k in C]
-    + [AnnealedLDA(3, max_iter=20, batch_size=None, target=t) for t in T]
-    + [TemperedLDA(3, max_iter=20, batch_size=None)]
+TARGETS = ("local_step", "likelihood", "posterior")
+# Few passes, and yet no warning that something of the start is left.
+QUICK = dict(n_components=3, max_iter=6, learning_rate=RobbinsMonro(offset=1))
+
+
+def expected_failures(estimator):
+    if estimator.batch_size is None:
+        return {}  # there, and with a start that does not depend on rows, it holds
+    reason = (
+        "Repeated rows make other batches, in another order, than weighted rows do, "
+        "and D and S stay row counts."
+    )
+    return {
+        f"check_sample_weight_equivalence_on_{kind}_data": reason
+        for kind in ("dense", "sparse")
+    }
+
+
+@parametrize_with_checks(
+    [
+        *(AnnealedLDA(**QUICK, target=target) for target in TARGETS),
+        TemperedLDA(**QUICK, tempering=None),
+        *(TemperedLDA(**QUICK, tempering=Annealing(target=t)) for t in TARGETS),
+        AnnealedLDA(n_components=3, max_iter=10, batch_size=None),
+    ],
+    expected_failed_checks=expected_failures,
 )
-
-
-@parametrize_with_checks(ests)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_weights_are_repetitions_in_one_batch(counts, target):
+    weight = np.random.default_rng(0).integers(0, 4, counts.shape[0])
+    lda = AnnealedLDA(4, batch_size=None, target=target, random_state=0)
+    weighted = clone(lda).fit(counts, sample_weight=weight).components_
+    repeated = clone(lda).fit(counts[np.repeat(range(120), weight)]).components_
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-6)
+    plain = clone(lda).fit(counts).components_
+    assert not np.allclose(weighted, plain, rtol=0.1)
+    ones = clone(lda).fit(counts, sample_weight=np.ones(120)).components_
+    np.testing.assert_array_equal(ones, plain)
+
+
+# -- parameters ------------------------------------------------------------------------
+
+EXAMPLES = [
+    AnnealedLDA(),
+    AnnealedLDA(
+        4,
+        schedule=StepSchedule(LinearSchedule(start=2, length=4), every=2),
+        target="posterior",
+        learning_rate=RobbinsMonro(offset=2),
+        doc_topic_prior=np.full(4, 0.3),
+        topic_word_prior=np.full(60, 0.2),
+        init=np.random.default_rng(0).gamma(1.0, size=(4, 60)),
+        random_state=np.random.RandomState(3),
+        n_iter_no_change=50,
+    ),
+    TemperedLDA(4, learning_rate=0.3, doc_topic_prior=0.2),
+    TemperedLDA(4, tempering=Annealing(LinearSchedule()), max_iter=12),
+]
+
+
+@pytest.mark.parametrize("estimator", EXAMPLES, ids=range(len(EXAMPLES)))
+def test_fit_writes_into_no_parameter(estimator, documents):
+    lda = clone(estimator)
+    before = lda.get_params()
+    drawn_from = before.pop("random_state")
+    content = pickle.dumps(before)
+    lda.fit(documents).partial_fit(documents).transform(documents)
+    after = lda.get_params()
+    assert after.pop("random_state") is drawn_from
+    assert all(after[name] is value for name, value in before.items())
+    assert pickle.dumps(after) == content
+    fitted = vars(lda).keys() - lda.get_params(deep=False).keys()
+    assert all(name.endswith("_") for name in fitted), fitted
+    assert repr(clone(lda)) == repr(estimator)
+    assert lda._repr_html_()
+
+
+def test_what_was_used_stands_in_fitted_twins(documents):
+    rate = RobbinsMonro(offset=1)
+    lda = AnnealedLDA(3, learning_rate=rate, max_iter=4, batch_size=40).fit(documents)
+    assert repr(lda.schedule_) == repr(ExponentialSchedule(length=6))
+    assert repr(lda.tempering_) == repr(Annealing(ExponentialSchedule(length=6)))
+    assert repr(lda.learning_rate_) == repr(rate)
+    assert lda.batch_size_ == 40
+    plain = TemperedLDA(3, learning_rate=0.5).fit(documents)
+    assert repr(plain.learning_rate_) == repr(ConstantRate(0.5))
+    assert 0 < plain.batch_size_ <= 24  # "auto": at most a fifth of the rows
+    whole = TemperedLDA(3, batch_size=None).fit(documents)
+    assert repr(whole.learning_rate_) == repr(ConstantRate(1.0))
+    assert whole.batch_size_ == 120
+    whole = TemperedLDA(3, batch_size=None, max_iter=20, learning_rate=rate)
+    assert repr(whole.fit(documents).learning_rate_) == repr(rate)
+
+
+def test_nested_parameters_reach_the_defaults():
+    lda = AnnealedLDA().set_params(
+        schedule__start=5, schedule__unit="passes", learning_rate__offset=3
+    )
+    assert repr(lda.schedule) == repr(ExponentialSchedule(start=5, unit="passes"))
+    assert repr(lda.learning_rate) == repr(RobbinsMonro(offset=3))
+    assert lda.get_params()["schedule__start"] == 5
+    assert AnnealedLDA().schedule is None  # nothing is shared
+    lda = AnnealedLDA(schedule=StepSchedule())
+    assert lda.set_params(schedule__schedule__start=7).schedule.schedule.start == 7
+    lda = TemperedLDA(learning_rate=0.3).set_params(learning_rate__rate=0.2)
+    assert repr(lda.learning_rate) == repr(ConstantRate(0.2))
+    lda = TemperedLDA(tempering=Annealing())
+    assert lda.set_params(tempering__schedule__start=9).tempering.schedule.start == 9
+    lda = TemperedLDA()
+    lda.set_params(tempering=Annealing(), tempering__target="posterior")
+    assert lda.tempering.target == "posterior"
+
+
+def test_what_is_off_has_no_parameters():
+    lda = TemperedLDA(tempering=None)
+    with pytest.raises(
+        ValueError, match=r"tempering=sktemper\.tempering\.Annealing\(\)"
+    ):
+        lda.set_params(tempering__schedule__start=3)
+    assert lda.tempering is None
+    with pytest.raises(ValueError, match="Invalid parameter 'offsett'"):
+        lda.set_params(learning_rate__offsett=3)
+
+
+BAD = {
+    "n_components": (0, -1, 2.5, None, "auto"),
+    "max_iter": (0, 1.5, None),
+    "batch_size": (0, 1.5, "all"),
+    "total_samples": (0, 1.5, "auto"),
+    "evaluate_every": (-1, 0.5, None),
+    "validation_fraction": (0, 1, -0.1, None),
+    "n_iter_no_change": (0, 0.5),
+    "tol": (-1e-9, None),
+    "shuffle": ("yes", None),
+    "warm_start": ("no", None),
+    "n_jobs": (1.5, "all"),
+    "random_state": ("seed", -1),
+    "verbose": (-1, "loud"),
+    "doc_topic_prior": (0, -1.0, "symmetric", np.nan),
+    "topic_word_prior": (0, -1.0, "symmetric", np.inf),
+    "init": (1.0, "random"),
+    "mean_change_tol": (-1e-9, None),
+    "max_doc_update_iter": (0, 1.5, None),
+    "learning_rate": (0, 1.5, -0.1, np.nan, True, "auto", RobbinsMonro),
+}
+BAD_CASES = [
+    *((AnnealedLDA, name, value) for name in BAD for value in BAD[name]),
+    *((TemperedLDA, name, BAD[name][0]) for name in BAD),
+    *((AnnealedLDA, "schedule", value) for value in (2.0, 3, "linear", LinearSchedule)),
+    *((AnnealedLDA, "target", value) for value in ("global", None, 1)),
+    *((TemperedLDA, "tempering", value) for value in (2.0, "hot", LinearSchedule())),
+    (AnnealedLDA, "schedule", LinearSchedule(start=0)),
+    (AnnealedLDA, "schedule", StepSchedule(ConstantSchedule(-1))),
+    (AnnealedLDA, "learning_rate", RobbinsMonro(decay=0.3)),
+    (TemperedLDA, "tempering", Annealing(2.0)),
+    (TemperedLDA, "tempering", Annealing(LinearSchedule(length=-1))),
+]
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize(("cls", "name", "value"), BAD_CASES)
+def test_bad_parameters_are_refused_by_name(documents, cls, name, value, method):
+    lda = cls(**{name: value})
+    names = lda.get_params()
+    nested = [key.rpartition("__")[2] for key in names if key.startswith(name)]
+    with pytest.raises(InvalidParameterError, match=f"({'|'.join(nested)}|rate)'"):
+        getattr(lda, method)(documents)
+    assert not hasattr(lda, "components_")
+    assert not hasattr(lda, "n_features_in_")
+
+
+def test_a_number_for_a_schedule_is_refused_with_what_to_do():
+    message = r"ExponentialSchedule\(start=2.0\).*cools.*ConstantSchedule\(2.0\)"
+    with pytest.raises(InvalidParameterError, match=message):
+        AnnealedLDA(schedule=2.0).fit([[1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"doc_topic_prior": np.ones(3)}, r"shape \(3,\); expected \(4,\)"),
+        ({"doc_topic_prior": np.ones((4, 1))}, "doc_topic_prior has shape"),
+        ({"doc_topic_prior": [1, 1, 0, 1]}, "doc_topic_prior must be positive"),
+        ({"doc_topic_prior": [1, 1, np.nan, 1]}, "doc_topic_prior contains NaN"),
+        ({"topic_word_prior": np.ones(59)}, r"expected \(60,\) or \(4, 60\)"),
+        ({"topic_word_prior": np.ones((60, 4))}, "topic_word_prior has shape"),
+        ({"topic_word_prior": np.full(60, -1.0)}, "topic_word_prior must be positive"),
+        ({"init": np.ones((4, 59))}, r"init has shape \(4, 59\)"),
+        ({"init": np.zeros((4, 60))}, "init must be positive"),
+        ({"validation_fraction": 0.999, "evaluate_every": 1}, "leaves none"),
+    ],
+)
+def test_parameters_that_do_not_suit_the_data_are_refused(
+    documents, parameters, message
+):
+    lda = AnnealedLDA(4, **parameters)
+    with pytest.raises(ValueError, match=message):
+        lda.fit(documents)
+    assert not hasattr(lda, "n_features_in_")
+
+
+def test_a_changed_number_of_topics_does_not_meet_an_old_fit(documents):
+    lda = AnnealedLDA(**QUICK).fit(documents)
+    bits = lda.components_
+    for n_components in (2, 9):  # kernels must not write K topics into other rows
+        lda.set_params(n_components=n_components, warm_start=True)
+        for method in (lda.transform, lda.score, lda.partial_fit, lda.fit):
+            with pytest.raises(ValueError, match="n_components"):
+                method(documents)
+    np.testing.assert_array_equal(lda.components_, bits)
+
+
+# -- searches --------------------------------------------------------------------------
+
+
+def search(grid, texts, n_jobs=1, estimator=None):
+    lda = estimator or AnnealedLDA(4, batch_size=20, random_state=0)
+    pipeline = make_pipeline(CountVectorizer(), lda)
+    return GridSearchCV(pipeline, grid, cv=2, n_jobs=n_jobs, error_score="raise").fit(
+        texts
+    )
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        {"schedule__start": [1.5, 4], "schedule__length": [2, 4]},
+        {"target": TARGETS},
+        {"learning_rate__offset": [1, 5]},
+        {"schedule": [None, LinearSchedule(length=3)]},
+    ],
+    ids="-".join,
+)
+def test_grid_search(texts, grid):
+    grid = {f"annealedlda__{name}": values for name, values in grid.items()}
+    found = search(grid, texts)
+    scores = found.cv_results_["mean_test_score"]
+    assert np.isfinite(scores).all()
+    assert len(set(scores)) == len(scores)  # each setting arrives
+    for name, value in found.best_params_.items():
+        assert repr(found.best_estimator_.get_params()[name]) == repr(value)
+    assert found.score(texts) > -np.log(60)
+
+
+def test_grid_search_over_temperings(texts):
+    lda = TemperedLDA(4, learning_rate=0.3, tempering=Annealing(), random_state=0)
+    grid = {"temperedlda__tempering__schedule__start": [2, 9]}
+    assert len(set(search(grid, texts, 1, lda).cv_results_["mean_test_score"])) == 2
+
+
+def test_grid_search_in_processes_finds_the_same(texts):
+    grid = {"annealedlda__schedule__start": [1.5, 4]}
+    one, two = (search(grid, texts, n_jobs) for n_jobs in (1, 2))
+    for split in ("split0_test_score", "split1_test_score"):
+        np.testing.assert_array_equal(one.cv_results_[split], two.cv_results_[split])
+
+
+# -- output ----------------------------------------------------------------------------
+
+
+def test_output_is_named(documents):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(
+        documents.toarray(), columns=[f"w{v}" for v in range(60)]
+    ).rename(index="d{}".format)
+    lda = AnnealedLDA(**QUICK).set_output(transform="pandas").fit(X)
+    names = [f"annealedlda{k}" for k in range(3)]
+    assert lda.get_feature_names_out().tolist() == names
+    assert lda.feature_names_in_.tolist() == X.columns.tolist()
+    for output in (lda.transform(X), clone(lda).fit_transform(X)):
+        assert output.columns.tolist() == names
+        assert output.index.tolist() == X.index.tolist()
+        assert set(output.dtypes) == {np.dtype(np.float32)}
+        np.testing.assert_allclose(output.sum(axis=1), 1, rtol=1e-6)
+    assert set(lda.top_words(n_words=2)[0]) <= set(X.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        lda.transform(X[X.columns[::-1]])
+    assert TemperedLDA(**QUICK).fit(X).get_feature_names_out()[0] == "temperedlda0"
+
+
+def test_fit_transform_is_fit_then_transform(documents):
+    lda = AnnealedLDA(**QUICK, random_state=0)
+    together = clone(lda).fit_transform(documents)
+    np.testing.assert_array_equal(together, lda.fit(documents).transform(documents))

@@ -1,5 +1,5 @@
 """Latent Dirichlet allocation."""
 
-from .estimators import AnnealedLDA, TemperedLDA
+from .estimators import AnnealedLDA, SVIPlusLDA, TemperedLDA
 
-__all__ = ["AnnealedLDA", "TemperedLDA"]
+__all__ = ["AnnealedLDA", "SVIPlusLDA", "TemperedLDA"]

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..base import TemperedEstimator, validate_counts
 from ..model import Powers
+from ..noise import SVIPlusNoise
 from ..policy import Slot
 from ..schedules import as_schedule
 from ..tempering import Annealing
@@ -206,27 +207,35 @@ def _positive(value, name, default, shapes):
 
 
 #: What the docstrings of the estimators share.
-_PARAMETERS = """
+_RATE = """
     learning_rate : LearningRate or float, default=None
         How far each step goes toward its target.  None is ``RobbinsMonro()``, and
         ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
-    doc_topic_prior : float or array-like of shape (n_components,), default=None
+        `ConstantRate`."""
+
+_NOISE = """
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off."""
+
+_PARAMETERS = """
+    doc_topic_prior : float, array-like of shape (n_components,) or None, default=0.05
         Dirichlet parameter alpha of a document's topic weights.  None is
-        ``1 / n_components``.
-    topic_word_prior : float or array-like, default=None
+        ``1 / n_components``, as in scikit-learn.
+    topic_word_prior : float, array-like or None, default=0.1
         Dirichlet parameter eta of a topic's words: a number, or an array of shape
         (n_features,), or (n_components, n_features) to seed topics with words.  None
-        is ``1 / n_components``.
+        is ``1 / n_components``, as in scikit-learn.
     init : array-like of shape (n_components, n_features), default=None
         Where ``components_`` start.  None draws what scikit-learn's
         LatentDirichletAllocation draws for the same ``random_state``.
     max_iter : int, default=10
         Passes of `fit` over the data.
     batch_size : int, "auto" or None, default="auto"
-        Documents of a step.  "auto": as many as have about 30,000 tokens, at most a
-        fifth of the data; short documents need large batches.  None: all at once,
-        which with rate 1 is coordinate ascent.
+        Documents of a step.  "auto": as many as have about 30,000 tokens or, if more,
+        a twentieth of the data, but at most a fifth: small batches trap short
+        documents, and the held-out score then falls from pass to pass.  In a stream
+        without ``total_samples``: about 20,000 tokens.  None: all at once, which with
+        rate 1 is coordinate ascent.
     shuffle : bool, default=True
         Whether each pass of `fit` visits the documents in another order.
     total_samples : int, default=None
@@ -269,7 +278,7 @@ _ATTRIBUTES = """
         ``exp(E[log topic_word])``.
     doc_topic_prior_, topic_word_prior_ : ndarray
         The priors in use.
-    tempering_, learning_rate_ : object
+    tempering_, learning_rate_, gradient_noise_ : object
         The policies in use, with "auto" resolved.
     batch_size_ : int
         Documents of a step.
@@ -324,8 +333,11 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
     ----------
     n_components : int, default=10
         Number of topics K.
-    tempering : Tempering or None, default=None
-        The temperature during training, see `sktemper.tempering`; None is T=1."""
+    tempering : Tempering, "global", "local" or None, default=None
+        The temperature during training, see `sktemper.tempering`; None is T=1, the
+        strings are `GlobalTempering` and `LocalTempering` as they come."""
+        + _RATE
+        + _NOISE
         + _PARAMETERS
         + _ATTRIBUTES
         + """
@@ -349,8 +361,9 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         *,
         tempering=None,
         learning_rate=None,
-        doc_topic_prior=None,
-        topic_word_prior=None,
+        gradient_noise=None,
+        doc_topic_prior=0.05,
+        topic_word_prior=0.1,
         init=None,
         max_iter=10,
         batch_size="auto",
@@ -370,6 +383,7 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         self.n_components = n_components
         self.tempering = tempering
         self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.init = init
@@ -408,12 +422,14 @@ class AnnealedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         What the temperature flattens, see `sktemper.tempering.Annealing`."""
+        + _RATE
+        + _NOISE
         + _PARAMETERS
         + _ATTRIBUTES.replace(
-            "    tempering_, learning_rate_",
+            "    tempering_,",
             "    schedule_ : Schedule\n"
             "        The schedule in use, with its length resolved.\n"
-            "    tempering_, learning_rate_",
+            "    tempering_,",
         )
         + """
     Examples
@@ -432,6 +448,7 @@ class AnnealedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
     _slots = {
         "schedule": Slot(as_schedule),
         "learning_rate": _LDA._slots["learning_rate"],
+        "gradient_noise": _LDA._slots["gradient_noise"],
     }
     _parameter_constraints = {
         **{k: v for k, v in _LDA._parameter_constraints.items() if k != "tempering"},
@@ -446,8 +463,9 @@ class AnnealedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         schedule=None,
         target="local_step",
         learning_rate=None,
-        doc_topic_prior=None,
-        topic_word_prior=None,
+        gradient_noise=None,
+        doc_topic_prior=0.05,
+        topic_word_prior=0.1,
         init=None,
         max_iter=10,
         batch_size="auto",
@@ -468,6 +486,7 @@ class AnnealedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         self.schedule = schedule
         self.target = target
         self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.init = init
@@ -494,3 +513,103 @@ class AnnealedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         """The schedule in use, its length resolved."""
         self._state()
         return self.tempering_.schedule
+
+
+class SVIPlusLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
+    __doc__ = (
+        """Latent Dirichlet allocation by SVI+: tuneable noise on the gradients.
+
+    Stochastic variational inference [1]_ in which the batch is as large as is cheap,
+    and the noise of the gradient that of a smaller one, see
+    `sktemper.noise.SVIPlusNoise`: precise directions with the noise that helps out of
+    poor optima.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics K.
+    effective_batch_size : float, int, Schedule or callable, default=0.5
+        M: a share of the batch, a number of documents, or a number at each step; see
+        `sktemper.noise.SVIPlusNoise`.
+    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Of the documents' weights, see `sktemper.noise.SVIPlusNoise`.
+    tempering : Tempering, "global", "local" or None, default=None
+        The temperature during training, see `sktemper.tempering`; None is T=1."""
+        + _RATE
+        + _PARAMETERS
+        + _ATTRIBUTES
+        + """
+    Examples
+    --------
+    >>> from sktemper import SVIPlusLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> X = make_lda_documents(n_samples=300, n_components=5, random_state=0)
+    >>> SVIPlusLDA(5, effective_batch_size=0.25, random_state=0).fit_transform(X).shape
+    (300, 5)
+    """
+    )
+
+    _slots = {
+        "tempering": _LDA._slots["tempering"],
+        "learning_rate": _LDA._slots["learning_rate"],
+    }
+    _parameter_constraints = {
+        **{
+            k: v
+            for k, v in _LDA._parameter_constraints.items()
+            if k != "gradient_noise"
+        },
+        **SVIPlusNoise._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        effective_batch_size=0.5,
+        distribution="dirichlet",
+        tempering=None,
+        learning_rate=None,
+        doc_topic_prior=0.05,
+        topic_word_prior=0.1,
+        init=None,
+        max_iter=10,
+        batch_size="auto",
+        shuffle=True,
+        total_samples=None,
+        mean_change_tol=1e-3,
+        max_doc_update_iter=100,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-3,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.effective_batch_size = effective_batch_size
+        self.distribution = distribution
+        self.tempering = tempering
+        self.learning_rate = learning_rate
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.init = init
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+        self.mean_change_tol = mean_change_tol
+        self.max_doc_update_iter = max_doc_update_iter
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _noise(self):
+        return SVIPlusNoise(self.effective_batch_size, self.distribution)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import gammaln, polygamma, psi
+from scipy.special import gammaln, logsumexp, polygamma, psi
 
 from ..model import ConjugateModel, LocalStep, Powers, Stopped
 from . import _kernels
@@ -19,8 +19,10 @@ from . import _kernels
 SMALLEST_DECAY = 1e-6
 #: Statistics keep this many blocks apart before they are added up.
 MOST_PARTS = 16
-#: What ``batch_size="auto"`` aims at.
-TOKENS_PER_BATCH = 30_000
+#: The priors of log C(T) that ``partition_priors="auto"`` stands for.
+SPARSE_PRIORS = 0.01, 0.01
+#: What ``batch_size="auto"`` aims at, in fits and in streams of unknown size.
+TOKENS_PER_BATCH, TOKENS_PER_PIECE = 30_000, 20_000
 
 
 class Documents(NamedTuple):
@@ -34,6 +36,11 @@ class Documents(NamedTuple):
     words: Any
     slots: Any
 
+    def tokens(self):
+        """Return the number of tokens of each document."""
+        sums = np.concatenate([[0.0], np.cumsum(self.counts, dtype=np.float64)])
+        return np.diff(sums[self.starts])
+
 
 @dataclass(frozen=True)
 class WordStatistics:
@@ -46,19 +53,18 @@ class WordStatistics:
     n_features: int
 
     def __add__(self, other):
-        parts = self.parts + other.parts
-        if len(parts) > MOST_PARTS:
-            parts = (self._merged(parts),)
-        return WordStatistics(parts, self.n_features)
+        total = WordStatistics(self.parts + other.parts, self.n_features)
+        return total.merged() if len(total.parts) > MOST_PARTS else total
 
-    def _merged(self, parts):
-        words = np.unique(np.concatenate([words for words, _ in parts]))
-        rows = np.zeros((len(words), parts[0][1].shape[1]))
+    def merged(self):
+        """Return the same with each word once."""
+        words = np.unique(np.concatenate([words for words, _ in self.parts]))
+        rows = np.zeros((len(words), self.parts[0][1].shape[1]))
         totals = np.zeros(rows.shape[1])
-        for part_words, part_rows in parts:
+        for part_words, part_rows in self.parts:
             places = np.searchsorted(words, part_words)
             _kernels.add_rows(rows, totals, places, part_rows, 1.0)
-        return words, rows
+        return WordStatistics(((words, rows),), self.n_features)
 
     def scaled(self, factor):
         """Return ``factor`` times the statistics."""
@@ -180,7 +186,7 @@ class LDAModel(ConjugateModel):
         """Return ``X[rows]`` as `Documents`."""
         block = X[rows]
         if not sparse.issparse(block):
-            block = sparse.csr_array(np.asarray(block))
+            block = sparse.csr_array(np.asarray(block, dtype=self.dtype))
         if not (block.has_canonical_format and block.data.all()):
             block = block.copy()
             block.sum_duplicates()
@@ -270,15 +276,31 @@ class LDAModel(ConjugateModel):
             raise Stopped
         prior = prepared.doc_topic_prior
         bounds += powers.prior * (gammaln(prior.sum()) - gammaln(prior).sum())
+        observed = block.tokens()
+        scores = self._scores(block, prepared, gamma) if "score" in want else None
         return LocalStep(
-            WordStatistics(((block.words, rows),), self.n_features),
-            n_rows,
-            float(block.counts.sum(dtype=np.float64)),
-            n_iterations,
-            float(bounds.sum()),
-            bounds,
-            gamma if "local" in want else None,
+            statistics=WordStatistics(((block.words, rows),), self.n_features),
+            n_rows=n_rows,
+            n_observed=float(observed.sum()),
+            n_iterations=n_iterations,
+            bound=float(bounds.sum()),
+            score=0.0 if scores is None else float(scores.sum()),
+            row_observed=observed,
+            row_bounds=bounds,
+            row_scores=scores,
+            local_parameters=gamma if "local" in want else None,
         )
+
+    def _scores(self, block, prepared, gamma):
+        """Return sum_v n_dv log sum_k E[theta_dk] E[beta_kv] of each document."""
+        theta = gamma.astype(np.float64)
+        theta /= theta.sum(axis=1, keepdims=True)
+        topic_word = prepared.topics.rows(block.words) / prepared.totals
+        scores = np.zeros(len(theta))
+        _kernels.log_predictive(
+            block.counts, block.starts, block.slots, topic_word, theta, scores
+        )
+        return scores
 
     def step(self, globals_, statistics, scale, powers, rate, hyper):
         """Step lambda toward ``prior + scale * statistics``: exact, O(words seen)."""
@@ -298,6 +320,18 @@ class LDAModel(ConjugateModel):
             prior_share=keep * globals_.prior_share + rate * powers.prior,
             base_share=keep * globals_.base_share + rate * (1.0 - powers.prior),
         )
+
+    def largest_rate(self, globals_, statistics, scale, powers, hyper):
+        """Return the rate at which an entry of lambda would become 0."""
+        ((words, rows),) = statistics.merged().parts
+        prior = powers.prior * (globals_.full_prior()[words] - 1.0) + 1.0
+        target = prior + scale * rows[:, : self.n_topics]
+        topic_word = globals_.rows(words)
+        leaving = target < 0
+        if not leaving.any():
+            return math.inf
+        topic_word, target = topic_word[leaving], target[leaving]
+        return float((topic_word / (topic_word - target)).min())
 
     # -- dense vectors ---------------------------------------------------------------
     def natural_parameters(self, globals_):
@@ -344,24 +378,45 @@ class LDAModel(ConjugateModel):
         """
         observed, held_out = deal_words(block)
         step = self.local_step(observed, prepared, Powers(), want=("local",))
-        gamma = step.local_parameters.astype(np.float64)
-        theta = gamma / gamma.sum(axis=1, keepdims=True)
-        topic_word = prepared.topics.rows(held_out.words) / prepared.totals
-        scores = np.zeros(len(theta))
-        _kernels.log_predictive(
-            held_out.counts, held_out.starts, held_out.slots, topic_word, theta, scores
-        )
-        tokens = np.add.reduceat(
-            np.append(held_out.counts, 0.0), held_out.starts[:-1], dtype=np.float64
-        ) * (np.diff(held_out.starts) > 0)
-        return scores, tokens
+        scores = self._scores(held_out, prepared, step.local_parameters)
+        return scores, held_out.tokens()
+
+    def log_partition(
+        self, inverse_temperatures, hyper, random, priors=None, n_samples=8
+    ):
+        """Return c(b), log C(b) per token: quenched, so a mean of logarithms.
+
+        c(b) = E log sum_v (sum_k theta_k beta_kv)^b over theta ~ Dirichlet(alpha) and
+        beta ~ Dirichlet(eta), from ``n_samples`` of each.  ``priors`` is the pair
+        (alpha, eta), which need not be the model's: it sets the temperature; "auto" is
+        ``SPARSE_PRIORS``.
+        """
+        if priors is None:
+            priors = hyper, self.topic_word_prior
+        alpha, eta = SPARSE_PRIORS if isinstance(priors, str) else priors
+        alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), self.n_topics)
+        eta = np.broadcast_to(eta, (self.n_topics, self.n_features))
+        theta = _log_dirichlet(np.broadcast_to(alpha, (n_samples, len(alpha))), random)
+        total = np.zeros(len(inverse_temperatures))
+        for _ in range(n_samples):
+            beta = _log_dirichlet(eta, random)
+            log_p = _log_matmul(theta, beta)
+            for m, b in enumerate(inverse_temperatures):
+                total[m] += logsumexp(b * log_p, axis=1).sum()
+        return total / n_samples**2
 
     def auto_batch_size(self, X, total):
-        """Return how many rows have 30,000 tokens, at most a fifth of all rows."""
+        """Return the rows of a batch: as many as have about 30,000 tokens.
+
+        More, a twentieth of the data, if these are large; but at most a fifth.  In a
+        stream of unknown size as many as have 20,000: it may end early.
+        """
         data = X.data if sparse.issparse(X) else X
         tokens_per_row = max(float(np.sum(data, dtype=np.float64)) / X.shape[0], 1.0)
-        most = math.inf if total is None else -(-total // 5)
-        return max(1, min(round(TOKENS_PER_BATCH / tokens_per_row), most))
+        if total is None:
+            return max(1, round(TOKENS_PER_PIECE / tokens_per_row))
+        rows = max(TOKENS_PER_BATCH / tokens_per_row, total / 20)
+        return max(1, round(min(rows, total / 5)))
 
 
 def deal_words(block):
@@ -380,3 +435,21 @@ def deal_words(block):
             )
         )
     return halves
+
+
+def _log_dirichlet(alpha, random):
+    """Draw the logarithm of a Dirichlet variable for each row of ``alpha``.
+
+    Gamma(a) = Gamma(a + 1) U^(1/a): exact, and without underflow for tiny a.
+    """
+    draws = np.log(random.standard_gamma(alpha + 1.0))
+    draws += np.log(random.uniform(size=alpha.shape)) / alpha
+    return draws - logsumexp(draws, axis=1, keepdims=True)
+
+
+def _log_matmul(a, b):
+    """Return log(exp(a) @ exp(b))."""
+    top_a, top_b = a.max(axis=1, keepdims=True), b.max(axis=0)
+    with np.errstate(divide="ignore"):
+        product = np.log(np.exp(a - top_a) @ np.exp(b - top_b))
+    return product + top_a + top_b

@@ -1,0 +1,153 @@
+"""Gradient noise: random weights on the statistics of a batch (SVI+)."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .policy import Policy, refuse
+from .schedules import Schedule, as_schedule
+
+__all__ = ["GradientNoise", "NoNoise", "SVIPlusNoise"]
+
+
+class GradientNoise(Policy):
+    """Base of the noise policies: the weights of a batch's units, of mean 1."""
+
+    def resolved(self, plan):
+        """Return a policy with ``"auto"`` replaced by what suits the `Plan`."""
+        return self
+
+    def weights(self, n_units, clock, random):
+        """Return the weights of a batch, ndarray of shape (n_units,); None is 1.
+
+        Parameters
+        ----------
+        n_units : int
+        clock : Clock
+        random : numpy.random.Generator
+            The step's own.
+        """
+        raise NotImplementedError
+
+    def guarded(self, rate, largest_rate):
+        """Return a rate that keeps the step in the domain of the parameters.
+
+        Parameters
+        ----------
+        rate : float
+        largest_rate : callable
+            Returns the rate at which the step would leave it (infinite: none does).
+        """
+        return rate
+
+
+class NoNoise(GradientNoise):
+    """Every weight is 1 (``gradient_noise=None``)."""
+
+    def weights(self, n_units, clock, random):
+        """Return None."""
+        return None
+
+
+class SVIPlusNoise(GradientNoise):
+    r"""The noise of a smaller batch in a larger one: SVI+ [1]_.
+
+    The units of a batch of size S get random weights with
+
+    .. math:: E[w_i] = 1, \quad Cov[w] = (S/M - 1) (I - 1 1^T / S)
+
+    so that the gradient is as noisy as that of a batch of M units, and noise can be
+    tuned apart from cost.  The same noise serves coordinate ascent on all data.
+
+    Parameters
+    ----------
+    effective_batch_size : float, int, Schedule or callable, default=0.5
+        M.  A float in (0, 1] is a share of the batch, an int a number of units, a
+        schedule gives the number at each step, as M = 50 t with ``lambda t: 50 * (t +
+        1)``.  With M >= S the weights are 1.
+    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        "dirichlet" is S times a Dirichlet(c, ..., c), c = M / (S - M) - 1 / S: the
+        same two moments, and never negative.  "gaussian" is the paper's 1 + e_i -
+        mean(e), e_i ~ N(0, S/M - 1): negative with a probability of 16 % at S/M = 2;
+        a step that would leave the domain of the parameters is made smaller, and
+        ``history_["rate_share"]`` tells by how much.
+
+    References
+    ----------
+    .. [1] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing", definition 1 and algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper.noise import SVIPlusNoise
+    >>> from sktemper.schedules import Clock
+    >>> noise = SVIPlusNoise(effective_batch_size=0.25)
+    >>> weights = noise.weights(1000, Clock(), np.random.default_rng(0))
+    >>> float(weights.mean())
+    1.0
+    >>> bool(2.5 < weights.var() < 3.5)
+    True
+    """
+
+    _parameter_constraints = {
+        "effective_batch_size": [
+            Interval(Real, 0, 1, closed="right"),
+            Interval(Integral, 1, None, closed="left"),
+            Schedule,
+            callable,
+        ],
+        "distribution": [StrOptions({"dirichlet", "gaussian"})],
+    }
+
+    def __init__(self, effective_batch_size=0.5, distribution="dirichlet"):
+        self.effective_batch_size = effective_batch_size
+        self.distribution = distribution
+
+    def resolved(self, plan):
+        """Return a policy whose schedule, if any, is resolved."""
+        if isinstance(self.effective_batch_size, Schedule):
+            schedule = self.effective_batch_size.resolved(plan)
+            return SVIPlusNoise(schedule, self.distribution)
+        return self
+
+    def _size(self, n_units, clock):
+        size = self.effective_batch_size
+        if isinstance(size, Integral):
+            return float(size)
+        if isinstance(size, Real):
+            return float(size) * n_units
+        return max(as_schedule(size, "effective_batch_size").at(clock), 1.0)
+
+    def weights(self, n_units, clock, random):
+        """Return the weights of a batch; None where M >= S."""
+        size = self._size(n_units, clock)
+        if size >= n_units:
+            return None
+        if self.distribution == "gaussian":
+            noise = random.normal(0.0, np.sqrt(n_units / size - 1.0), n_units)
+            return 1.0 + noise - noise.mean()
+        concentration = size / (n_units - size) - 1.0 / n_units
+        return n_units * random.dirichlet(np.full(n_units, concentration))
+
+    def guarded(self, rate, largest_rate):
+        """Return at most 0.9 of the way out of the domain, for Gaussian weights."""
+        if self.distribution == "dirichlet":
+            return rate
+        return min(rate, 0.9 * largest_rate())
+
+
+def as_noise(value):
+    """Return the noise that ``value`` stands for: None is `NoNoise`.
+
+    Raises
+    ------
+    sklearn.utils._param_validation.InvalidParameterError
+        If ``value`` is neither a policy nor None.
+    """
+    if value is None:
+        return NoNoise()
+    if isinstance(value, GradientNoise):
+        return value
+    refuse("gradient_noise", "a gradient noise (see sktemper.noise) or None", value)

@@ -1,0 +1,483 @@
+"""Input that is wrong, odd, extreme or read-only."""
+
+import hashlib
+import tracemalloc
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from sktemper import AnnealedLDA, TemperedLDA
+from sktemper.schedules import LinearSchedule
+
+SCHEDULE = LinearSchedule(start=3, length=8)
+METHODS = (
+    "fit",
+    "partial_fit",
+    "transform",
+    "score_samples",
+    "score",
+    "perplexity",
+    "lower_bound",
+)
+TARGETS = ("local_step", "likelihood", "posterior")
+
+
+def lda_of(n_components=4, **parameters):
+    defaults = {
+        "schedule": SCHEDULE,
+        "batch_size": 30,
+        "learning_rate": 0.5,
+        "max_iter": 5,
+        "doc_topic_prior": 0.25,
+        "topic_word_prior": 0.25,
+        "random_state": 0,
+    }
+    return AnnealedLDA(n_components, **{**defaults, **parameters})
+
+
+def assert_finite(lda, X):
+    for part in (lda.components_, lda.topic_word_, lda.exp_dirichlet_component_):
+        assert np.isfinite(part).all()
+    assert (lda.components_ > 0).all()
+    np.testing.assert_allclose(lda.topic_word_.sum(axis=1), 1, rtol=1e-5)
+    doc_topic = lda.transform(X)
+    assert (doc_topic >= 0).all()
+    np.testing.assert_allclose(doc_topic.sum(axis=1), 1, rtol=1e-5)
+    assert np.isfinite(lda.score_samples(X)).all()
+    assert np.isfinite(lda.lower_bound(X))
+    assert np.isfinite(lda.history_["batch_bound"]).all()
+
+
+# -- what is refused -------------------------------------------------------------------
+
+
+def with_entry(value):
+    def spoil(X):
+        X = X.copy()
+        X.data[7] = value
+        return X
+
+    return spoil
+
+
+REFUSED = {
+    "nan": (with_entry(np.nan), "Input X contains NaN"),
+    "inf": (with_entry(np.inf), "Input X contains infinity"),
+    "negative": (with_entry(-1), "Negative values in data"),
+    "dense nan": (lambda X: with_entry(np.nan)(X).toarray(), "contains NaN"),
+    "dense inf": (lambda X: with_entry(np.inf)(X).toarray(), "contains infinity"),
+    "dense negative": (lambda X: with_entry(-1)(X).toarray(), "Negative values"),
+    "negative integers": (
+        lambda X: with_entry(-1)(X).astype(np.int64),
+        "Negative values",
+    ),
+    "one dimension": (lambda X: X.toarray()[0], "Expected 2D array, got 1D"),
+    "scalar": (lambda X: 3.0, "Expected 2D array, got scalar"),
+    "three dimensions": (lambda X: X.toarray()[None], "Found array with dim 3"),
+    "complex": (lambda X: X.toarray() * 1j, "Complex data not supported"),
+    "sparse complex": (lambda X: X * 1j, "Complex data not supported"),
+    "no rows": (lambda X: X[:0], "Found array with 0 sample"),
+    "no columns": (lambda X: X[:, :0], "0 feature"),
+    "huge": (with_entry(1e31), "counts above"),
+    "words": (lambda X: np.array([["to", "be"]]), "dtype='numeric' is not compatible"),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("spoil", REFUSED.values(), ids=REFUSED.keys())
+def test_bad_data_are_refused(counts, method, spoil):
+    spoil, message = spoil
+    lda = lda_of()
+    if method not in ("fit", "partial_fit"):
+        lda.fit(counts)
+    with pytest.raises(ValueError, match=message):
+        getattr(lda, method)(spoil(counts))
+
+
+@pytest.mark.parametrize("method", METHODS[1:])
+def test_another_number_of_features_is_refused(counts, method):
+    lda = lda_of().fit(counts)
+    for X, n_features in ((counts[:, :59], 59), (sparse.hstack([counts] * 2), 120)):
+        message = f"X has {n_features} features, but AnnealedLDA is expecting 60"
+        with pytest.raises(ValueError, match=message):
+            getattr(lda, method)(X)
+
+
+@pytest.mark.parametrize("method", METHODS[2:])
+def test_nothing_works_before_fit(counts, method):
+    with pytest.raises(NotFittedError):
+        getattr(lda_of(), method)(counts)
+
+
+def test_attributes_before_fit():
+    for name in ("components_", "n_iter_", "history_", "schedule_", "topic_word_"):
+        with pytest.raises(AttributeError, match="not fitted"):
+            getattr(lda_of(), name)
+
+
+# -- the same counts in another form ---------------------------------------------------
+
+
+def unsorted_with_duplicates(X):
+    """Split each count in two entries, with all entries of a row in random order."""
+    rng = np.random.default_rng(0)
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    rows, columns = np.tile(rows, 2), np.tile(X.indices, 2)
+    data = np.concatenate([X.data * 0.75, X.data * 0.25])
+    order = np.lexsort((rng.random(len(rows)), rows))
+    Y = sparse.csr_matrix(
+        (data[order], columns[order], 2 * X.indptr), shape=X.shape, copy=False
+    )
+    assert not Y.has_canonical_format
+    assert not Y.has_sorted_indices
+    return Y
+
+
+def only_unsorted(X):
+    order = np.concatenate([np.arange(b, a, -1) - 1 for a, b in pairwise(X.indptr)])
+    return sparse.csr_matrix((X.data[order], X.indices[order], X.indptr), X.shape)
+
+
+def with_stored_zeros(X):
+    dense = X.toarray()
+    rows, columns = np.nonzero(np.random.default_rng(0).random(X.shape) < 0.6)
+    rows, columns = (
+        np.concatenate([rows, *(np.nonzero(dense)[:1])]),
+        np.concatenate([columns, np.nonzero(dense)[1]]),
+    )
+    pairs = np.unique(np.stack([rows, columns]), axis=1)
+    Y = sparse.csr_matrix((dense[tuple(pairs)], tuple(pairs)), X.shape)
+    assert (Y.data == 0).sum() > 1000
+    return Y
+
+
+def with_long_indices(X):
+    Y = sparse.csr_array(X.shape)
+    Y.data, Y.indices, Y.indptr = (
+        X.data,
+        *(part.astype(np.int64) for part in (X.indices, X.indptr)),
+    )
+    return Y
+
+
+def frame(X):
+    return pytest.importorskip("pandas").DataFrame(X.toarray())
+
+
+FORMS = {
+    "csr_matrix": sparse.csr_matrix,
+    "csr_array": sparse.csr_array,
+    "csc_matrix": sparse.csc_matrix,
+    "csc_array": sparse.csc_array,
+    "coo_array": sparse.coo_array,
+    "lil_matrix": sparse.lil_matrix,
+    "int64 indices": with_long_indices,
+    "unsorted": only_unsorted,
+    "duplicates": unsorted_with_duplicates,
+    "stored zeros": with_stored_zeros,
+    "dense": lambda X: X.toarray(),
+    "Fortran order": lambda X: np.asfortranarray(X.toarray()),
+    "strided": lambda X: np.repeat(X.toarray(), 2, axis=1)[:, ::2],
+    "big-endian": lambda X: X.toarray().astype(">f8"),
+    "longdouble": lambda X: X.toarray().astype(np.longdouble),
+    "objects": lambda X: X.toarray().astype(object),
+    "lists": lambda X: X.toarray().tolist(),
+    "DataFrame": frame,
+}
+
+
+def parts_of(X):
+    if sparse.issparse(X) and X.format in ("csr", "csc"):
+        return X.data, X.indices, X.indptr
+    return (np.asarray(X.data if sparse.issparse(X) else X),)
+
+
+def fingerprint(X):
+    return [
+        (part.dtype, hashlib.sha256(np.ascontiguousarray(part)).digest())
+        for part in parts_of(X)
+        if part.dtype != object
+    ]
+
+
+@pytest.fixture(scope="module")
+def reference(counts):
+    return lda_of().fit(counts)
+
+
+@pytest.mark.parametrize("convert", FORMS.values(), ids=FORMS.keys())
+def test_any_form_of_the_data_gives_the_same_bits(counts, reference, convert):
+    X = convert(counts)
+    before = fingerprint(X)
+    lda = lda_of().fit(X)
+    np.testing.assert_array_equal(lda.components_, reference.components_)
+    assert lda.components_.dtype == np.float64
+    for method in METHODS[2:]:
+        expected = getattr(reference, method)(counts)
+        np.testing.assert_array_equal(getattr(lda, method)(X), expected)
+    streamed = lda_of().partial_fit(X).components_
+    np.testing.assert_array_equal(streamed, lda_of().partial_fit(counts).components_)
+    assert fingerprint(X) == before
+
+
+def test_read_only_data_do(counts, reference):
+    X = counts.copy()
+    for part in parts_of(X):
+        part.flags.writeable = False
+    np.testing.assert_array_equal(lda_of().fit(X).components_, reference.components_)
+    dense = counts.toarray()
+    dense.flags.writeable = False
+    np.testing.assert_array_equal(
+        lda_of().fit(dense).components_, reference.components_
+    )
+
+
+# -- dtypes ----------------------------------------------------------------------------
+
+WHOLE = (bool, "int8", "uint8", "int16", "int32", "uint32", "int64", "uint64")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kept"),
+    [
+        (np.float32, np.float32),
+        (np.float64, np.float64),
+        (np.float16, np.float32),
+        *((dtype, np.float32) for dtype in WHOLE),
+    ],
+)
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_dtypes_are_kept(documents, kind, dtype, kept):
+    X = documents.toarray().astype(dtype)
+    if kind == "sparse":
+        if dtype == np.float16:
+            dtype = np.longdouble  # scipy has the one and not the other
+            kept = np.float64
+        X = sparse.csr_array(X.astype(dtype))
+    for lda in (lda_of().fit(X), lda_of().partial_fit(X)):
+        for name in ("components_", "topic_word_", "exp_dirichlet_component_"):
+            assert getattr(lda, name).dtype == kept
+        assert lda.transform(X).dtype == kept
+        assert lda.fit_transform(X).dtype == kept
+        # Sums are double.
+        assert lda.score_samples(X).dtype == np.float64
+        assert lda.state_.globals_.dense().dtype == np.float64
+
+
+@pytest.mark.parametrize("first", [np.float32, np.float64, np.int64])
+def test_the_first_data_fix_the_dtype(documents, first):
+    lda = lda_of(warm_start=True).fit(documents.astype(first))
+    kept = np.float64 if first == np.float64 else np.float32
+    for other in (np.float32, np.float64, np.int64):
+        X = documents.astype(other)
+        assert lda.transform(X).dtype == kept
+        assert lda.partial_fit(X).components_.dtype == kept
+        assert lda.fit(X).components_.dtype == kept
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("batch_size", [30, None])
+def test_integers_in_float32_agree_with_float64(many_documents, target, batch_size):
+    lda = lda_of(target=target, batch_size=batch_size, max_iter=12)
+    X = many_documents.astype(np.float64)
+    single, double = clone(lda).fit(many_documents), clone(lda).fit(X)
+    assert single.components_.dtype == np.float32
+    assert single.score(X) == pytest.approx(double.score(X), rel=1e-4)
+    assert single.lower_bound(X) == pytest.approx(double.lower_bound(X), rel=1e-4)
+    bounds = (model.history_["batch_bound"] for model in (single, double))
+    np.testing.assert_allclose(*bounds, rtol=1e-4)
+
+
+def test_one_step_in_float32_agrees_with_float64(many_documents):
+    lda = lda_of(init=np.random.default_rng(0).gamma(1.0, size=(4, 60)))
+    lda.set_params(mean_change_tol=1e-6, batch_size=700, max_doc_update_iter=1000)
+    single = clone(lda).partial_fit(many_documents)
+    double = clone(lda).partial_fit(many_documents.astype(np.float64))
+    np.testing.assert_allclose(single.components_, double.components_, rtol=1e-4)
+    single.state_ = double.state_  # the same topics, in double
+    gamma = single.transform(many_documents, normalize=False)
+    single.state_.dtype = np.dtype(np.float32)
+    np.testing.assert_allclose(
+        single.transform(many_documents, normalize=False), gamma, rtol=1e-4
+    )
+
+
+# -- odd shapes and extreme values -----------------------------------------------------
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(1e-12, 1e-12), (1e-12, 1), (1e-12, 1e12), (1, 1e12), (1e12, 1e12)],
+)
+def test_extreme_counts(counts, target, dtype, low, high):
+    X = counts.astype(dtype)
+    X.data *= np.random.default_rng(0).choice(np.array([low, high], dtype), X.nnz)
+    X = sparse.vstack([X, X[:1] * 0, X[1:2] * dtype(1e-12), X[2:3] * dtype(1e12)])
+    lda = lda_of(target=target, n_jobs=2).fit(X.tocsr())
+    assert lda.components_.dtype == dtype
+    assert_finite(lda, X)
+    assert_finite(lda, counts)
+    assert_finite(lda.partial_fit(counts), X)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-12, 1e12, 1e27])
+def test_the_score_of_one_topic_does_not_depend_on_the_size_of_counts(counts, scale):
+    lda = lda_of(1).fit(counts)
+    assert lda.score(counts * scale) == pytest.approx(lda.score(counts), rel=1e-12)
+
+
+@pytest.mark.parametrize("prior", [None, 0.3, [0.1, 0.2, 0.3, 1.4]])
+@pytest.mark.parametrize("dtype", [np.float64, np.int32])
+def test_empty_documents_get_the_prior_mean(counts, prior, dtype):
+    X = sparse.vstack([counts[:50], counts[:10] * 0, counts[50:]], "csr").astype(dtype)
+    lda = lda_of(doc_topic_prior=prior).fit(X)
+    alpha = np.broadcast_to(0.25 if prior is None else prior, 4)
+    np.testing.assert_allclose(
+        lda.transform(X)[50:60], np.tile(alpha / alpha.sum(), (10, 1)), rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        lda.transform(X[50:51], normalize=False), alpha[None], rtol=1e-6
+    )
+    assert (lda.score_samples(X)[50:60] == 0).all()
+    assert_finite(lda, X)
+    assert lda.score(X) == pytest.approx(lda.score(counts.astype(dtype)), rel=1e-12)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("batch_size", [None, 7])
+def test_nothing_but_empty_documents(target, batch_size):
+    X = sparse.csr_matrix((30, 8))
+    lda = lda_of(target=target, batch_size=batch_size, max_iter=60).fit(X)
+    np.testing.assert_allclose(lda.components_, lda.components_[0, 0], rtol=1e-6)
+    assert_finite(lda, X)
+    for method in (lda.score, lda.perplexity):
+        with pytest.raises(ValueError, match="[Nn]othing is held out"):
+            method(X)
+
+
+def test_documents_of_one_word_have_no_score(counts):
+    lda = lda_of().fit(counts)
+    X = 3 * np.eye(60)
+    assert (lda.score_samples(X) == 0).all()
+    with pytest.raises(ValueError, match="[Nn]othing is held out"):
+        lda.score(X)
+    X = sparse.vstack([X, counts], "csr")
+    assert lda.score(X) == pytest.approx(lda.score(counts), rel=1e-12)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_words_that_never_occur(counts, target):
+    gap = sparse.csr_matrix((counts.shape[0], 40))
+    X = sparse.hstack([counts, gap], "csr")
+    lda = lda_of(target=target, topic_word_prior=0.3, max_iter=20).fit(X)
+    np.testing.assert_allclose(lda.components_[:, 60:], 0.3, rtol=1e-4)
+    assert_finite(lda, X)
+    unseen = np.zeros((3, 100))
+    unseen[0, 70] = unseen[1, 60:] = 1
+    unseen[2, [3, 99]] = 1, 1e6
+    assert_finite(lda, unseen)
+
+
+def test_one_topic_counts(counts):
+    lda = TemperedLDA(1, batch_size=None, topic_word_prior=0.5).fit(counts)
+    expected = 0.5 + counts.sum(axis=0)
+    np.testing.assert_allclose(lda.components_, np.atleast_2d(expected), rtol=1e-12)
+    assert (lda.transform(counts) == 1).all()
+    for target in TARGETS:
+        assert_finite(lda_of(1, target=target).fit(counts), counts)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("n_components", "n_rows", "n_features"),
+    [(10, 3, 60), (200, 3, 2), (3, 1, 60), (3, 120, 1), (1, 1, 1), (5, 1, 1)],
+)
+def test_odd_shapes(counts, target, n_components, n_rows, n_features):
+    X = counts[:n_rows, :n_features]
+    lda = lda_of(n_components, target=target, max_iter=20).fit(X)
+    assert lda.components_.shape == (n_components, n_features)
+    assert lda.transform(X).shape == (n_rows, n_components)
+    assert_finite(lda, X)
+
+
+# -- memory maps -----------------------------------------------------------------------
+
+
+def mapped(folder, X, **dtypes):
+    """The matrix in read-only maps of files, as a corpus larger than memory."""
+    parts = {}
+    for name in ("data", "indices", "indptr"):
+        np.save(folder / name, getattr(X, name).astype(dtypes.get(name, np.int32)))
+        parts[name] = np.load(folder / f"{name}.npy", mmap_mode="r")
+    X = sparse.csr_array(tuple(parts.values()), shape=X.shape, copy=False)
+    assert np.shares_memory(X.data, parts["data"])
+    assert not X.data.flags.writeable
+    return X
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
+def test_memory_maps(tmp_path, documents, dtype):
+    X = mapped(tmp_path, documents, data=dtype)
+    lda = lda_of(shuffle=False)
+    expected = clone(lda).fit(documents.astype(dtype))
+    np.testing.assert_array_equal(lda.fit(X).components_, expected.components_)
+    for method in METHODS[2:]:
+        other = getattr(expected, method)(documents.astype(dtype))
+        np.testing.assert_array_equal(getattr(lda, method)(X), other)
+    assert_finite(lda_of(evaluate_every=1).fit(X), X)  # shuffled in runs
+    assert lda_of().partial_fit(X).n_samples_seen_ == 120
+    assert not X.data.flags.writeable
+
+
+def test_a_pass_over_a_map_visits_each_row_once(tmp_path):
+    X = mapped(tmp_path, sparse.csr_array(np.eye(700)))
+
+    class Watching(AnnealedLDA):
+        def _make_model(self, n_features, dtype):
+            model = super()._make_model(n_features, dtype)
+            take = model.take
+
+            def watched(X, rows):
+                seen.append(np.arange(X.shape[0])[rows])
+                return take(X, rows)
+
+            model.take = watched
+            return model
+
+    seen = []
+    Watching(2, batch_size=50, max_iter=2, random_state=0, n_jobs=1).fit(X)
+    order = np.concatenate(seen)
+    for number in (slice(700), slice(700, None)):
+        assert not (order[number] == range(700)).all()
+        assert sorted(order[number]) == list(range(700))
+    assert (order[:700] != order[700:]).any()
+    # Neighbours stay together: that is what disks and caches like.
+    assert (np.diff(order) == 1).mean() > 0.9
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
+def test_data_are_never_copied_whole(tmp_path, dtype):
+    rng = np.random.default_rng(0)
+    n_rows, length = 20_000, 25
+    columns = np.sort(rng.integers(0, 400, (n_rows, length)), axis=1).ravel()
+    counts = np.ones(n_rows * length)
+    indptr = length * np.arange(n_rows + 1)
+    X = mapped(
+        tmp_path, sparse.csr_array((counts, columns, indptr), (n_rows, 400)), data=dtype
+    )
+    lda = lda_of(2, batch_size=2000, max_iter=1, max_doc_update_iter=2)
+    tracemalloc.start()
+    try:
+        lda.set_params(schedule=LinearSchedule(length=1)).fit(X)
+        lda.score_samples(X)
+        lda.partial_fit(X)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.5 * (X.data.nbytes + X.indices.nbytes)

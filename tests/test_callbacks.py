@@ -1,0 +1,309 @@
+"""Callbacks, evaluation while fitting, early stopping, logs."""
+
+import logging
+import pickle
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.callback import ProgressBar, ScoringMonitor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from sktemper import AnnealedLDA, TemperedLDA
+from sktemper.schedules import ConstantSchedule, LinearSchedule
+
+SCHEDULE = LinearSchedule(start=3, length=8)
+
+
+def lda_of(cls=AnnealedLDA, **parameters):
+    if cls is AnnealedLDA:
+        parameters = {"schedule": SCHEDULE, **parameters}
+    defaults = {"batch_size": 30, "max_iter": 5, "random_state": 0}
+    return cls(4, **{**defaults, **parameters})
+
+
+class Recorder:
+    """What a callback sees; stops after ``stop_after`` passes."""
+
+    def __init__(self, stop_after=None):
+        self.stop_after = stop_after
+        self.events = []
+
+    def note(self, hook, estimator, context, **rest):
+        steps = getattr(estimator, "n_batch_iter_", 0)
+        self.events.append((hook, context.task_name, context.task_id, steps))
+
+    def setup(self, estimator, context):
+        self.note("setup", estimator, context)
+
+    def teardown(self, estimator, context):
+        self.note("teardown", estimator, context)
+
+    def on_fit_task_begin(self, estimator, context, *, X, y):
+        self.note("begin", estimator, context)
+        assert X.shape[0] == len(y)
+
+    def on_fit_task_end(self, estimator, context, *, X, fitted_estimator):
+        self.note("end", estimator, context)
+        assert estimator.n_iter_ == fitted_estimator.n_iter_
+        self.copy = fitted_estimator
+        self.bits = fitted_estimator.components_
+        return context.task_name == "pass" and estimator.n_iter_ == self.stop_after
+
+
+@pytest.mark.parametrize("cls", [AnnealedLDA, TemperedLDA])
+@pytest.mark.parametrize("batch_size", [30, None])
+def test_hooks_are_called_around_the_fit_and_each_pass(documents, cls, batch_size):
+    recorder = Recorder()
+    lda = lda_of(cls, batch_size=batch_size, max_iter=9).set_callbacks(recorder)
+    lda.fit(documents)
+    per_pass = 1 if batch_size is None else 4
+    expected = [("setup", "fit", 0, 0), ("begin", "fit", 0, 0)]
+    for i in range(9):
+        expected += [("begin", "pass", i, i * per_pass)]
+        expected += [("end", "pass", i, (i + 1) * per_pass)]
+    expected += [("end", "fit", 0, 9 * per_pass), ("teardown", "fit", 0, 9 * per_pass)]
+    assert recorder.events == expected
+
+
+def test_a_callback_sees_the_state_of_its_time(documents):
+    recorder = Recorder(stop_after=2)
+    lda = lda_of(TemperedLDA, learning_rate=0.4).set_callbacks(recorder).fit(documents)
+    snapshot, bits = recorder.copy, recorder.bits
+    assert snapshot is not lda
+    expected = lda_of(TemperedLDA, learning_rate=0.4, max_iter=2).fit(documents)
+    np.testing.assert_array_equal(snapshot.components_, expected.components_)
+    assert np.isfinite(snapshot.score(documents))
+    lda.partial_fit(documents)
+    np.testing.assert_array_equal(snapshot.components_, bits)
+    assert not np.array_equal(lda.components_, bits)
+    snapshot.partial_fit(documents)  # nor does it share anything with the estimator
+
+
+@pytest.mark.parametrize("stop_after", [1, 3])
+def test_a_callback_can_stop_a_fit(documents, stop_after):
+    recorder = Recorder(stop_after)
+    lda = lda_of(schedule=LinearSchedule(2, 1, 2), learning_rate=0.5)
+    lda.set_callbacks(recorder).fit(documents)
+    assert lda.n_iter_ == stop_after
+    assert lda.n_batch_iter_ == 4 * stop_after
+    assert [event[0] for event in recorder.events[-2:]] == ["end", "teardown"]
+
+
+def test_stopping_too_early_warns(documents):
+    with pytest.warns(ConvergenceWarning, match="temperature"):
+        lda_of(learning_rate=0.5).set_callbacks(Recorder(1)).fit(documents)
+
+
+def test_partial_fit_calls_no_hooks(documents):
+    recorder = Recorder()
+    lda = lda_of().set_callbacks(recorder).partial_fit(documents)
+    assert recorder.events == []
+    assert len(lda.history_["step"]) == 4
+
+
+def test_a_continued_fit_has_its_own_passes(documents):
+    recorder = Recorder()
+    lda = lda_of(warm_start=True).fit(documents).set_callbacks(recorder)
+    lda.set_params(max_iter=2).fit(documents)
+    passes = [event[2] for event in recorder.events if event[:2] == ("end", "pass")]
+    assert passes == [0, 1]
+    assert lda.n_iter_ == 7
+
+
+def test_callbacks_are_pickled_with_their_estimator(documents):
+    lda = lda_of().set_callbacks(Recorder(4)).fit(documents)
+    again = pickle.loads(pickle.dumps(lda))
+    assert again.fit(documents).n_iter_ == 4
+    assert clone(again).fit(documents).n_iter_ == 4
+
+
+# -- scikit-learn's own ----------------------------------------------------------------
+
+
+def test_scoring_monitor(documents):
+    def score(estimator, X, y):
+        return estimator.score(X)
+
+    monitor = ScoringMonitor(scoring={"score": score})
+    lda_of().set_callbacks(monitor).fit(documents)
+    rows = monitor.get_logs().data
+    passes = [row["score"] for row in rows if row["task_name"] == "pass"]
+    assert len(passes) == 5
+    for n_passes in (4, 5):
+        expected = lda_of(max_iter=n_passes).fit(documents).score(documents)
+        assert passes[n_passes - 1] == expected
+    assert len(set(passes)) == 5
+    assert [row["score"] for row in rows if row["task_name"] == "fit"] == passes[-1:]
+
+
+@pytest.mark.filterwarnings("ignore:The estimator CountVectorizer does not support")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_progress_bar_of_a_grid_search(documents, texts, n_jobs, in_pipeline, capsys):
+    pytest.importorskip("rich")
+    lda, X = lda_of(batch_size=10), documents
+    grid = {"schedule__start": [1.5, 4]}
+    if in_pipeline:
+        lda, X = make_pipeline(CountVectorizer(), lda), texts
+        grid = {f"annealedlda__{name}": values for name, values in grid.items()}
+    search = GridSearchCV(lda, grid, cv=2, n_jobs=n_jobs, error_score="raise")
+    search.set_callbacks(ProgressBar(max_propagation_depth=None)).fit(X)
+    assert np.isfinite(search.best_score_)
+    output = capsys.readouterr().out
+    assert "GridSearchCV" in output
+    assert "AnnealedLDA - fit" in output
+    assert "100%" in output
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_callback_stops_the_fits_of_a_grid_search(documents, n_jobs):
+    class Stop:  # local, and so sent to processes that cannot import this file
+        def setup(self, estimator, context):
+            pass
+
+        teardown = on_fit_task_begin = setup
+
+        def on_fit_task_end(self, estimator, context):
+            return estimator.n_iter_ == 3
+
+    lda = lda_of(batch_size=10, max_iter=20).set_callbacks(Stop())
+    grid = {"schedule__start": [1.5, 4]}
+    search = GridSearchCV(lda, grid, cv=2, n_jobs=n_jobs, error_score="raise")
+    search.fit(documents)
+    three, all_twenty = (
+        GridSearchCV(lda_of(batch_size=10, max_iter=n), grid, cv=2).fit(documents)
+        for n in (3, 20)
+    )
+    scores = search.cv_results_["mean_test_score"]
+    np.testing.assert_array_equal(scores, three.cv_results_["mean_test_score"])
+    assert (scores != all_twenty.cv_results_["mean_test_score"]).all()
+
+
+# -- evaluation and early stopping -----------------------------------------------------
+
+
+def scores_of(lda):
+    scored = ~np.isnan(lda.history_["heldout_score"])
+    return lda.history_["step"][scored], lda.history_["heldout_score"][scored]
+
+
+@pytest.mark.parametrize("evaluate_every", [1, 2, 5, 7])
+def test_evaluate_every(documents, evaluate_every):
+    lda = lda_of(learning_rate=0.4, validation_fraction=0.25)
+    quiet = clone(lda).set_params(evaluate_every=100).fit(documents)
+    lda.set_params(evaluate_every=evaluate_every).fit(documents)
+    assert lda.n_samples_seen_ == 5 * 90  # what is evaluated is held out
+    assert lda.n_batch_iter_ == 5 * 3
+    steps, scores = scores_of(lda)
+    assert steps.tolist() == list(range(3 * evaluate_every, 16, 3 * evaluate_every))
+    assert len(set(scores)) == len(scores)
+    np.testing.assert_array_equal(lda.components_, quiet.components_)  # only looks
+    assert len(scores_of(quiet)[0]) == 0
+
+
+def test_early_stopping_keeps_the_best_state(documents):
+    lda = lda_of(n_iter_no_change=2, tol=0, max_iter=60, validation_fraction=0.2)
+    lda.fit(documents)
+    assert lda.n_iter_ < 60
+    steps, scores = scores_of(lda)
+    assert len(steps) == lda.n_iter_  # evaluated at each pass
+    settled = scores[steps > SCHEDULE.length]
+    best = settled.argmax()
+    assert len(settled) - 1 - best == 2
+    assert (settled[best + 1 :] <= settled[best]).all()
+    # The state kept is that of the best pass.
+    n_passes = int(np.flatnonzero(scores == settled[best])[0]) + 1
+    until = (
+        clone(lda).set_params(max_iter=n_passes, n_iter_no_change=100).fit(documents)
+    )
+    np.testing.assert_array_equal(lda.components_, until.components_)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "n_iter"),
+    [
+        (LinearSchedule(start=3, length=8), 5),
+        (LinearSchedule(start=3, length=20), 8),
+        (lambda t: 1.0, 3),
+        (None, None),
+    ],
+)
+def test_early_stopping_counts_settled_passes_only(documents, schedule, n_iter):
+    """At 4 steps a pass; nothing is an improvement under this tol."""
+    parameters = dict(n_iter_no_change=2, tol=1e9, max_iter=30, learning_rate=0.5)
+    if schedule is None:
+        schedule = ConstantSchedule(2.0)
+        with pytest.warns(ConvergenceWarning):
+            lda = lda_of(schedule=schedule, **parameters).fit(documents)
+        assert lda.n_iter_ == 30
+        return
+    assert lda_of(schedule=schedule, **parameters).fit(documents).n_iter_ == n_iter
+    plain = lda_of(TemperedLDA, **parameters).fit(documents)
+    assert plain.n_iter_ == 3
+
+
+def test_early_stopping_waits_for_evaluations(documents):
+    lda = lda_of(
+        TemperedLDA, n_iter_no_change=2, tol=1e9, evaluate_every=3, max_iter=30
+    )
+    assert lda.fit(documents).n_iter_ == 9
+
+
+def test_held_out_rows_without_a_score(documents):
+    """One word per document: nothing can be held out, and nothing breaks."""
+    X = np.eye(60)
+    lda = lda_of(evaluate_every=1, max_iter=20).fit(X)
+    assert np.isnan(lda.history_["heldout_score"]).all()
+    assert lda.n_iter_ == 20
+
+
+# -- history and log -------------------------------------------------------------------
+
+
+def test_history(documents):
+    lda = lda_of().fit(documents)
+    history = lda.history_
+    assert {len(column) for column in history.values()} == {20}
+    np.testing.assert_array_equal(history["step"], range(1, 21))
+    np.testing.assert_allclose(history["passes"], np.arange(1, 21) / 4)
+    np.testing.assert_array_equal(
+        history["temperature"], [SCHEDULE(t) for t in range(20)]
+    )
+    assert (np.diff(history["seconds"]) > 0).all()
+    assert np.isfinite(history["batch_bound"]).all()
+    assert (history["mean_iterations"] >= 1).all()
+    history["step"][:] = 0  # a copy
+    assert lda.history_["step"][-1] == 20
+
+
+def test_verbose_logs_each_pass(documents, caplog):
+    caplog.set_level(logging.INFO, logger="sktemper")
+    lda_of().fit(documents)
+    assert caplog.records == []
+    lda_of(verbose=1, evaluate_every=2, max_iter=6).fit(documents)
+    assert {record.name for record in caplog.records} == {"sktemper"}
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == 6
+    assert messages[0].startswith("pass 1 of 6: 4 steps")
+    assert "temperature" in messages[0]
+    assert ["held-out" in message for message in messages] == [False, True] * 3
+
+
+def test_verbose_without_logging_set_up_prints(documents, monkeypatch, capsys):
+    logger = logging.getLogger("sktemper")
+    monkeypatch.setattr(logger, "handlers", [])
+    monkeypatch.setattr(logger, "propagate", False)
+    level = logger.level
+    try:
+        for _ in range(2):  # and once each, not more often with every fit
+            lda_of(verbose=True).fit(documents)
+            assert capsys.readouterr().err.count("pass ") == 5
+    finally:
+        logger.setLevel(level)
+    assert logging.getLogger().level == logging.WARNING
+    assert sys.stderr

@@ -1,0 +1,71 @@
+"""The examples run, on little data."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+pytestmark = pytest.mark.skipif(
+    not EXAMPLES.exists(), reason="examples/ is not beside these tests"
+)
+
+ARGUMENTS = {
+    "annealed_vs_plain": ["--max-documents=500", "--n-components=5"],
+    "grid_search_temperature": [
+        "--max-documents=300",
+        "--n-components=3",
+        "--max-iter=5",
+    ],
+    "stream_text": ["--max-documents=500", "--n-components=5", "--chunk-size=100"],
+}
+EXPECTED = {
+    "annealed_vs_plain": "Held-out nats per token",
+    "grid_search_temperature": "the best, fitted to all: ExponentialSchedule(",
+    "stream_text": "pass 3: ",
+}
+
+
+def run(name, *arguments, directory):
+    """Return what an example prints.
+
+    ``-P`` keeps the example from finding anything but the installed package, and
+    ``directory`` keeps what it writes out of the checkout.
+    """
+    script = EXAMPLES / f"{name}.py"
+    done = subprocess.run(
+        [sys.executable, "-P", str(script), *ARGUMENTS[name], *arguments],
+        cwd=directory,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_all_examples_are_tested():
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == ARGUMENTS.keys()
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_example(name, tmp_path):
+    assert EXPECTED[name] in run(name, directory=tmp_path)
+
+
+def test_picture(tmp_path):
+    pytest.importorskip("matplotlib")
+    run("annealed_vs_plain", "--output=picture.png", directory=tmp_path)
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_stream_of_hashed_words(tmp_path):
+    printed = run("stream_text", "--vectorizer=hashing", directory=tmp_path)
+    assert "pass 3: " in printed
+    assert "Topics" not in printed
+
+
+def test_stream_of_a_file(tmp_path):
+    (tmp_path / "lines.txt").write_text("a stream of words\nwords of a file\n" * 50)
+    assert "pass 3: " in run("stream_text", "lines.txt", directory=tmp_path)

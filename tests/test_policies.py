@@ -1,0 +1,409 @@
+"""Schedules, temperings and learning rates: values, contracts and refusals."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils._param_validation import InvalidParameterError
+
+from sktemper import learning_rates, noise, schedules, tempering
+from sktemper.lda.model import LDAModel
+from sktemper.learning_rates import (
+    AdaptiveRate,
+    ConstantRate,
+    LearningRate,
+    RobbinsMonro,
+    as_learning_rate,
+)
+from sktemper.model import LocalStep, Powers
+from sktemper.noise import GradientNoise, NoNoise, SVIPlusNoise, as_noise
+from sktemper.schedules import (
+    AUTO_LENGTH,
+    STREAM_LENGTH,
+    Clock,
+    ConstantSchedule,
+    ExponentialSchedule,
+    FunctionSchedule,
+    LinearSchedule,
+    Plan,
+    Schedule,
+    StepSchedule,
+    as_schedule,
+)
+from sktemper.tempering import (
+    Annealing,
+    GlobalTempering,
+    LocalTempering,
+    Tempering,
+    Untempered,
+    as_tempering,
+)
+
+
+def parabola(t):
+    return max(1.0, 4.0 - t * t / 100)
+
+
+# One or more of each class: a new class has to be put here.
+SCHEDULES = [
+    ConstantSchedule(2.5),
+    LinearSchedule(start=3, stop=1, length=100),
+    LinearSchedule(start=1, stop=5, length=2.5, unit="passes"),
+    LinearSchedule(length=0),
+    ExponentialSchedule(),
+    ExponentialSchedule(start=4, length=0.5, unit="passes"),
+    StepSchedule(LinearSchedule(start=3, length=90), every=40),
+    StepSchedule(ExponentialSchedule(unit="passes"), every=0.25),
+    StepSchedule(),
+    FunctionSchedule(parabola),
+]
+ANNEALINGS = [
+    Annealing(schedule, target)
+    for schedule in (None, LinearSchedule(length=9))
+    for target in ("local_step", "likelihood", "posterior")
+]
+TEMPERINGS = [
+    Untempered(),
+    *ANNEALINGS,
+    GlobalTempering(),
+    GlobalTempering(temperatures=[1, 2, 4], temperature_prior=[1, 0, 1], cap=None),
+    LocalTempering(),
+]
+LEARNING_RATES = [RobbinsMonro(), RobbinsMonro(0, 1), ConstantRate(), AdaptiveRate()]
+NOISES = [NoNoise(), SVIPlusNoise(), SVIPlusNoise(LinearSchedule(1, 60))]
+POLICIES = SCHEDULES + TEMPERINGS + LEARNING_RATES + NOISES
+
+
+def subclasses(cls):
+    for subclass in cls.__subclasses__():
+        if subclass.__module__.startswith("sktemper."):
+            if not subclass.__name__.startswith("_"):
+                yield subclass
+            yield from subclasses(subclass)
+
+
+@pytest.mark.parametrize("base", [Schedule, Tempering, LearningRate, GradientNoise])
+def test_every_policy_is_tested_here(base):
+    tested = {type(policy) for policy in POLICIES if isinstance(policy, base)}
+    assert tested == set(subclasses(base))
+
+
+# -- what all policies promise ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_policies_are_values(policy):
+    assert policy.validate() is policy
+    assert "__eq__" not in vars(type(policy))
+    for twin in (clone(policy), pickle.loads(pickle.dumps(policy))):
+        assert type(twin) is type(policy)
+        assert repr(twin) == repr(policy)
+        assert vars(twin).keys() == policy.get_params(deep=False).keys()
+    assert policy._repr_html_()
+
+
+@pytest.mark.parametrize("module", [schedules, tempering, learning_rates, noise])
+def test_public_policies_show_how_to_use_them(module):
+    for name in module.__all__:
+        cls = getattr(module, name)
+        if cls in subclasses(module.Policy) and cls().get_params():
+            assert ">>>" in cls.__doc__, name
+
+
+# -- schedules -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=repr)
+@pytest.mark.parametrize("plan", [Plan(), Plan(100, 10), Plan(7, 0.5)])
+def test_schedules_keep_their_contract(schedule, plan):
+    before = pickle.dumps(schedule)
+    resolved = schedule.resolved(plan)
+    assert resolved.unit == schedule.unit in ("steps", "passes")
+    assert "auto" not in resolved.get_params().values()
+    assert repr(resolved.resolved(Plan(10_000, 3))) == repr(resolved)
+
+    end = resolved.settles_at()
+    times = np.linspace(0, 10 if math.isinf(end) else 1.5 * end + 1, 25)
+    values = [resolved(t) for t in times]
+    assert all(np.isfinite(value) and value > 0 for value in values)
+    assert values == [resolved(t) for t in times]  # pure
+    late = [resolved(t) for t in times if t >= end]
+    assert late == late[:1] * len(late)
+
+    clock = Clock(steps=3, samples=30, total=20)
+    value = resolved.at(clock)
+    assert type(value) is float
+    assert value == resolved(3 if resolved.unit == "steps" else 1.5)
+    assert pickle.dumps(schedule) == before
+
+
+@pytest.mark.parametrize(
+    ("schedule", "values"),
+    [
+        (ConstantSchedule(1.5), {0: 1.5, 10**9: 1.5}),
+        (LinearSchedule(3, 1, 100), {0: 3, 25: 2.5, 99: 1.02, 100: 1, 10**9: 1}),
+        (LinearSchedule(1, 2, 4), {0: 1, 1: 1.25, 5: 2}),
+        (LinearSchedule(length=0), {0: 1}),
+        (ExponentialSchedule(4, 1, 100), {0: 4, 25: 8**0.5, 50: 2, 100: 1, 101: 1}),
+        (ExponentialSchedule(8, 2, 2, "passes"), {0: 8, 0.5: 32**0.5, 1: 4, 2.1: 2}),
+        (StepSchedule(LinearSchedule(3, 1, 100), 30), {29: 3, 30: 2.4, 120: 1}),
+        (StepSchedule(LinearSchedule(3, 1, 1, "passes"), 0.5), {0.4: 3, 0.6: 2, 1: 1}),
+        (as_schedule(parabola), {0: 4, 10: 3, 100: 1}),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_values_of_schedules(schedule, values):
+    for t, value in values.items():
+        assert schedule(t) == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("unit", "plan", "length"),
+    [
+        ("steps", Plan(), STREAM_LENGTH),
+        ("steps", Plan(1000, 10), AUTO_LENGTH),
+        ("steps", Plan(100, 10), 50),  # at most half of the planned steps
+        ("steps", Plan(1, 1), 0),
+        ("passes", Plan(1000, 10), AUTO_LENGTH / 10),
+        ("passes", Plan(100, 10), 5),
+        ("passes", Plan(None, 30), STREAM_LENGTH / 30),
+    ],
+)
+@pytest.mark.parametrize("cls", [LinearSchedule, ExponentialSchedule])
+def test_auto_length(cls, unit, plan, length):
+    auto = cls(unit=unit)
+    assert auto.resolved(plan).length == pytest.approx(length)
+    assert StepSchedule(auto).resolved(plan).schedule.length == pytest.approx(length)
+    policy = Annealing(auto).resolved(plan)
+    assert policy.schedule.length == pytest.approx(length)
+    assert auto.length == "auto"
+    assert cls(length=7, unit=unit).resolved(plan).length == 7
+
+
+@pytest.mark.parametrize(
+    ("schedule", "settled"),
+    [
+        (ConstantSchedule(3), 0),
+        (LinearSchedule(length=10), 10),
+        (StepSchedule(LinearSchedule(length=10), every=4), 12),
+        (as_schedule(parabola), 18),  # the first t at which it is 1
+    ],
+    ids=repr,
+)
+def test_schedules_settle(schedule, settled):
+    assert [schedule.is_settled(Clock(t)) for t in range(20)] == [
+        t >= settled for t in range(20)
+    ]
+
+
+def test_passes_need_a_total():
+    clock = Clock(steps=7, samples=30, total=20)
+    assert (clock.time("steps"), clock.time("passes")) == (7, 1.5)
+    with pytest.raises(ValueError, match="total_samples"):
+        ExponentialSchedule(unit="passes").at(Clock(7, 30))
+
+
+@pytest.mark.parametrize("number", [2, 2.0, np.float64(2), True])
+def test_a_number_is_no_schedule(number):
+    with pytest.raises(InvalidParameterError, match=r"ExponentialSchedule\(start="):
+        as_schedule(number)
+
+
+@pytest.mark.parametrize("value", ["exponential", LinearSchedule, [3, 2, 1]])
+def test_other_things_are_no_schedule(value):
+    with pytest.raises(InvalidParameterError, match="'schedule' parameter must be"):
+        as_schedule(value)
+
+
+# -- temperings ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("policy", "powers"),
+    [
+        (Untempered(), (1, 1, 1)),
+        (Annealing(ConstantSchedule(4)), (1, 1, 0.25)),
+        (Annealing(ConstantSchedule(4), "local_step"), (1, 1, 0.25)),
+        (Annealing(ConstantSchedule(4), "likelihood"), (1, 0.25, 0.25)),
+        (Annealing(ConstantSchedule(4), "posterior"), (0.25, 0.25, 0.25)),
+    ],
+    ids=repr,
+)
+def test_powers(policy, powers):
+    state = policy.initial_state(None, None, None)
+    assert policy.powers(state, Clock()) == Powers(*powers)
+
+
+@pytest.mark.parametrize("policy", TEMPERINGS, ids=repr)
+def test_temperings_keep_their_contract(policy):
+    before = pickle.dumps(policy)
+    model = LDAModel(2, 9, np.full(2, 0.5), np.full((1, 1), 0.5))
+    local_step = LocalStep(
+        n_rows=10, n_observed=50.0, score=-100.0, temperatures=np.full(100, 0.1)
+    )
+    resolved = policy.resolved(Plan(100, 10))
+
+    def run():
+        random = np.random.default_rng(0)
+        state = resolved.initial_state(model, model.initial_hyper(), random)
+        for clock in (Clock(0, 0, 20), Clock(3, 30, 20), Clock(1000, 10_000, 20)):
+            temperature = resolved.temperature(state, clock)
+            powers = resolved.powers(state, clock)
+            assert 1 <= temperature < 20
+            assert all(0 < power <= 1 for power in powers)
+            settled = resolved.is_settled(state, clock)
+            yield temperature, powers, settled
+            content = pickle.dumps(state)
+            after = resolved.next_state(state, local_step, 2.0, clock)
+            assert pickle.dumps(state) == content  # pure
+            state = pickle.loads(pickle.dumps(after))
+        if settled and not isinstance(policy, LocalTempering):
+            assert powers == Powers()
+
+    assert list(run()) == list(run())
+    assert pickle.dumps(policy) == before
+
+
+@pytest.mark.parametrize("policy", ANNEALINGS, ids=repr)
+def test_annealing_ends_at_the_model_itself(policy):
+    resolved = policy.resolved(Plan(100, 10))
+    for clock in (Clock(), Clock(3), Clock(1000)):
+        powers = resolved.powers(None, clock)
+        assert powers.local == 1 / resolved.temperature(None, clock)
+    assert resolved.is_settled(None, clock)
+    assert powers == Powers()
+
+
+@pytest.mark.parametrize("temperature", [0, -1, np.nan, np.inf])
+def test_impossible_temperatures_are_refused(temperature):
+    policy = Annealing(lambda t: temperature)
+    with pytest.raises(ValueError, match="finite and positive"):
+        policy.powers(None, Clock())
+
+
+@pytest.mark.parametrize("value", [2.0, "hot", Annealing, LinearSchedule()])
+def test_other_things_are_no_tempering(value):
+    with pytest.raises(InvalidParameterError, match="'tempering' parameter must be"):
+        as_tempering(value)
+
+
+# -- learning rates --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("policy", "rates"),
+    [
+        (RobbinsMonro(10), {0: 11**-0.7, 9: 20**-0.7, 99: 110**-0.7}),
+        (RobbinsMonro(64, 0.5), {0: 65**-0.5}),
+        (RobbinsMonro(0, 1), {0: 1, 1: 0.5, 9: 0.1}),
+        (ConstantRate(), {0: 0.05, 10**6: 0.05}),
+        (ConstantRate(1), {0: 1, 10**6: 1}),
+    ],
+    ids=repr,
+)
+def test_rates(policy, rates):
+    before = pickle.dumps(policy)
+    for steps, expected in rates.items():
+        state = policy.initial_state()
+        # The gradient costs time: these must not ask for it.
+        rate, after = policy.next_rate(state, Clock(steps), gradient=None)
+        assert type(rate) is float
+        assert rate == pytest.approx(expected, rel=1e-12)
+        assert after == state
+    assert pickle.dumps(policy) == before
+
+
+def test_what_stands_for_a_rate():
+    default = RobbinsMonro(3)
+    assert as_learning_rate(None, default) is default
+    assert as_learning_rate(default, None) is default
+    assert as_learning_rate(0.3, None).rate == 0.3
+    for value in ("auto", True, RobbinsMonro, lambda t: 0.1):
+        with pytest.raises(InvalidParameterError, match="'learning_rate' parameter"):
+            as_learning_rate(value, default)
+
+
+# -- noise -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", NOISES, ids=repr)
+def test_noise_has_mean_one_and_its_own_random_numbers(policy):
+    before = pickle.dumps(policy)
+    draws = [
+        policy.resolved(Plan(100, 10)).weights(
+            400, Clock(10), np.random.default_rng(seed)
+        )
+        for seed in (0, 0, 1)
+    ]
+    if isinstance(policy, NoNoise):
+        assert draws == [None] * 3
+        return
+    np.testing.assert_array_equal(draws[0], draws[1])
+    assert (draws[0] != draws[2]).any()
+    assert draws[0].mean() == pytest.approx(1)
+    assert pickle.dumps(policy) == before
+
+
+def test_what_stands_for_noise():
+    assert isinstance(as_noise(None), NoNoise)
+    for value in (0.5, "dirichlet", SVIPlusNoise):
+        with pytest.raises(InvalidParameterError, match="'gradient_noise' parameter"):
+            as_noise(value)
+
+
+# -- parameters ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("policy", "parameter"),
+    [
+        *((ConstantSchedule(v), "value") for v in (0, -1, np.nan, np.inf, "1", None)),
+        *((cls(**{name: v}), name) for cls in (LinearSchedule, ExponentialSchedule)
+          for name in ("start", "stop") for v in (0, -2, np.nan, np.inf, "1", None)),
+        *((LinearSchedule(length=v), "length") for v in (-1, np.inf, "long", None)),
+        *((LinearSchedule(unit=v), "unit") for v in ("epochs", None, 1)),
+        *((StepSchedule(every=v), "every") for v in (0, -1, np.nan, "1")),
+        (StepSchedule(2.0), "schedule"),
+        (StepSchedule(LinearSchedule(start=-1)), "start"),
+        (FunctionSchedule(3), "function"),
+        (Annealing(3.0), "schedule"),
+        (Annealing(target="prior"), "target"),
+        (Annealing(StepSchedule(LinearSchedule(stop=0))), "stop"),
+        *((RobbinsMonro(offset=v), "offset") for v in (-1, np.nan, np.inf, "1")),
+        *((RobbinsMonro(decay=v), "decay") for v in (0.49, 1.01, np.nan, "1")),
+        *((ConstantRate(v), "rate") for v in (0, -0.1, 1.1, np.nan, "1")),
+        *((AdaptiveRate(max_rate=v), "max_rate") for v in (0, 1.1, "1")),
+        *((SVIPlusNoise(v), "effective_batch_size") for v in (0, 1.5, -1, "auto")),
+        (SVIPlusNoise(distribution="cauchy"), "distribution"),
+        (GlobalTempering(max_temperature=1), "max_temperature"),
+        (GlobalTempering(cap=2.0), "cap"),
+        (GlobalTempering(cap=LinearSchedule(start=0)), "start"),
+        (LocalTempering(min_inverse_temperature=0), "min_inverse_temperature"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_bad_parameters_are_refused_by_name(policy, parameter):
+    with pytest.raises(InvalidParameterError, match=f"The '{parameter}' parameter"):
+        policy.validate()
+
+
+def test_nested_parameters_reach_the_default_policy():
+    policy = Annealing().set_params(schedule__start=5, target="posterior")
+    assert repr(policy.schedule) == repr(ExponentialSchedule(start=5))
+    assert policy.get_params()["schedule__start"] == 5
+    assert Annealing().schedule is None  # nothing is shared
+
+    nested = Annealing(StepSchedule()).set_params(schedule__schedule__stop=2)
+    assert nested.schedule.schedule.stop == 2
+
+    given = LinearSchedule()
+    assert (
+        StepSchedule().set_params(schedule=given, schedule__length=8).schedule is given
+    )
+    assert given.length == 8
+    with pytest.raises(InvalidParameterError, match="'schedule' parameter"):
+        Annealing(2.0).set_params(schedule__start=3)
+    with pytest.raises(ValueError, match="Invalid parameter 'begin'"):
+        Annealing().set_params(schedule__begin=3)

@@ -1,0 +1,83 @@
+"""The README's code prints what the README says it prints."""
+
+import contextlib
+import io
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+pytestmark = pytest.mark.skipif(
+    not README.exists(), reason="README.md is not beside these tests"
+)
+
+BLOCKS = re.compile(r"```python\n(?P<code>.*?)```\n\n```text\n(?P<output>.*?)```", re.S)
+NUMBER = re.compile(r"-?\d+\.\d+")
+# Seeds alone move the scores by less; see benchmarks/results/readme_spread.md.
+TOLERANCE = 0.05
+FIRST_BLOCK_SECONDS = 60
+
+
+def blocks():
+    return [match.groups() for match in BLOCKS.finditer(README.read_text("utf-8"))]
+
+
+def run(code):
+    """Return what the code prints, and how many seconds of CPU time it took."""
+    printed = io.StringIO()
+    begin = time.process_time()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
+    return printed.getvalue(), time.process_time() - begin
+
+
+def assert_same_output(printed, expected):
+    """Compare numbers with a tolerance, and of lists of words their shape only."""
+    lines = list(zip(printed.splitlines(), expected.splitlines(), strict=True))
+    for got, want in lines:
+        if not NUMBER.search(want):
+            assert len(got.split()) == len(want.split()), (got, want)
+            continue
+        assert NUMBER.sub("#", got) == NUMBER.sub("#", want)
+        numbers = [float(number) for number in NUMBER.findall(got)]
+        assert numbers == pytest.approx(
+            [float(number) for number in NUMBER.findall(want)], abs=TOLERANCE
+        )
+
+
+def test_each_block_has_its_output():
+    assert len(blocks()) == README.read_text("utf-8").count("```python") == 2
+
+
+def test_first_block():
+    code, expected = blocks()[0]
+    printed, seconds = run(code)
+    assert_same_output(printed, expected)
+    assert seconds < FIRST_BLOCK_SECONDS
+
+
+def test_second_block():
+    code, expected = blocks()[1]
+    printed, _ = run(code)
+    assert_same_output(printed, expected)
+
+
+def test_local_links_lead_somewhere():
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README.read_text("utf-8"))
+    missing = [link for link in links if not (ROOT / link).exists()]
+    assert links and not missing
+
+
+def test_continuous_integration_runs_the_readme_s_command():
+    script = ROOT / ".ci" / "run"
+    if not script.exists():
+        pytest.skip(".ci/run is not beside these tests")
+    for command in 'python -m pip install ".[tests]"', "python -P -m pytest":
+        assert re.search(rf"^{re.escape(command)}", script.read_text(), re.M)
+    assert (
+        'python -m pip install ".[tests]" && python -P -m pytest\n'
+        in README.read_text("utf-8")
+    )

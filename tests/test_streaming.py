@@ -1,0 +1,315 @@
+"""partial_fit: pieces, totals, clocks."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+
+from sktemper import AnnealedLDA, TemperedLDA, schedules
+from sktemper.datasets import make_lda_documents
+from sktemper.inference import History
+from sktemper.learning_rates import ConstantRate, RobbinsMonro
+from sktemper.schedules import ExponentialSchedule, LinearSchedule, StepSchedule
+from sktemper.tempering import Annealing
+
+SCHEDULE = LinearSchedule(start=3, length=8)
+RATE = RobbinsMonro()  # the default
+
+
+def lda_of(cls=AnnealedLDA, **parameters):
+    if cls is AnnealedLDA:
+        parameters = {"schedule": SCHEDULE, **parameters}
+    defaults = {"batch_size": 20, "random_state": 0, "topic_word_prior": 0.25}
+    return cls(4, **{**defaults, **parameters})
+
+
+def stream(lda, X, borders):
+    for start, stop in zip([0, *borders], [*borders, X.shape[0]], strict=True):
+        lda.partial_fit(X[start:stop])
+    return lda
+
+
+def assert_same_state(one, other):
+    np.testing.assert_array_equal(one.components_, other.components_)
+    for name in one.history_:
+        if name != "seconds":
+            np.testing.assert_array_equal(one.history_[name], other.history_[name])
+    assert one.n_samples_seen_ == other.n_samples_seen_
+    assert one.temperature_ == other.temperature_
+
+
+def total_of_last_step(lda, X):
+    """D, as lambda = eta + (D / S) (sum of X) after a step of rate 1."""
+    assert lda.learning_rate_.rate == 1.0
+    gained = (lda.components_ - 0.25).sum()
+    return gained / X.sum() * X.shape[0]
+
+
+# -- pieces ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "lda",
+    [
+        lda_of(),
+        lda_of(target="likelihood", learning_rate=0.1),
+        lda_of(schedule=StepSchedule(LinearSchedule(start=2, length=6), every=2)),
+        lda_of(schedule=ExponentialSchedule(length=0.7, unit="passes")),
+        lda_of(schedule=None),
+        lda_of(TemperedLDA, tempering=Annealing(SCHEDULE, "posterior")),
+        lda_of(TemperedLDA, shuffle=False),
+    ],
+    ids=range(7),
+)
+@pytest.mark.parametrize("borders", [[20, 40, 60, 80, 100], [60], [20, 100]])
+def test_pieces_are_cut_in_order(counts, lda, borders):
+    whole = clone(lda).set_params(total_samples=200).partial_fit(counts)
+    parts = stream(clone(whole), counts, borders)
+    assert whole.n_batch_iter_ == 6
+    assert_same_state(whole, parts)
+    # Order matters: nothing was shuffled, and shuffling would be seen.
+    turned = clone(whole).partial_fit(counts[::-1])
+    assert not np.array_equal(turned.components_, whole.components_)
+
+
+def test_short_pieces_are_one_step_each(counts):
+    lda = lda_of(total_samples=120)
+    for rows, steps in [(7, 1), (1, 2), (20, 3), (21, 5), (45, 8)]:
+        lda.partial_fit(counts[:rows])
+        assert lda.n_batch_iter_ == steps
+    assert lda.n_samples_seen_ == 94
+    passes = np.cumsum([7, 1, 20, 20, 1, 20, 20, 5]) / 120
+    np.testing.assert_allclose(lda.history_["passes"], passes)
+    temperatures = [SCHEDULE(t) for t in range(8)]
+    np.testing.assert_allclose(lda.history_["temperature"], temperatures)
+    assert lda.temperature_ == temperatures[-1]
+    assert lda.n_iter_ == 0  # of fit
+
+
+def test_one_piece_is_one_step_of_fit(counts):
+    lda = lda_of(batch_size=120, max_iter=1, shuffle=False, learning_rate=1.0)
+    with pytest.warns(UserWarning, match="temperature"):
+        fitted = clone(lda).fit(counts)
+    np.testing.assert_allclose(
+        lda.partial_fit(counts).components_, fitted.components_, rtol=1e-12
+    )
+
+
+def test_auto_batches_of_a_stream_do_not_depend_on_its_first_chunk(counts):
+    lda = lda_of(batch_size="auto").partial_fit(counts[:1])
+    assert lda.partial_fit(counts).n_batch_iter_ == 2
+    known = lda_of(batch_size="auto", total_samples=100).partial_fit(counts[:1])
+    assert known.batch_size_ == 20
+
+
+def test_batches_of_a_stream_after_a_smaller_fit(counts):
+    lda = lda_of(batch_size=60, max_iter=40).fit(counts[:30])
+    steps = lda.n_batch_iter_
+    assert lda.partial_fit(counts).n_batch_iter_ == steps + 2
+
+
+def test_a_first_chunk_may_be_smaller_than_the_model(counts):
+    lda = AnnealedLDA(30, batch_size=20, random_state=0)
+    lda.partial_fit(counts[:1])
+    assert lda.components_.shape == (30, 60)
+    lda.partial_fit(counts[:0:-1])
+    assert np.isfinite(lda.transform(counts)).all()
+
+
+def test_later_chunks_have_the_first_ones_features_and_dtype(counts):
+    lda = lda_of(TemperedLDA).partial_fit(counts[:20].astype(np.float32))
+    before = lda.components_
+    with pytest.raises(ValueError, match="X has 59 features, but TemperedLDA is exp"):
+        lda.partial_fit(counts[:, :59])
+    np.testing.assert_array_equal(lda.components_, before)
+    lda.partial_fit(counts)
+    assert lda.components_.dtype == lda.transform(counts).dtype == np.float32
+    with pytest.raises(NotFittedError):
+        clone(lda).transform(counts)
+
+
+# -- totals ----------------------------------------------------------------------------
+
+
+def test_the_total_of_a_stream(counts):
+    lda = lda_of(learning_rate=1.0, batch_size=40)
+    seen = 0
+    for rows in (slice(0, 40), slice(40, 50), slice(50, 90)):  # unknown: rows so far
+        seen += rows.stop - rows.start
+        lda.partial_fit(counts[rows])
+        assert total_of_last_step(lda, counts[rows]) == pytest.approx(seen)
+    lda.partial_fit(counts)  # all rows of a call count from its first piece on
+    assert total_of_last_step(lda, counts[80:]) == pytest.approx(seen + 120)
+    assert lda.history_["passes"].tolist() == [1, 1, 1, *(np.r_[130, 170, 210] / 210)]
+
+
+@pytest.mark.parametrize("total", [10, 50, 1000])
+def test_a_given_total_stands_even_if_exceeded(counts, total):
+    lda = lda_of(learning_rate=1.0, batch_size=40, total_samples=total)
+    for rows in (slice(0, 40), slice(40, 50), slice(50, 90)):
+        lda.partial_fit(counts[rows])
+        assert total_of_last_step(lda, counts[rows]) == pytest.approx(total)
+    assert lda.history_["passes"][-1] == 90 / total
+
+
+def test_the_total_after_fit(counts):
+    lda = lda_of(learning_rate=1.0, max_iter=9, batch_size=60).fit(counts)
+    lda.partial_fit(counts[:30])  # fit's rows once, whatever the number of passes
+    assert total_of_last_step(lda, counts[:30]) == pytest.approx(150)
+    lda.fit(counts[:60])  # restarts
+    lda.partial_fit(counts[:30])
+    assert total_of_last_step(lda, counts[:30]) == pytest.approx(90)
+
+
+def test_fit_takes_a_given_total(counts):
+    lda = lda_of(TemperedLDA, learning_rate=1.0, total_samples=1000, batch_size=None)
+    lda.fit(counts)
+    assert total_of_last_step(lda, counts) == pytest.approx(1000)
+
+
+# -- clocks ----------------------------------------------------------------------------
+
+
+def test_steps_are_the_same_clock_in_fit_and_in_a_stream(counts):
+    lda = lda_of(max_iter=4)
+    fitted = clone(lda).fit(counts)
+    streamed = clone(lda)
+    for _ in range(4):
+        streamed.partial_fit(counts)
+    for column in ("step", "temperature", "learning_rate"):
+        np.testing.assert_array_equal(
+            fitted.history_[column], streamed.history_[column]
+        )
+    rates = [RATE(t) for t in range(1, 25)]
+    np.testing.assert_array_equal(fitted.history_["learning_rate"], rates)
+    assert fitted.n_batch_iter_ == streamed.n_batch_iter_ == 24
+    assert fitted.n_samples_seen_ == streamed.n_samples_seen_ == 480
+    assert (fitted.n_iter_, streamed.n_iter_) == (4, 0)
+
+
+@pytest.mark.parametrize("cls", [AnnealedLDA, TemperedLDA])
+def test_passes_in_a_stream_need_its_total(counts, cls):
+    schedule = LinearSchedule(start=3, length=0.5, unit="passes")
+    given = {"schedule": schedule}
+    if cls is TemperedLDA:
+        given = {"tempering": Annealing(schedule)}
+    lda = lda_of(cls, **given)
+    with pytest.raises(ValueError, match="total_samples"):
+        lda.partial_fit(counts)
+    assert not hasattr(lda, "components_")
+    lda.set_params(total_samples=120).partial_fit(counts)
+    expected = [schedule(t / 120) for t in range(0, 120, 20)]
+    np.testing.assert_allclose(lda.history_["temperature"], expected)
+
+
+def test_auto_length_in_a_stream(counts):
+    lda = lda_of(schedule=None)
+    assert clone(lda).partial_fit(counts).schedule_.length == schedules.STREAM_LENGTH
+    lda.set_params(total_samples=1000)  # 50 steps: at most half of them
+    assert clone(lda).partial_fit(counts).schedule_.length == 25
+    lda.set_params(schedule__unit="passes")
+    assert clone(lda).partial_fit(counts).schedule_.length == 0.5
+
+
+@pytest.mark.parametrize("schedule", [SCHEDULE, None, StepSchedule(SCHEDULE, every=4)])
+def test_a_stream_never_reheats(counts, schedule):
+    lda = lda_of(schedule=schedule, max_iter=4).fit(counts)
+    assert lda.temperature_ == 1
+    steps = lda.n_batch_iter_
+    lda.partial_fit(counts).partial_fit(counts[:5])
+    assert (lda.history_["temperature"][steps:] == 1).all()
+    assert lda.n_batch_iter_ == steps + 7
+    rates = lda.history_["learning_rate"]
+    np.testing.assert_array_equal(rates, [RATE(t + 1) for t in range(steps + 7)])
+    assert (np.diff(lda.history_["temperature"]) <= 0).all()
+
+
+def test_a_stream_goes_on_cooling_after_an_unfinished_fit(counts):
+    lda = lda_of(max_iter=1, learning_rate=0.4)
+    with pytest.warns(UserWarning, match="ended at temperature 2,"):
+        lda.fit(counts[:100])
+    lda.partial_fit(counts)
+    expected = [SCHEDULE(t) for t in range(lda.n_batch_iter_)]
+    np.testing.assert_allclose(lda.history_["temperature"], expected)
+
+
+def test_fit_forgets_a_stream(counts):
+    lda = lda_of(max_iter=4)
+    fresh = clone(lda).fit(counts)
+    assert_same_state(lda.partial_fit(counts[:50]).fit(counts), fresh)
+
+
+def test_batch_size_none_in_a_stream(counts):
+    """Each call is one step, but not of rate 1: that would wipe out the model."""
+    lda = lda_of(batch_size=None)
+    for n, rows in enumerate((counts[:9], counts, counts[:50]), start=1):
+        assert lda.partial_fit(rows).n_batch_iter_ == n
+    assert isinstance(lda.learning_rate_, RobbinsMonro)
+    fitted = lda_of(batch_size=None).fit(counts).partial_fit(counts[:10])
+    assert fitted.history_["learning_rate"][0] == 1
+    assert fitted.history_["learning_rate"][-1] == RATE(fitted.n_batch_iter_)
+
+
+def test_a_constant_rate_follows_drift():
+    old, new = (
+        make_lda_documents(400, 60, 4, doc_length=30, random_state=seed)
+        for seed in (0, 1)
+    )
+    scores = {}
+    for rate in (ConstantRate(0.3), RobbinsMonro(1, 1)):
+        lda = lda_of(TemperedLDA, learning_rate=rate, total_samples=400)
+        for _ in range(4):
+            lda.partial_fit(old)
+        before = lda.score(new)
+        scores[type(rate)] = lda.partial_fit(new).score(new) - before
+        rates = lda.history_["learning_rate"]
+        assert (rates == 0.3).all() == isinstance(rate, ConstantRate)
+    assert scores[ConstantRate] > scores[RobbinsMonro] + 0.1
+
+
+# -- text ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "vectorizer",
+    [
+        HashingVectorizer(n_features=2**10, alternate_sign=False, norm=None),
+        CountVectorizer(vocabulary=[f"word{v:02d}" for v in range(60)]),
+    ],
+    ids=["hashed", "fixed"],
+)
+def test_chunks_of_text(texts, vectorizer):
+    lda = lda_of(learning_rate=RobbinsMonro(1))
+    for start in range(0, len(texts), 33):
+        lda.partial_fit(vectorizer.transform(texts[start : start + 33]))
+    assert lda.n_batch_iter_ == 3 * 2 + 2
+    X = vectorizer.transform(texts)
+    assert lda.score(X) > -np.log(60)
+    assert lda.transform(X).shape == (120, 4)
+
+
+def test_signed_hashes_are_refused(texts):
+    X = HashingVectorizer(n_features=2**6).transform(texts)
+    with pytest.raises(ValueError, match="Negative values"):
+        lda_of().partial_fit(X)
+
+
+def test_the_history_of_an_endless_stream_stays_small():
+    history = History(limit=10)
+    for step in range(1, 1001):
+        history.append(step=step, temperature=1.0)
+        if step % 100 == 0:
+            history.add_score(-step)
+    table = history.to_dict()
+    assert 10 < len(table["step"]) <= 20
+    assert (np.diff(table["step"]) > 0).all()
+    scored = ~np.isnan(table["heldout_score"])
+    assert scored.sum() == 10  # not lost among the others
+    np.testing.assert_array_equal(
+        table["heldout_score"][scored], -table["step"][scored]
+    )
+    assert len(set(np.diff(table["step"][~scored]))) == 1  # even
+    assert len(pickle.dumps(history)) < 10_000
