@@ -27,8 +27,7 @@ from sktemper.schedules import ExponentialSchedule
 RESULTS = Path(__file__).parent / "results"
 CHUNK = 1000
 
-#: What is fitted: "plain" and "defaults" by the estimators' own defaults.  Callables
-#: make a setting from the number of documents and their mean length.
+#: The recommended priors.  "plain" and "defaults" take the estimators' own instead.
 PRIORS = {"doc_topic_prior": 0.05, "topic_word_prior": 0.1}
 
 

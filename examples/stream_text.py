@@ -19,6 +19,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from sktemper import AnnealedLDA
 from sktemper.datasets import load_debian_descriptions
+from sktemper.schedules import ExponentialSchedule
 
 
 def main():
@@ -62,10 +63,12 @@ def stream(path, arguments):
     n_lines = sum(1 for _ in lines_of(path))
     n_test = min(arguments.chunk_size, n_lines // 10)
     X_test = vectorizer.transform(islice(lines_of(path), n_test))
-    # Passes over the same file have to be told its size: without total_samples each
-    # chunk would count as new data. A stream that is seen once needs nothing.
+    # A stream that is seen once needs neither total_samples nor a schedule. Here the
+    # same lines come again: without total_samples they would count as new data, and
+    # without a schedule the temperature would be 1 before the first pass is over.
     lda = AnnealedLDA(
         n_components=arguments.n_components,
+        schedule=ExponentialSchedule(length=arguments.passes / 2, unit="passes"),
         total_samples=n_lines - n_test,
         random_state=arguments.seed,
     )

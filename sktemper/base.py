@@ -175,9 +175,8 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 state.batch_size = self._resolve_batch_size(
                     model, X, self.total_samples
                 )
-            if fresh and self.total_samples:
-                per_pass = math.ceil(self.total_samples / state.batch_size)
-                state.plan = Plan(per_pass, per_pass)
+            if fresh:
+                state.plan = self._plan_of_stream(model, state)
             policies = self._resolve_policies(state, RobbinsMonro())
             if fresh:
                 self._start_policies(state, policies, model)
@@ -202,7 +201,9 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         )
         if state.steps == 0:
             per_pass = math.ceil(len(train) / state.batch_size)
-            state.plan = Plan(per_pass * self.max_iter, per_pass)
+            state.plan = Plan(
+                per_pass * self.max_iter, per_pass, model.auto_temperature()
+            )
         everything = self.batch_size is None
         policies = self._resolve_policies(
             state, ConstantRate(1.0) if everything else RobbinsMonro()
@@ -296,6 +297,13 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             return model.auto_batch_size(X, total)
         return self.batch_size
 
+    def _plan_of_stream(self, model, state):
+        temperature = model.auto_temperature()
+        if self.total_samples is None:
+            return Plan(temperature=temperature)
+        per_pass = math.ceil(self.total_samples / state.batch_size)
+        return Plan(per_pass, per_pass, temperature)
+
     def _size_of_pieces(self, state, n_rows):
         """Return the rows of a step: with "auto" a chunk is cut evenly."""
         if self.batch_size != "auto":
@@ -369,7 +377,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
 
     def _warn_of_the_end(self):
         state = self.state_
-        if state.temperature > 1.0 + 1e-9:
+        if self.tempering_.cools and state.temperature > 1.0 + 1e-9:
             warnings.warn(
                 f"The fit ended at temperature {state.temperature:.3g}, above 1, after "
                 f"{state.steps} steps. Raise max_iter, shorten the schedule (its "
@@ -539,7 +547,7 @@ def validate_counts(estimator, X, reset):
         ensure_non_negative=True,
     )
     counts = X.data if issparse(X) else X
-    if X.dtype.kind == "f" and counts.max(initial=0) > LARGEST_COUNT:
+    if X.dtype.kind == "f" and float(counts.max(initial=0)) > LARGEST_COUNT:
         raise ValueError(
             f"{type(estimator).__name__} takes no counts above {LARGEST_COUNT:g}."
         )

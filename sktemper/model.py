@@ -136,6 +136,10 @@ class ConjugateModel:
         """
         return 256
 
+    def auto_temperature(self):
+        """Return where an annealing with ``start="auto"`` begins."""
+        return 2.0
+
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self):
         """Return the starting values of priors and variances."""

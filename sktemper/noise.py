@@ -117,7 +117,7 @@ class SVIPlusNoise(GradientNoise):
         if isinstance(size, Integral):
             return float(size)
         if isinstance(size, Real):
-            return float(size) * n_units
+            return max(float(size) * n_units, 1.0)
         return max(as_schedule(size, "effective_batch_size").at(clock), 1.0)
 
     def weights(self, n_units, clock, random):

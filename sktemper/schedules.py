@@ -24,8 +24,9 @@ __all__ = [
 
 #: What ``length="auto"`` aims at, in steps, when the fit is long enough; and what it is
 #: in a stream, which may end at any step.
-AUTO_LENGTH = 150
-STREAM_LENGTH = 15
+AUTO_LENGTH, STREAM_LENGTH = 150, 15
+#: What ``start="auto"`` is when nothing is known, and at most in such a stream.
+AUTO_START = 2.0
 
 
 class Plan(NamedTuple):
@@ -37,10 +38,13 @@ class Plan(NamedTuple):
         The steps planned in all; None for a stream.
     steps_per_pass : float or None
         None if the size of the data is unknown.
+    temperature : float
+        Where the model would have an annealing begin.
     """
 
     n_steps: int | None = None
     steps_per_pass: float | None = None
+    temperature: float = AUTO_START
 
 
 @dataclass(frozen=True)
@@ -131,13 +135,13 @@ class _Ramp(Schedule):
     """From ``start`` to ``stop`` within ``length``."""
 
     _parameter_constraints = {
-        "start": [Interval(Real, 0, None, closed="neither")],
+        "start": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "stop": [Interval(Real, 0, None, closed="neither")],
         "length": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "unit": [StrOptions({"steps", "passes"})],
     }
 
-    def __init__(self, start=2.0, stop=1.0, length="auto", unit="steps"):
+    def __init__(self, start="auto", stop=1.0, length="auto", unit="steps"):
         self.start = start
         self.stop = stop
         self.length = length
@@ -148,7 +152,8 @@ class _Ramp(Schedule):
         length = self.settles_at()
         if t >= length:
             return self.stop
-        return self._between(t / length)
+        start = AUTO_START if self.start == "auto" else self.start
+        return self._between(start, t / length)
 
     def settles_at(self):
         """Return the time from which the value stays the same."""
@@ -157,15 +162,19 @@ class _Ramp(Schedule):
         return self.length
 
     def resolved(self, plan):
-        """Return a schedule whose ``length`` is a number that suits the `Plan`."""
-        if self.length != "auto":
-            return self
-        length = STREAM_LENGTH
-        if plan.n_steps is not None:
-            length = min(AUTO_LENGTH, plan.n_steps // 2)
-        if self.unit == "passes":
-            length = length / plan.steps_per_pass if plan.steps_per_pass else 1.0
-        return type(self)(self.start, self.stop, length, self.unit)
+        """Return a schedule whose parameters are numbers that suit the `Plan`."""
+        start, length = self.start, self.length
+        if start == "auto":
+            start = plan.temperature
+            if plan.n_steps is None:
+                start = min(start, AUTO_START)
+        if length == "auto":
+            length = STREAM_LENGTH
+            if plan.n_steps is not None:
+                length = min(AUTO_LENGTH, plan.n_steps // 2)
+            if self.unit == "passes":
+                length = length / plan.steps_per_pass if plan.steps_per_pass else 1.0
+        return type(self)(start, self.stop, length, self.unit)
 
 
 class LinearSchedule(_Ramp):
@@ -175,8 +184,12 @@ class LinearSchedule(_Ramp):
 
     Parameters
     ----------
-    start, stop : float, default=2.0 and 1.0
-        First and last value.
+    start : float or "auto", default="auto"
+        First value.  "auto" is set when a fit begins: what suits the model, for LDA
+        the fourth root of the number of topics (3.2 for 100); at most 2 in a stream
+        of unknown length.
+    stop : float, default=1.0
+        Last value.
     length : float or "auto", default="auto"
         When ``stop`` is reached.  "auto" is set when a fit begins: 150 steps, at
         most half of those planned; 15 in a stream of unknown length, which may end
@@ -193,8 +206,8 @@ class LinearSchedule(_Ramp):
     [3.0, 2.0, 1.0, 1.0]
     """
 
-    def _between(self, share):
-        return self.start + (self.stop - self.start) * share
+    def _between(self, start, share):
+        return start + (self.stop - start) * share
 
 
 class ExponentialSchedule(_Ramp):
@@ -204,8 +217,12 @@ class ExponentialSchedule(_Ramp):
 
     Parameters
     ----------
-    start, stop : float, default=2.0 and 1.0
-        First and last value.
+    start : float or "auto", default="auto"
+        First value.  "auto" is set when a fit begins: what suits the model, for LDA
+        the fourth root of the number of topics (3.2 for 100); at most 2 in a stream
+        of unknown length.
+    stop : float, default=1.0
+        Last value.
     length : float or "auto", default="auto"
         When ``stop`` is reached.  "auto" is set when a fit begins: 150 steps, at
         most half of those planned; 15 in a stream of unknown length, which may end
@@ -222,8 +239,8 @@ class ExponentialSchedule(_Ramp):
     [4.0, 2.0, 1.0, 1.0]
     """
 
-    def _between(self, share):
-        return self.start * (self.stop / self.start) ** share
+    def _between(self, start, share):
+        return start * (self.stop / start) ** share
 
 
 class StepSchedule(Schedule):

@@ -33,6 +33,8 @@ class Tempering(Policy):
     the way is a state that goes in and comes out.
     """
 
+    #: Whether a fit should end at T=1; `fit` warns where it did not.
+    cools = True
     _want = ("statistics", "bound")
 
     def resolved(self, plan):
@@ -393,6 +395,7 @@ class LocalTempering(_Ladder):
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "n_alternations": [Interval(Integral, 1, None, closed="left")],
     }
+    cools = False
 
     def __init__(
         self,

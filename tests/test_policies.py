@@ -21,6 +21,7 @@ from sktemper.model import LocalStep, Powers
 from sktemper.noise import GradientNoise, NoNoise, SVIPlusNoise, as_noise
 from sktemper.schedules import (
     AUTO_LENGTH,
+    AUTO_START,
     STREAM_LENGTH,
     Clock,
     ConstantSchedule,
@@ -180,6 +181,20 @@ def test_auto_length(cls, unit, plan, length):
     assert policy.schedule.length == pytest.approx(length)
     assert auto.length == "auto"
     assert cls(length=7, unit=unit).resolved(plan).length == 7
+
+
+@pytest.mark.parametrize("cls", [LinearSchedule, ExponentialSchedule])
+def test_auto_start(cls):
+    for plan, start in (
+        (Plan(100, 10, 4.5), 4.5),
+        (Plan(100, 10, 1.2), 1.2),
+        (Plan(None, None, 4.5), AUTO_START),
+        (Plan(None, None, 1.2), 1.2),
+    ):
+        resolved = cls(length=8).resolved(plan)
+        assert resolved(0) == resolved.start == start
+        assert StepSchedule(cls()).resolved(plan)(0) == start
+        assert cls(start=7).resolved(plan)(0) == 7
 
 
 @pytest.mark.parametrize(

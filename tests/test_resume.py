@@ -13,9 +13,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from sktemper import AnnealedLDA, TemperedLDA
-from sktemper.learning_rates import RobbinsMonro
+from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
+from sktemper.noise import SVIPlusNoise
 from sktemper.schedules import ConstantSchedule, LinearSchedule, Schedule
-from sktemper.tempering import Annealing
+from sktemper.tempering import Annealing, GlobalTempering
 
 SCHEDULE = LinearSchedule(start=3, length=8)
 RATE = RobbinsMonro()  # the default
@@ -39,6 +40,12 @@ CONFIGURATIONS = {
     "auto length": lda_of(schedule=None, learning_rate=0.2),
     "one batch": lda_of(batch_size=None, max_iter=12),
     "validated": lda_of(n_iter_no_change=50, max_iter=6),
+    "policies with a state": lda_of(
+        TemperedLDA,
+        tempering=GlobalTempering(n_temperatures=10, cap=SCHEDULE),
+        learning_rate=AdaptiveRate(n_warmup_batches=2),
+        gradient_noise=SVIPlusNoise(0.5),
+    ),
 }
 each_configuration = pytest.mark.parametrize(
     "lda", CONFIGURATIONS.values(), ids=CONFIGURATIONS.keys()

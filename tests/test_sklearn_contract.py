@@ -1,6 +1,7 @@
 """The estimators in scikit-learn's hands: checks, parameters, searches, output."""
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -104,9 +105,10 @@ def test_fit_writes_into_no_parameter(estimator, documents):
 
 def test_what_was_used_stands_in_fitted_twins(documents):
     rate = RobbinsMonro(offset=1)
-    lda = AnnealedLDA(3, learning_rate=rate, max_iter=4, batch_size=40).fit(documents)
-    assert repr(lda.schedule_) == repr(ExponentialSchedule(length=6))
-    assert repr(lda.tempering_) == repr(Annealing(ExponentialSchedule(length=6)))
+    lda = AnnealedLDA(3, learning_rate=rate, max_iter=4, batch_size=40)
+    lda.set_params(schedule__start=5).fit(documents)
+    assert repr(lda.schedule_) == repr(ExponentialSchedule(start=5, length=6))
+    assert repr(lda.tempering_) == repr(Annealing(lda.schedule_))
     assert repr(lda.learning_rate_) == repr(rate)
     assert lda.batch_size_ == 40
     plain = TemperedLDA(3, learning_rate=0.5).fit(documents)
@@ -138,15 +140,23 @@ def test_nested_parameters_reach_the_defaults():
     assert lda.tempering.target == "posterior"
 
 
-def test_what_is_off_has_no_parameters():
+@pytest.mark.parametrize(
+    ("slot", "nested", "example"),
+    [
+        ("tempering", "schedule__start", "sktemper.tempering.Annealing()"),
+        ("gradient_noise", "distribution", "sktemper.noise.SVIPlusNoise()"),
+    ],
+)
+def test_what_is_off_has_no_parameters(slot, nested, example):
     lda = TemperedLDA(tempering=None)
-    with pytest.raises(
-        ValueError, match=r"tempering=sktemper\.tempering\.Annealing\(\)"
-    ):
-        lda.set_params(tempering__schedule__start=3)
-    assert lda.tempering is None
+    with pytest.raises(ValueError, match=re.escape(f"{slot}={example}")):
+        lda.set_params(**{f"{slot}__{nested}": 3})
+    assert getattr(lda, slot) is None
+
+
+def test_unknown_nested_parameters_are_refused():
     with pytest.raises(ValueError, match="Invalid parameter 'offsett'"):
-        lda.set_params(learning_rate__offsett=3)
+        AnnealedLDA().set_params(learning_rate__offsett=3)
 
 
 BAD = {
@@ -169,6 +179,7 @@ BAD = {
     "mean_change_tol": (-1e-9, None),
     "max_doc_update_iter": (0, 1.5, None),
     "learning_rate": (0, 1.5, -0.1, np.nan, True, "auto", RobbinsMonro),
+    "gradient_noise": (0.5, "dirichlet", RobbinsMonro()),
 }
 BAD_CASES = [
     *((AnnealedLDA, name, value) for name in BAD for value in BAD[name]),

@@ -38,8 +38,12 @@ class Documents(NamedTuple):
 
     def tokens(self):
         """Return the number of tokens of each document."""
-        sums = np.concatenate([[0.0], np.cumsum(self.counts, dtype=np.float64)])
-        return np.diff(sums[self.starts])
+        tokens = np.zeros(len(self.starts) - 1)
+        filled = np.diff(self.starts) > 0
+        if filled.any():
+            starts = self.starts[:-1][filled]
+            tokens[filled] = np.add.reduceat(self.counts, starts, dtype=np.float64)
+        return tokens
 
 
 @dataclass(frozen=True)
@@ -200,6 +204,14 @@ class LDAModel(ConjugateModel):
             words,
             slots,
         )
+
+    def auto_temperature(self):
+        """Return the fourth root of the number of topics.
+
+        Hotter is better for many topics, but where few start too hot they become all
+        equal, and a short fit ends before they are told apart again.
+        """
+        return max(1.0, self.n_topics**0.25)
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self):
