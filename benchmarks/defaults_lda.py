@@ -20,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper.datasets import load_debian_descriptions
+from sktemper.lda.model import LDAModel
 from sktemper.learning_rates import RobbinsMonro
 from sktemper.metrics import completion_log_likelihood
 from sktemper.schedules import ExponentialSchedule
@@ -27,55 +28,33 @@ from sktemper.schedules import ExponentialSchedule
 RESULTS = Path(__file__).parent / "results"
 CHUNK = 1000
 
-#: The recommended priors.  "plain" and "defaults" take the estimators' own instead.
-PRIORS = {"doc_topic_prior": 0.05, "topic_word_prior": 0.1}
-
-
-def recommended_batch(n_samples, mean_length):
-    """Return 30,000 tokens' worth of rows or n/20, at most n/5."""
-    rows = max(round(30_000 / mean_length), -(-n_samples // 20))
-    return min(rows, -(-n_samples // 5))
-
-
-def recommended(n_samples, mean_length, **changes):
-    """Return the recommended settings, all explicit, with changes."""
-    rate = RobbinsMonro(offset=changes.pop("offset", 5))
-    start = changes.pop("start", 3)
-    batch = recommended_batch(n_samples, mean_length)
-    batch = min(round(batch * changes.pop("batch", 1)), n_samples)
-    steps = -(-n_samples // batch) * changes.get("max_iter", 10)
-    length = min(changes.pop("length", 150), max(steps // 2, 1))
-    return {
-        **PRIORS,
-        "learning_rate": rate,
-        "batch_size": batch,
-        "schedule": ExponentialSchedule(start, length=length),
-        **changes,
-    }
-
-
+#: What is changed in the defaults, one thing at a time.  A number for batch_size is a
+#: factor of the default one.
 FIT = {
-    "recommended": {},
+    "defaults": {},
     "priors 1/K": {"doc_topic_prior": None, "topic_word_prior": None},
     "topic_word_prior .03": {"topic_word_prior": 0.03},
     "topic_word_prior .2": {"topic_word_prior": 0.2},
     "doc_topic_prior .02": {"doc_topic_prior": 0.02},
     "doc_topic_prior .1": {"doc_topic_prior": 0.1},
-    "start 2": {"start": 2},
-    "start 5": {"start": 5},
-    "offset 10": {"offset": 10},
-    "half batches": {"batch": 0.5},
-    "twice the batch": {"batch": 2},
+    "start 2": {"schedule": ExponentialSchedule(start=2)},
+    "start 3": {"schedule": ExponentialSchedule(start=3)},
+    "start 5": {"schedule": ExponentialSchedule(start=5)},
+    "offset 10": {"learning_rate": RobbinsMonro(offset=10)},
+    "half batches": {"batch_size": 0.5},
+    "twice the batch": {"batch_size": 2},
     "max_iter 5": {"max_iter": 5},
     "max_iter 20": {"max_iter": 20},
+    "mean_change_tol 1e-4": {"mean_change_tol": 1e-4},
     "target likelihood": {"target": "likelihood"},
 }
-#: Of a stream: first temperature, steps of cooling, tokens a piece.
+#: The settings tried on large corpora with --quick-from.
+QUICK = {"defaults", "start 2", "start 5"}
+#: Of a stream: first temperature, steps of cooling, rows a piece.
 STREAM = {
-    "start 2, 15 steps, 10,000 tokens": (2, 15, 10_000),
-    "start 2, 15 steps, 30,000 tokens": (2, 15, 30_000),
-    "start 3, 20 steps, 30,000 tokens": (3, 20, 30_000),
-    "start 3, 150 steps, 30,000 tokens": (3, 150, 30_000),
+    "start 2, 15 steps, 300 rows": (2, 15, 300),
+    "start 3, 20 steps, 1000 rows": (3, 20, 1000),
+    "start 3, 150 steps, 1000 rows": (3, 150, 1000),
 }
 
 
@@ -115,34 +94,22 @@ def stream(estimator, X):
 
 def settings(X, K, seed, quick):
     """Yield (way, name, estimator, how it learns)."""
-    n, mean_length = X.shape[0], X.sum() / X.shape[0]
     common = {"n_components": K, "random_state": seed}
     for way, learn in (("fit", fit), ("stream", stream)):
         yield way, "plain", TemperedLDA(tempering=None, **common), learn
-        yield way, "defaults", AnnealedLDA(**common), learn
-    explicit = recommended(n, mean_length)
-    del explicit["schedule"]
-    plain = TemperedLDA(tempering=None, **common, **explicit)
-    yield "fit", "plain, recommended", plain, fit
+    yield "stream", "defaults", AnnealedLDA(**common), stream
+    batch_size = LDAModel(K, X.shape[1], None, None).auto_batch_size(X, X.shape[0])
     for name, changes in FIT.items():
-        if quick and name != "recommended":
+        if quick and name not in QUICK:
             continue
-        explicit = recommended(n, mean_length, **changes)
-        yield "fit", name, AnnealedLDA(**common, **explicit), fit
-    for name, (start, length, tokens) in STREAM.items():
-        first = min(n, CHUNK)
-        pieces = max(1, round(first * mean_length / tokens))
-        explicit = {
-            **PRIORS,
-            "learning_rate": RobbinsMonro(offset=5),
-            "batch_size": -(-first // pieces),
-        }
-        plain = TemperedLDA(tempering=None, **common, **explicit)
-        if start == 2:
-            yield "stream", f"plain, {tokens:,} tokens", plain, stream
+        if "batch_size" in changes:
+            rows = round(changes["batch_size"] * batch_size)
+            changes = {"batch_size": min(rows, X.shape[0])}
+        yield "fit", name, AnnealedLDA(**common, **changes), fit
+    for name, (start, length, rows) in STREAM.items():
         schedule = ExponentialSchedule(start, length=length)
-        annealed = AnnealedLDA(schedule=schedule, **common, **explicit)
-        yield "stream", name, annealed, stream
+        lda = AnnealedLDA(schedule=schedule, batch_size=rows, **common)
+        yield "stream", name, lda, stream
 
 
 def measure(data, seeds, quick_from, sizes):

@@ -16,7 +16,7 @@ from sktemper import AnnealedLDA, TemperedLDA
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
 from sktemper.noise import SVIPlusNoise
 from sktemper.schedules import ConstantSchedule, LinearSchedule, Schedule
-from sktemper.tempering import Annealing, GlobalTempering
+from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
 SCHEDULE = LinearSchedule(start=3, length=8)
 RATE = RobbinsMonro()  # the default
@@ -40,6 +40,9 @@ CONFIGURATIONS = {
     "auto length": lda_of(schedule=None, learning_rate=0.2),
     "one batch": lda_of(batch_size=None, max_iter=12),
     "validated": lda_of(n_iter_no_change=50, max_iter=6),
+    "local temperatures": lda_of(
+        TemperedLDA, tempering=LocalTempering(n_temperatures=10)
+    ),
     "policies with a state": lda_of(
         TemperedLDA,
         tempering=GlobalTempering(n_temperatures=10, cap=SCHEDULE),
