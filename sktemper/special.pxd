@@ -29,13 +29,13 @@ cdef extern from "simd.h" nogil:
         void *statistics
         double *bounds
         intptr_t n_iterations
+        intptr_t longest
         void *rows
         double *row_tops
         void *own_rows
         const intptr_t *own_slots
         void *topic_scratch
-        void *ratios
-        double *mass
+        void *word_scratch
         double *double_scratch
 
     ctypedef struct simd_table:

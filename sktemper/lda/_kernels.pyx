@@ -134,6 +134,7 @@ def local_step(
     dtype = np.float32 if floating is float else np.float64
     for d in range(starts.shape[0] - 1):
         longest = max(longest, starts[d + 1] - starts[d])
+    longest += SIMD_WIDTH
 
     block.n_documents = starts.shape[0] - 1
     block.n_words = words.shape[0]
@@ -141,15 +142,14 @@ def local_step(
     block.width = padded(block.n_topics)
     block.temperature_per_document = inverse_temperatures.shape[0] != 1
 
-    # One more than needed, so that no array is empty and each has an address.
+    # The last row stays zero: it stands for words behind the end of a document.
     cdef floating[:, ::1] rows = np.zeros((block.n_words + 1, block.width), dtype)
     cdef floating[:, ::1] own_rows = np.zeros(
         (longest + 1 if block.temperature_per_document else 1, block.width), dtype
     )
     cdef floating[:, ::1] topic_scratch = np.zeros((2, block.width), dtype)
-    cdef floating[:, ::1] ratios = np.zeros((1, longest + 1), dtype)
+    cdef floating[:, ::1] word_scratch = np.zeros((3, longest), dtype)
     cdef double[::1] row_tops = np.zeros(block.n_words + 1)
-    cdef double[::1] mass = np.zeros(longest + 1)
     cdef double[:, ::1] double_scratch = np.zeros((3, block.n_topics))
     cdef intptr_t[::1] own_slots = np.arange(longest + 1, dtype=np.intp)
 
@@ -174,13 +174,13 @@ def local_step(
     block.gamma = address(gamma)
     block.statistics = address(statistics)
     block.bounds = &bounds[0] if bounds.shape[0] else NULL
+    block.longest = longest
     block.rows = address(rows)
     block.row_tops = &row_tops[0]
     block.own_rows = address(own_rows)
     block.own_slots = &own_slots[0]
     block.topic_scratch = address(topic_scratch)
-    block.ratios = address(ratios)
-    block.mass = &mass[0]
+    block.word_scratch = address(word_scratch)
     block.double_scratch = &double_scratch[0, 0]
     with nogil:
         mode = simd_flush_subnormals()

@@ -9,14 +9,15 @@ typedef struct {
     const REAL *rows;        /* exp(b E log beta), each row scaled to a maximum of 1 */
     const intptr_t *slots;   /* of each word, its row */
     const intptr_t *words;   /* of each word, its place in block->words */
-    const REAL *counts;
+    REAL *counts;            /* padded with zeros */
     double b;
     REAL *gamma;
     REAL *weights;           /* exp(b E log theta), scaled by exp(-log_scale) */
     double log_scale;
     REAL *sums;
     REAL *ratios;            /* count / mass, or 0 where the mass underflowed */
-    double *mass;            /* the normalisers of phi, scaled */
+    REAL *mass;              /* the normalisers of phi, scaled */
+    const REAL *zeros;       /* a row of them */
     double *phi;             /* of one word that underflowed */
 } DOCUMENT;
 
@@ -29,37 +30,6 @@ static void NAME(lambda_row)(const lda_block *block, intptr_t slot, double *rest
         out[k] = block->decay * u[k]
                  + (block->prior_share * prior[k * block->prior_topic_stride]
                     + block->base_share);
-}
-
-/* mass[j] = <row_j, w> for four rows at a time. */
-static inline void NAME(four_masses)(intptr_t width, const REAL *restrict w,
-                                     const REAL *restrict r0, const REAL *restrict r1,
-                                     const REAL *restrict r2, const REAL *restrict r3,
-                                     REAL *restrict mass)
-{
-    REAL m0 = 0, m1 = 0, m2 = 0, m3 = 0;
-    VECTORISE_REDUCTION(+ : m0, m1, m2, m3)
-    for (intptr_t k = 0; k < width; k++) {
-        m0 += w[k] * r0[k];
-        m1 += w[k] * r1[k];
-        m2 += w[k] * r2[k];
-        m3 += w[k] * r3[k];
-    }
-    mass[0] = m0;
-    mass[1] = m1;
-    mass[2] = m2;
-    mass[3] = m3;
-}
-
-static inline void NAME(add_four)(intptr_t width, const REAL *restrict c,
-                                  const REAL *restrict r0, const REAL *restrict r1,
-                                  const REAL *restrict r2, const REAL *restrict r3,
-                                  REAL *restrict sums)
-{
-    const REAL c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3];
-    VECTORISE
-    for (intptr_t k = 0; k < width; k++)
-        sums[k] += (c0 * r0[k] + c1 * r1[k]) + (c2 * r2[k] + c3 * r3[k]);
 }
 
 /* phi of a word whose mass underflowed, computed in logarithms; returns the log of its
@@ -86,49 +56,106 @@ static double NAME(underflown_phi)(DOCUMENT *d, intptr_t n)
 
 /* ratio = count / mass.  A mass too small to divide by gives 0: that word is then
  * handled in logarithms.  Returns how many there were. */
-static inline intptr_t NAME(count_ratios)(intptr_t n, const REAL *restrict counts,
-                                          const REAL *restrict mass,
-                                          REAL *restrict ratios)
+static inline int NAME(count_ratios)(int n, const REAL *restrict counts,
+                                     const REAL *restrict mass, REAL *restrict ratios)
 {
-    intptr_t underflown = 0;
-    for (intptr_t j = 0; j < n; j++) {
+    int underflown = 0;
+    VECTORISE_REDUCTION(+ : underflown)
+    for (int j = 0; j < n; j++) {
         const int fine = mass[j] > TINY_MASS;
         ratios[j] = fine ? counts[j] / mass[j] : 0;
-        underflown += !fine;
+        underflown += !fine && counts[j] > 0;
     }
     return underflown;
 }
 
-/* sums = sum_n ratio_n row_n, with the ratios at the present weights; the rows of
- * four words stay in the first cache between the two products. */
+#ifdef VECTOR_BYTES
+/* Vectors of the instruction set, at any address. */
+#define LANES ((int)(VECTOR_BYTES / sizeof(REAL)))
+#define FEW (LANES < 4 ? LANES : 4)
+#define VECTOR NAME(vector)
+typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)),
+                                   may_alias));
+
+/* The sums of `n` vectors, in order: neighbours are added, within and between vectors,
+ * until one vector is left.  It has LANES places; zeros fill those from n on. */
+ALWAYS_INLINE VECTOR NAME(sums_of)(VECTOR *v, int n)
+{
+    for (int left = LANES; left > 1; left /= 2, n = (n + 1) / 2)
+        for (int i = 0; 2 * i < n; i++) {
+            const VECTOR next = 2 * i + 1 < n ? v[2 * i + 1] : (VECTOR){0};
+            v[i] = ADD_NEIGHBOURS(v[2 * i], next);
+        }
+    return v[0];
+}
+
+/* Words n .. n + m of a sweep: their masses, and sums += ratio * row while the rows
+ * are in the first cache.  Places behind the last word hold rows and counts of 0. */
+ALWAYS_INLINE int NAME(sweep_rows)(DOCUMENT *d, intptr_t n, const int m)
+{
+    const intptr_t width = d->width;
+    const REAL *row[LANES];
+    VECTOR v[LANES];
+    for (int j = 0; j < m; j++) {
+        row[j] = n + j < d->n_words ? d->rows + d->slots[n + j] * width : d->zeros;
+        v[j] = (VECTOR){0};
+    }
+    for (intptr_t k = 0; k < width; k += LANES) {
+        const VECTOR w = *(const VECTOR *)(d->weights + k);
+        for (int j = 0; j < m; j++)
+            v[j] += w * *(const VECTOR *)(row[j] + k);
+    }
+    REAL mass[LANES];
+    *(VECTOR *)mass = NAME(sums_of)(v, m);
+    for (int j = 0; j < m; j++)
+        d->mass[n + j] = mass[j];
+    const int underflown = NAME(count_ratios)(m, d->counts + n, mass, d->ratios + n);
+    const REAL *ratio = d->ratios + n;
+    for (intptr_t k = 0; k < width; k += LANES) {
+        VECTOR even = *(VECTOR *)(d->sums + k), odd = (VECTOR){0};
+        for (int j = 0; j < m; j += 2) {
+            even += ratio[j] * *(const VECTOR *)(row[j] + k);
+            odd += ratio[j + 1] * *(const VECTOR *)(row[j + 1] + k);
+        }
+        *(VECTOR *)(d->sums + k) = even + odd;
+    }
+    return underflown;
+}
+
+/* sums = sum_n ratio_n row_n, with the ratios at the present weights.  FEW rows at a
+ * time at the end of a document, and where LANES of them overflow the first cache. */
+static intptr_t NAME(sweep)(DOCUMENT *d)
+{
+    intptr_t underflown = 0, n = 0;
+    for (intptr_t k = 0; k < d->width; k++)
+        d->sums[k] = 0;
+    if (d->width * LANES * sizeof(REAL) <= FIRST_CACHE)
+        for (; n + LANES <= d->n_words; n += LANES)
+            underflown += NAME(sweep_rows)(d, n, LANES);
+    for (; n < d->n_words; n += FEW)
+        underflown += NAME(sweep_rows)(d, n, FEW);
+    return underflown;
+}
+#undef VECTOR
+#undef LANES
+#undef FEW
+#else
 static intptr_t NAME(sweep)(DOCUMENT *d)
 {
     const intptr_t width = d->width;
     const REAL *restrict w = d->weights;
     REAL *restrict sums = d->sums;
-    intptr_t underflown = 0, n = 0;
+    intptr_t underflown = 0;
     for (intptr_t k = 0; k < width; k++)
         sums[k] = 0;
-    for (; n + 4 <= d->n_words; n += 4) {
-        const REAL *r0 = d->rows + d->slots[n] * width;
-        const REAL *r1 = d->rows + d->slots[n + 1] * width;
-        const REAL *r2 = d->rows + d->slots[n + 2] * width;
-        const REAL *r3 = d->rows + d->slots[n + 3] * width;
-        REAL mass[4];
-        NAME(four_masses)(width, w, r0, r1, r2, r3, mass);
-        underflown += NAME(count_ratios)(4, d->counts + n, mass, d->ratios + n);
-        for (int j = 0; j < 4; j++)
-            d->mass[n + j] = mass[j];
-        NAME(add_four)(width, d->ratios + n, r0, r1, r2, r3, sums);
-    }
-    for (; n < d->n_words; n++) {
+    for (intptr_t n = 0; n < d->n_words; n++) {
         const REAL *restrict row = d->rows + d->slots[n] * width;
         REAL mass = 0;
         VECTORISE_REDUCTION(+ : mass)
         for (intptr_t k = 0; k < width; k++)
             mass += w[k] * row[k];
-        underflown += NAME(count_ratios)(1, d->counts + n, &mass, d->ratios + n);
         d->mass[n] = mass;
+        underflown += NAME(count_ratios)(1, d->counts + n, &mass, d->ratios + n);
         const REAL ratio = d->ratios[n];
         VECTORISE
         for (intptr_t k = 0; k < width; k++)
@@ -136,6 +163,7 @@ static intptr_t NAME(sweep)(DOCUMENT *d)
     }
     return underflown;
 }
+#endif
 
 /* gamma = prior + b sum_n count_n phi_n; returns sum |change|. */
 static double NAME(update_gamma)(DOCUMENT *d, intptr_t underflown)
@@ -205,7 +233,7 @@ static double NAME(finish_document)(DOCUMENT *d, double weight, REAL *restrict s
                 sum[k] += (REAL)(weight * count * d->phi[k]);
             continue;
         }
-        bound += count * (log(d->mass[n]) + d->log_scale + d->b * row_tops[d->words[n]]);
+        bound += count * (log((double)d->mass[n]) + d->log_scale + d->b * row_tops[d->words[n]]);
         if (!sum)
             continue;
         const REAL factor = (REAL)weight * d->ratios[n];
@@ -266,15 +294,20 @@ static int NAME(lda_local_step)(lda_block *block)
     d.rows = block->temperature_per_document ? own_rows : block->rows;
     d.weights = block->topic_scratch;
     d.sums = (REAL *)block->topic_scratch + width;
-    d.ratios = block->ratios;
-    d.mass = block->mass;
+    d.ratios = block->word_scratch;
+    d.mass = (REAL *)block->word_scratch + block->longest;
+    d.counts = d.mass + block->longest;
+    d.zeros = d.rows + (block->temperature_per_document ? block->longest : block->n_words)
+                           * width;
     d.phi = block->double_scratch;
     block->n_iterations = 0;
     NAME(fill_rows)(block);
     for (intptr_t i = 0; i < block->n_documents; i++) {
         const intptr_t start = block->starts[i];
         d.n_words = block->starts[i + 1] - start;
-        d.counts = (const REAL *)block->counts + start;
+        const REAL *counts = (const REAL *)block->counts + start;
+        for (intptr_t n = 0; n < d.n_words + SIMD_WIDTH; n++)
+            d.counts[n] = n < d.n_words ? counts[n] : 0;
         d.words = block->slots + start;
         d.slots = d.words;
         d.gamma = (REAL *)block->gamma + i * n_topics;

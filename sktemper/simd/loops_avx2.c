@@ -7,6 +7,7 @@
 #else
 #pragma GCC target("avx2,fma")
 #endif
+#define VECTOR_BYTES 32
 #define ISA avx2
 #include "loops_isa.h"
 #if defined(__clang__)

@@ -9,6 +9,7 @@
 #else
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,fma,prefer-vector-width=512")
 #endif
+#define VECTOR_BYTES 64
 #define ISA avx512
 #include "loops_isa.h"
 #if defined(__clang__)

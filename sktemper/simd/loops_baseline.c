@@ -1,2 +1,6 @@
+/* What every processor of the target has: SSE2 on x86-64, NEON on 64-bit ARM. */
+#ifdef __GNUC__
+#define VECTOR_BYTES 16
+#endif
 #define ISA baseline
 #include "loops_isa.h"

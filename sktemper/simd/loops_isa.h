@@ -13,12 +13,49 @@
 #define VECTORISE_REDUCTION(...) PRAGMA(omp simd reduction(__VA_ARGS__))
 #endif
 
+#ifdef VECTOR_BYTES
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define FIRST_CACHE (40 * 1024)
+#ifdef __clang__
+#define SHUFFLE(x, y, type, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#else
+#define SHUFFLE(x, y, type, ...) \
+    __builtin_shuffle(x, y, (type __attribute__((vector_size(VECTOR_BYTES)))){__VA_ARGS__})
+#endif
+#define EVEN2 0, 2
+#define ODD2 1, 3
+#define EVEN4 0, 2, 4, 6
+#define ODD4 1, 3, 5, 7
+#define EVEN8 0, 2, 4, 6, 8, 10, 12, 14
+#define ODD8 1, 3, 5, 7, 9, 11, 13, 15
+#define EVEN16 EVEN8, 16, 18, 20, 22, 24, 26, 28, 30
+#define ODD16 ODD8, 17, 19, 21, 23, 25, 27, 29, 31
+#if VECTOR_BYTES == 64
+#define EVEN_f64 EVEN8
+#define ODD_f64 ODD8
+#define EVEN_f32 EVEN16
+#define ODD_f32 ODD16
+#elif VECTOR_BYTES == 32
+#define EVEN_f64 EVEN4
+#define ODD_f64 ODD4
+#define EVEN_f32 EVEN8
+#define ODD_f32 ODD8
+#else
+#define EVEN_f64 EVEN2
+#define ODD_f64 ODD2
+#define EVEN_f32 EVEN4
+#define ODD_f32 ODD4
+#endif
+#endif
+
 #define ATANH(i) (REAL)(1.0 / (2 * (i) + 1))
 
 /* ---- float64 ------------------------------------------------------------------ */
 #define REAL double
 #define BITS uint64_t
 #define SUFFIX f64
+#define ADD_NEIGHBOURS(x, y) \
+    (SHUFFLE(x, y, int64_t, EVEN_f64) + SHUFFLE(x, y, int64_t, ODD_f64))
 #define MANTISSA_BITS 52
 #define MANTISSA_MASK UINT64_C(0xfffffffffffff)
 #define EXPONENT_BIAS 1023
@@ -62,6 +99,7 @@ static const double L_f64[9] = {
 #undef REAL
 #undef BITS
 #undef SUFFIX
+#undef ADD_NEIGHBOURS
 #undef MANTISSA_BITS
 #undef MANTISSA_MASK
 #undef EXPONENT_BIAS
@@ -85,6 +123,8 @@ static const double L_f64[9] = {
 #define REAL float
 #define BITS uint32_t
 #define SUFFIX f32
+#define ADD_NEIGHBOURS(x, y) \
+    (SHUFFLE(x, y, int32_t, EVEN_f32) + SHUFFLE(x, y, int32_t, ODD_f32))
 #define MANTISSA_BITS 23
 #define MANTISSA_MASK 0x7fffffu
 #define EXPONENT_BIAS 127

@@ -44,13 +44,13 @@ typedef struct {
     double *bounds;                      /* (n_documents,) */
     intptr_t n_iterations;
     /* scratch */
-    void *rows;                          /* (n_words, width) */
+    intptr_t longest;                    /* at least SIMD_WIDTH above any document's */
+    void *rows;                          /* (n_words + 1, width), zeros in the last */
     double *row_tops;                    /* (n_words,) */
-    void *own_rows;                      /* (longest, width) if per document */
+    void *own_rows;                      /* (longest + 1, width) if per document */
     const intptr_t *own_slots;           /* 0, 1, 2, ... */
     void *topic_scratch;                 /* (2, width) */
-    void *ratios;                        /* (longest,) */
-    double *mass;                        /* (longest,) */
+    void *word_scratch;                  /* (3, longest) */
     double *double_scratch;              /* (3, n_topics) */
 } lda_block;
 
