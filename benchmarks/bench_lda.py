@@ -10,7 +10,8 @@ float64.
 
 The column "difference" is a check that the work was the same: how far the resulting
 components (pass) or gamma (E-step, transform) are from the baseline's, sum of absolute
-differences over sum. In float32 a few documents stop an iteration earlier or later.
+differences over sum. In float32 a few documents stop an iteration earlier or later,
+which the steps of a pass amplify.
 
     python benchmarks/bench_lda.py                    # the shipped corpus
     python benchmarks/bench_lda.py --rows 2000        # less of it

@@ -153,7 +153,9 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Cut into pieces of ``batch_size`` rows in their order; fewer rows are one
-            step.  With ``batch_size="auto"`` the pieces are of even size.
+            step.  With ``batch_size="auto"`` the pieces are of even size.  Unless
+            ``total_samples`` is given, all rows of the call count as known from its
+            first piece on, so that other chunks are another fit.
         y : None
             Ignored; here by scikit-learn's convention.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -178,8 +180,8 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             if fresh:
                 state.plan = self._plan_of_stream(model, state)
             policies = self._resolve_policies(state, RobbinsMonro())
-            if fresh:
-                self._start_policies(state, policies, model)
+            self._start_policies(state, policies, model)
+            state.best = None
             with self._workers(model) as workers:
                 run_pieces(
                     model,
@@ -208,8 +210,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         policies = self._resolve_policies(
             state, ConstantRate(1.0) if everything else RobbinsMonro()
         )
-        if state.steps == 0:
-            self._start_policies(state, policies, model)
+        self._start_policies(state, policies, model)
         self._plan_passes(state, X.shape[0])
         context = self._init_callback_context(
             max_subtasks=state.planned_passes - state.passes
@@ -247,9 +248,26 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 before_pass=before_pass,
                 after_pass=after_pass,
             )
-        if self.n_iter_no_change is not None and state.best is not None:
-            state.globals_, state.hyper = state.best["globals_"], state.best["hyper"]
+        self._keep_the_best(state)
         context.call_on_fit_task_end(**hooks, **snapshot)
+
+    def _keep_the_best(self, state):
+        """End a fit that was evaluated: its best state is the model, its plan over."""
+        if self.n_iter_no_change is None:
+            return
+        if state.best is None:
+            warnings.warn(
+                "n_iter_no_change had nothing to compare: no held-out score was taken "
+                "at a settled temperature of 1. Raise max_iter or end the schedule at "
+                "1.",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+            return
+        state.globals_, state.hyper = state.best["globals_"], state.best["hyper"]
+        if state.best["failures"] >= self.n_iter_no_change:
+            state.planned_passes = state.passes
+        state.best = None
 
     def _evaluate(self, model, policies, workers, X, train, validation):
         """Note the held-out score if it is due; return whether to stop early."""
@@ -276,7 +294,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         return is_over(
             state,
             score,
-            settled and state.temperature == 1.0,
+            settled and (state.temperature == 1.0 or not policies.tempering.cools),
             self.n_iter_no_change,
             self.tol,
         )
@@ -325,11 +343,15 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         )
 
     def _start_policies(self, state, policies, model):
+        """Give each policy a state of its own, unless it can go on from the present."""
         random = np.random.default_rng(
             np.random.SeedSequence(state.seed, spawn_key=(0, 2))
         )
-        state.tempering = policies.tempering.initial_state(model, state.hyper, random)
-        state.learning_rate = policies.learning_rate.initial_state()
+        tempering, learning_rate = policies.tempering, policies.learning_rate
+        if not tempering.knows(state.tempering):
+            state.tempering = tempering.initial_state(model, state.hyper, random)
+        if not learning_rate.knows(state.learning_rate):
+            state.learning_rate = learning_rate.initial_state()
 
     def _install(self, state, policies):
         """Make a step visible: the last thing that a commit does."""
@@ -385,6 +407,13 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=5,
             )
+        if not self.gradient_noise_.acts(state.batch_size):
+            warnings.warn(
+                f"The effective batch size is at least that of the batch, "
+                f"{state.batch_size}: the weights are 1 and the fit was plain.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
         if state.start_share > LARGEST_START_SHARE:
             warnings.warn(
                 f"{state.start_share:.0%} of the start is left in the model after "
@@ -399,6 +428,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             return
         if not logger.hasHandlers():
             logger.addHandler(logging.StreamHandler())
+        if logger.level == logging.NOTSET:
             logger.setLevel(logging.INFO)
         history = self.history_
         score = history["heldout_score"][-1]

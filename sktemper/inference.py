@@ -159,6 +159,9 @@ class History:
 class State:
     """All that changes during a fit: pickle it, and the fit goes on from there.
 
+    Steps reuse the memory of `globals_` and `history`: to keep a state while its fit
+    goes on, take a `copy.deepcopy`.
+
     Attributes
     ----------
     globals_, hyper : object
@@ -467,7 +470,7 @@ def is_over(state, score, settled, n_iter_no_change, tol):
 
     Only states at settled temperatures compete.
     """
-    if not settled:
+    if not settled or np.isnan(score):
         return False
     if state.best is None or score > state.best["score"] + tol:
         state.best = {

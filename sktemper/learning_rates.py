@@ -174,6 +174,10 @@ class AdaptiveRate(LearningRate):
         self.max_rate = max_rate
         self.n_warmup_batches = n_warmup_batches
 
+    def knows(self, state):
+        """Return whether ``state`` is one of this policy's."""
+        return isinstance(state, GradientMoments)
+
     def initial_state(self):
         """Return averages of nothing."""
         return GradientMoments()

@@ -19,6 +19,9 @@ __all__ = [
     "umass_coherence",
 ]
 
+#: Documents scored at a time: the data are never copied whole.
+BLOCK = 1000
+
 
 @validate_params(
     {
@@ -58,25 +61,25 @@ def completion_log_likelihood(estimator, X, *, split="words", random_state=None)
     ValueError
         If nothing is held out, or counts to be split binomially are not whole.
     """
-    X = sparse.csr_array(X, copy=True)
-    X.sum_duplicates()
-    X.eliminate_zeros()
-    observed, held_out = _SPLITS[split](X, random_state)
-    total = held_out.sum()
-    if total == 0:
-        raise ValueError("Nothing is held out to be scored.")
-    doc_topic = np.asarray(estimator.transform(observed), dtype=np.float64)
-    doc_topic /= doc_topic.sum(axis=1, keepdims=True)
+    X = check_array(X, accept_sparse="csr", ensure_non_negative=True)
+    random = check_random_state(random_state)
     topic_word = np.asarray(estimator.components_, dtype=np.float64)
     topic_word /= topic_word.sum(axis=1, keepdims=True)
     word_topic = np.ascontiguousarray(topic_word.T)
-    score = 0.0
-    for start in range(0, X.shape[0], 1000):
-        part = held_out[start : start + 1000].tocoo()
-        probability = np.einsum(
-            "nk,nk->n", doc_topic[start + part.row], word_topic[part.col]
-        )
-        score += part.data @ np.log(probability)
+    score = total = 0.0
+    for start in range(0, X.shape[0], BLOCK):
+        block = sparse.csr_array(X[start : start + BLOCK], copy=True)
+        block.sum_duplicates()
+        block.eliminate_zeros()
+        observed, held_out = _SPLITS[split](block, random)
+        doc_topic = np.asarray(estimator.transform(observed), dtype=np.float64)
+        doc_topic /= doc_topic.sum(axis=1, keepdims=True)
+        words = held_out.tocoo()
+        probability = np.einsum("nk,nk->n", doc_topic[words.row], word_topic[words.col])
+        score += words.data @ np.log(probability)
+        total += held_out.sum()
+    if total == 0:
+        raise ValueError("Nothing is held out to be scored.")
     return float(score / total)
 
 
@@ -86,17 +89,17 @@ def _with_data(X, data):
     return part
 
 
-def _split_words(X, random_state):
+def _split_words(X, random):
     lengths = np.diff(X.indptr)
     even = (np.arange(X.nnz) - np.repeat(X.indptr[:-1], lengths)) % 2 == 0
     return _with_data(X, X.data * even), _with_data(X, X.data * ~even)
 
 
-def _split_tokens(X, random_state):
+def _split_tokens(X, random):
     counts = X.data.astype(np.int64)
     if not np.array_equal(counts, X.data):
         raise ValueError("split='tokens' needs whole counts; use split='words'.")
-    half = check_random_state(random_state).binomial(counts, 0.5)
+    half = random.binomial(counts, 0.5)
     return _with_data(X, half), _with_data(X, counts - half)
 
 

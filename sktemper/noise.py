@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .policy import Policy, refuse
-from .schedules import Schedule, as_schedule
+from .schedules import Clock, Schedule, as_schedule
 
 __all__ = ["GradientNoise", "NoNoise", "SVIPlusNoise"]
 
@@ -29,6 +29,10 @@ class GradientNoise(Policy):
             The step's own.
         """
         raise NotImplementedError
+
+    def acts(self, n_units):
+        """Return whether the weights of a first batch are anything but 1."""
+        return True
 
     def guarded(self, rate, largest_rate):
         """Return a rate that keeps the step in the domain of the parameters.
@@ -119,6 +123,10 @@ class SVIPlusNoise(GradientNoise):
         if isinstance(size, Real):
             return max(float(size) * n_units, 1.0)
         return max(as_schedule(size, "effective_batch_size").at(clock), 1.0)
+
+    def acts(self, n_units):
+        """Return whether M < S in a first batch."""
+        return self._size(n_units, Clock()) < n_units
 
     def weights(self, n_units, clock, random):
         """Return the weights of a batch; None where M >= S."""

@@ -76,6 +76,10 @@ class Policy(SlotsMixin, BaseEstimator):
 
     _parameter_constraints: dict = {}
 
+    def knows(self, state):
+        """Return whether ``state`` is one of this policy's, from which it can go on."""
+        return state is None
+
     def validate(self):
         """Check the parameters, those of nested policies included; return self.
 

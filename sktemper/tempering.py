@@ -159,6 +159,12 @@ class _Ladder(Tempering):
     def _inverse_temperatures(self):
         raise NotImplementedError
 
+    def knows(self, state):
+        """Return whether ``state`` is one of this policy's, on the same ladder."""
+        return isinstance(state, LadderState) and np.array_equal(
+            state.inverse_temperatures, self._inverse_temperatures()
+        )
+
     def _log_prior(self, n_temperatures):
         if self.temperature_prior is None:
             return np.full(n_temperatures, -np.log(n_temperatures))
@@ -321,7 +327,8 @@ class GlobalTempering(_Ladder):
 
     def temperature(self, state, clock):
         """Return 1 / E[1/T], at most the cap."""
-        temperature = 1.0 / float(state.probabilities @ state.inverse_temperatures)
+        mean = float(state.probabilities @ state.inverse_temperatures)
+        temperature = max(1.0, 1.0 / mean)
         cap = as_cap(self.cap)
         return temperature if cap is None else min(temperature, cap.at(clock))
 
@@ -413,9 +420,12 @@ class LocalTempering(_Ladder):
         self.n_samples = n_samples
         self.n_alternations = n_alternations
 
+    def _inverse_temperatures(self):
+        return np.linspace(1.0, self.min_inverse_temperature, self.n_temperatures)
+
     def initial_state(self, model, hyper, random):
         """Return the ladder and its normalisers."""
-        b = np.linspace(1.0, self.min_inverse_temperature, self.n_temperatures)
+        b = self._inverse_temperatures()
         log_prior = self._log_prior(len(b))
         log_partition = model.log_partition(
             b, hyper, random, self.partition_priors, self.n_samples

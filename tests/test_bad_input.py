@@ -481,3 +481,15 @@ def test_data_are_never_copied_whole(tmp_path, dtype):
     finally:
         tracemalloc.stop()
     assert peak < 0.5 * (X.data.nbytes + X.indices.nbytes)
+
+
+@pytest.mark.parametrize("bad", [-5, 60, 5_000_000])
+@pytest.mark.parametrize("n_features", [60, 100_000])
+def test_columns_outside_of_the_matrix_are_refused(documents, bad, n_features):
+    X = documents.copy()
+    X.resize((X.shape[0], n_features))
+    lda = TemperedLDA(3, random_state=0).fit(X)
+    X.indices[7] = bad if bad < 60 else bad + n_features
+    for method in (lda.fit, lda.partial_fit, lda.transform, lda.score):
+        with pytest.raises(ValueError, match="column indices outside"):
+            method(X)

@@ -81,6 +81,7 @@ def test_svi_plus_is_tempered_with_noise(counts):
     general = TemperedLDA(3, gradient_noise=SVIPlusNoise(10), **shared).fit(counts)
     np.testing.assert_array_equal(named.components_, general.components_)
     plain = TemperedLDA(3, **shared).fit(counts)
-    everything = SVIPlusLDA(3, effective_batch_size=1000, **shared).fit(counts)
+    with pytest.warns(ConvergenceWarning, match="effective batch size"):
+        everything = SVIPlusLDA(3, effective_batch_size=1000, **shared).fit(counts)
     np.testing.assert_array_equal(everything.components_, plain.components_)
     assert not np.array_equal(named.components_, plain.components_)

@@ -453,3 +453,41 @@ def test_a_fit_that_keeps_its_start_warns(documents):
     assert "offset" in str(caught[0].message)
     assert caught[0].filename == __file__
     lda.set_params(learning_rate=RobbinsMonro(offset=2)).fit(documents)  # does not
+
+
+def test_the_best_state_is_the_model_and_nothing_else(documents):
+    lda = lda_of(
+        TemperedLDA,
+        n_iter_no_change=1,
+        tol=10.0,
+        max_iter=20,
+        warm_start=True,
+        learning_rate=0.3,
+    ).fit(documents)
+    stopped = lda.n_iter_
+    assert stopped < 20
+    assert lda.state_.best is None
+    lda.set_params(max_iter=2, n_iter_no_change=None).fit(documents)
+    assert lda.n_iter_ == stopped + 2  # the plan was over, not interrupted
+
+
+@pytest.mark.parametrize("tempering", ["global", "local", None])
+def test_policies_may_change_between_calls(documents, tempering):
+    lda = lda_of(TemperedLDA, tempering="local").fit(documents)
+    lda.set_params(tempering=tempering, learning_rate=AdaptiveRate())
+    lda.partial_fit(documents)
+    assert np.isfinite(lda.transform(documents)).all()
+    assert lda.learning_rate_.metric == "fisher"
+
+
+def test_early_stopping_says_if_it_had_nothing_to_compare(documents):
+    lda = lda_of(schedule=ConstantSchedule(1.5), n_iter_no_change=1)
+    with pytest.warns(ConvergenceWarning) as caught:
+        lda.fit(documents)
+    assert any("nothing to compare" in str(warning.message) for warning in caught)
+
+
+def test_noise_that_never_acts_is_told(documents):
+    lda = lda_of(TemperedLDA, gradient_noise=SVIPlusNoise(1000))
+    with pytest.warns(ConvergenceWarning, match="effective batch size"):
+        lda.fit(documents)

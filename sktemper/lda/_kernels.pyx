@@ -42,8 +42,22 @@ def padded(intptr_t n_topics):
 
 
 def distinct_words(const index[::1] indices, intptr_t n_features):
-    """Return the sorted distinct ``indices`` and where each entry stands in them."""
+    """Return the sorted distinct ``indices`` and where each entry stands in them.
+
+    Raises
+    ------
+    ValueError
+        If an index is outside of the columns, which sparse matrices do not check.
+    """
     cdef intptr_t i, v, n = 0
+    cdef bint inside = True
+    for i in range(indices.shape[0]):
+        inside = inside and 0 <= indices[i] < n_features
+    if not inside:
+        raise ValueError(
+            f"X has column indices outside of its {n_features} columns: it was built "
+            "with a wrong shape."
+        )
     if n_features > 16 * indices.shape[0]:
         return np.unique(np.asarray(indices, dtype=np.intp), return_inverse=True)
     places = np.full(n_features, -1, dtype=np.intp)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import psi
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ..base import TemperedEstimator, validate_counts
 from ..model import Powers
@@ -14,7 +14,7 @@ from ..noise import SVIPlusNoise
 from ..policy import Slot
 from ..schedules import as_schedule
 from ..tempering import Annealing
-from .model import LDAModel
+from .model import LDAModel, positive
 
 
 class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator):
@@ -54,16 +54,16 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
 
     def _make_model(self, n_features, dtype):
         K = self.n_components
-        alpha = _positive(self.doc_topic_prior, "doc_topic_prior", 1 / K, [(K,)])
-        eta = _positive(
-            self.topic_word_prior,
+        alpha = positive(
+            1 / K if self.doc_topic_prior is None else self.doc_topic_prior,
+            "doc_topic_prior",
+            [(K,)],
+        )
+        eta = positive(
+            1 / K if self.topic_word_prior is None else self.topic_word_prior,
             "topic_word_prior",
-            1 / K,
             [(n_features,), (K, n_features)],
         )
-        init = self.init
-        if init is not None:
-            init = _positive(init, "init", None, [(K, n_features)])
         return LDAModel(
             K,
             n_features,
@@ -72,7 +72,7 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
             dtype=dtype,
             tol=self.mean_change_tol,
             max_iter=self.max_doc_update_iter,
-            init=init,
+            init=self.init,
         )
 
     # -- what users call ---------------------------------------------------------------
@@ -104,6 +104,26 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
         if normalize:
             gamma /= gamma.sum(axis=1, keepdims=True)
         return gamma
+
+    def fit_transform(self, X, y=None, *, normalize=True, **fit_params):
+        """Fit the model and return the topic weights of the same documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts.
+        y : None
+            Ignored; here by scikit-learn's convention.
+        normalize : bool, default=True
+            As in `transform`.
+        **fit_params : dict
+            For `fit`.
+
+        Returns
+        -------
+        doc_topic : ndarray of shape (n_samples, n_components)
+        """
+        return self.fit(X, y, **fit_params).transform(X, normalize=normalize)
 
     def perplexity(self, X):
         """Return ``exp(-score(X))``, per held-out token; lower is better.
@@ -144,6 +164,8 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
             feature_names = getattr(
                 self, "feature_names_in_", np.arange(self.n_features_in_)
             )
+        if n_words < 1:
+            raise ValueError(f"n_words must be at least 1, got {n_words}.")
         names = np.asarray(feature_names, dtype=object)
         if names.shape != (self.n_features_in_,):
             raise ValueError(
@@ -186,24 +208,7 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
 
     @property
     def _n_features_out(self):
-        return self.n_components
-
-
-def _positive(value, name, default, shapes):
-    """Return a prior or start as float64, of one of ``shapes`` or a scalar."""
-    if value is None:
-        return np.float64(default)
-    if isinstance(value, Real):
-        return np.float64(value)
-    array = check_array(
-        value, dtype=np.float64, ensure_2d=False, allow_nd=False, input_name=name
-    )
-    if array.shape not in shapes:
-        expected = " or ".join(map(str, shapes))
-        raise ValueError(f"{name} has shape {array.shape}; expected {expected}.")
-    if not (array > 0).all():
-        raise ValueError(f"{name} must be positive everywhere.")
-    return array
+        return self._state().globals_.u.shape[1]
 
 
 #: What the docstrings of the estimators share.

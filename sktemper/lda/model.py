@@ -6,11 +6,13 @@ Dirichlet), phi (a word's topic, categorical), alpha and eta the priors.
 
 import math
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.special import gammaln, logsumexp, polygamma, psi
+from sklearn.utils import check_array
 
 from ..model import ConjugateModel, LocalStep, Powers, Stopped
 from . import _kernels
@@ -222,7 +224,9 @@ class LDAModel(ConjugateModel):
         """Return the start of lambda: scikit-learn's draws, or ``init``."""
         shape = (self.n_topics, self.n_features)
         init = self.init
-        if init is None:
+        if init is not None:
+            init = positive(init, "init", [shape])
+        else:
             init = random.gamma(100.0, 0.01, shape).astype(self.dtype, copy=False)
         return Topics.from_dense(init.T, self.topic_word_prior.T)
 
@@ -429,6 +433,21 @@ class LDAModel(ConjugateModel):
             return max(1, round(TOKENS_PER_PIECE / tokens_per_row))
         rows = max(TOKENS_PER_BATCH / tokens_per_row, total / 20)
         return max(1, round(min(rows, total / 5)))
+
+
+def positive(value, name, shapes):
+    """Return a number, or an array of one of ``shapes``, as positive float64."""
+    if isinstance(value, Real):
+        return np.float64(value)
+    array = check_array(
+        value, dtype=np.float64, ensure_2d=False, allow_nd=False, input_name=name
+    )
+    if array.shape not in shapes:
+        expected = " or ".join(map(str, shapes))
+        raise ValueError(f"{name} has shape {array.shape}; expected {expected}.")
+    if not (array > 0).all():
+        raise ValueError(f"{name} must be positive everywhere.")
+    return array
 
 
 def deal_words(block):
