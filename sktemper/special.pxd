@@ -5,7 +5,7 @@ from libc.stdint cimport intptr_t
 
 cdef extern from "simd.h" nogil:
     enum:
-        SIMD_WIDTH
+        SIMD_BYTES
 
     ctypedef struct lda_block:
         intptr_t n_documents, n_words, n_topics, width

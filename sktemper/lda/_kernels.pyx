@@ -13,7 +13,7 @@ from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t, intptr_t
 
 from sktemper.special cimport (
-    SIMD_WIDTH,
+    SIMD_BYTES,
     lda_block,
     simd_choose,
     simd_flush_subnormals,
@@ -36,9 +36,18 @@ if SIMD == NULL:
 instruction_set = SIMD.name.decode()
 
 
-def padded(intptr_t n_topics):
-    """Return the length of a row of topics: a multiple of the SIMD width."""
-    return (n_topics + SIMD_WIDTH - 1) // SIMD_WIDTH * SIMD_WIDTH
+def padded(intptr_t n_topics, dtype):
+    """Return the length of a row of topics: whole vectors of the widest kind."""
+    cdef intptr_t lanes = SIMD_BYTES // np.dtype(dtype).itemsize
+    return (n_topics + lanes - 1) // lanes * lanes
+
+
+def _aligned_zeros(intptr_t n_rows, intptr_t width, dtype):
+    """Return zeros whose rows begin at whole vectors: a load crosses no cache line."""
+    cdef intptr_t n_bytes = n_rows * width * np.dtype(dtype).itemsize
+    raw = np.zeros(n_bytes + SIMD_BYTES, dtype=np.uint8)
+    cdef intptr_t start = -raw.ctypes.data % SIMD_BYTES
+    return raw[start : start + n_bytes].view(dtype).reshape(n_rows, width)
 
 
 def distinct_words(const index[::1] indices, intptr_t n_features):
@@ -130,7 +139,7 @@ def local_step(
         Read at each iteration; set it to make the call return.
     gamma : ndarray of shape (n_documents, n_topics)
         Where to start; the optimum on return.
-    statistics : ndarray of shape (n_words, padded(n_topics)) or (0, 0)
+    statistics : ndarray of shape (n_words, padded(n_topics, dtype)) or (0, 0)
         ``weights * counts * phi`` is added.
     bounds : ndarray of shape (n_documents,) or (0,)
         Receives b E log p(x, z) + H(z) + E log p(theta) - E log q(theta), less the
@@ -148,20 +157,22 @@ def local_step(
     dtype = np.float32 if floating is float else np.float64
     for d in range(starts.shape[0] - 1):
         longest = max(longest, starts[d + 1] - starts[d])
-    longest += SIMD_WIDTH
+    longest += SIMD_BYTES // <intptr_t>sizeof(float)
 
     block.n_documents = starts.shape[0] - 1
     block.n_words = words.shape[0]
     block.n_topics = u.shape[1]
-    block.width = padded(block.n_topics)
+    block.width = padded(block.n_topics, dtype)
     block.temperature_per_document = inverse_temperatures.shape[0] != 1
 
     # The last row stays zero: it stands for words behind the end of a document.
-    cdef floating[:, ::1] rows = np.zeros((block.n_words + 1, block.width), dtype)
-    cdef floating[:, ::1] own_rows = np.zeros(
-        (longest + 1 if block.temperature_per_document else 1, block.width), dtype
+    cdef floating[:, ::1] rows = _aligned_zeros(
+        block.n_words + 1, block.width, dtype
     )
-    cdef floating[:, ::1] topic_scratch = np.zeros((2, block.width), dtype)
+    cdef floating[:, ::1] own_rows = _aligned_zeros(
+        longest + 1 if block.temperature_per_document else 1, block.width, dtype
+    )
+    cdef floating[:, ::1] topic_scratch = _aligned_zeros(2, block.width, dtype)
     cdef floating[:, ::1] word_scratch = np.zeros((3, longest), dtype)
     cdef double[::1] row_tops = np.zeros(block.n_words + 1)
     cdef double[:, ::1] double_scratch = np.zeros((3, block.n_topics))

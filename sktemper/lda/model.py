@@ -257,7 +257,7 @@ class LDAModel(ConjugateModel):
         if local_init is not None:
             gamma[...] = local_init
         rows = np.zeros(
-            (len(block.words), _kernels.padded(self.n_topics))
+            (len(block.words), _kernels.padded(self.n_topics, self.dtype))
             if "statistics" in want
             else (0, 0),
             dtype=self.dtype,

@@ -306,7 +306,7 @@ static int NAME(lda_local_step)(lda_block *block)
         const intptr_t start = block->starts[i];
         d.n_words = block->starts[i + 1] - start;
         const REAL *counts = (const REAL *)block->counts + start;
-        for (intptr_t n = 0; n < d.n_words + SIMD_WIDTH; n++)
+        for (intptr_t n = 0; n < d.n_words + (intptr_t)(SIMD_BYTES / sizeof(REAL)); n++)
             d.counts[n] = n < d.n_words ? counts[n] : 0;
         d.words = block->slots + start;
         d.slots = d.words;

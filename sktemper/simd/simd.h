@@ -9,13 +9,13 @@
 
 #include <stdint.h>
 
-/* Rows of topics are padded to a multiple of this many entries: no loop over
- * topics has a remainder. */
-#define SIMD_WIDTH 16
+/* Rows of topics are padded to a multiple of this many bytes, the widest vector: no loop
+ * over topics has a remainder. */
+#define SIMD_BYTES 64
 
 /* A block of documents of latent Dirichlet allocation: what `lda_local_step` reads and
  * writes.  `void *` stands for arrays of the loop's floating type.  A row of topics
- * has `width` entries, the number of topics rounded up to SIMD_WIDTH. */
+ * has `width` entries, the number of topics rounded up to whole SIMD_BYTES. */
 typedef struct {
     intptr_t n_documents, n_words, n_topics, width;
     /* the documents: entries starts[d] .. starts[d + 1] */
@@ -44,7 +44,7 @@ typedef struct {
     double *bounds;                      /* (n_documents,) */
     intptr_t n_iterations;
     /* scratch */
-    intptr_t longest;                    /* at least SIMD_WIDTH above any document's */
+    intptr_t longest;                    /* document, and 16 words more */
     void *rows;                          /* (n_words + 1, width), zeros in the last */
     double *row_tops;                    /* (n_words,) */
     void *own_rows;                      /* (longest + 1, width) if per document */
