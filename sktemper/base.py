@@ -400,10 +400,16 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     def _warn_of_the_end(self):
         state = self.state_
         if self.tempering_.cools and state.temperature > 1.0 + 1e-9:
+            clock = state.clock(self.total_samples or state.total_rows)
+            remedy = (
+                "The schedule stays there: let it stop at 1."
+                if self.tempering_.is_settled(state.tempering, clock)
+                else "Raise max_iter, shorten the schedule (its length), or go on with "
+                "partial_fit or warm_start=True."
+            )
             warnings.warn(
                 f"The fit ended at temperature {state.temperature:.3g}, above 1, after "
-                f"{state.steps} steps. Raise max_iter, shorten the schedule (its "
-                "length), or go on with partial_fit or warm_start=True.",
+                f"{state.steps} steps. {remedy}",
                 ConvergenceWarning,
                 stacklevel=5,
             )

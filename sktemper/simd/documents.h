@@ -93,31 +93,33 @@ ALWAYS_INLINE VECTOR NAME(sums_of)(VECTOR *v, int n)
  * are in the first cache.  Places behind the last word hold rows and counts of 0. */
 ALWAYS_INLINE int NAME(sweep_rows)(DOCUMENT *d, intptr_t n, const int m)
 {
+    /* copies in registers: what VECTORs point to may alias anything */
     const intptr_t width = d->width;
-    const REAL *row[LANES];
+    const REAL *weights = d->weights, *row[LANES];
+    REAL *sums = d->sums, mass[LANES], ratio[LANES];
     VECTOR v[LANES];
     for (int j = 0; j < m; j++) {
         row[j] = n + j < d->n_words ? d->rows + d->slots[n + j] * width : d->zeros;
         v[j] = (VECTOR){0};
     }
     for (intptr_t k = 0; k < width; k += LANES) {
-        const VECTOR w = *(const VECTOR *)(d->weights + k);
+        const VECTOR w = *(const VECTOR *)(weights + k);
         for (int j = 0; j < m; j++)
             v[j] += w * *(const VECTOR *)(row[j] + k);
     }
-    REAL mass[LANES];
     *(VECTOR *)mass = NAME(sums_of)(v, m);
-    for (int j = 0; j < m; j++)
+    const int underflown = NAME(count_ratios)(m, d->counts + n, mass, ratio);
+    for (int j = 0; j < m; j++) {
         d->mass[n + j] = mass[j];
-    const int underflown = NAME(count_ratios)(m, d->counts + n, mass, d->ratios + n);
-    const REAL *ratio = d->ratios + n;
+        d->ratios[n + j] = ratio[j];
+    }
     for (intptr_t k = 0; k < width; k += LANES) {
-        VECTOR even = *(VECTOR *)(d->sums + k), odd = (VECTOR){0};
+        VECTOR even = *(VECTOR *)(sums + k), odd = (VECTOR){0};
         for (int j = 0; j < m; j += 2) {
             even += ratio[j] * *(const VECTOR *)(row[j] + k);
             odd += ratio[j + 1] * *(const VECTOR *)(row[j + 1] + k);
         }
-        *(VECTOR *)(d->sums + k) = even + odd;
+        *(VECTOR *)(sums + k) = even + odd;
     }
     return underflown;
 }
