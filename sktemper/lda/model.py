@@ -130,7 +130,8 @@ class Topics:
 
     def totals(self):
         """Return the sums of lambda over the words."""
-        prior_totals = self.full_prior().sum(axis=0)
+        # not of the full prior: a step must not cost n_features * n_topics
+        prior_totals = self.prior.sum(axis=0) * (len(self.u) // len(self.prior))
         return (
             self.decay * self.u_totals
             + self.prior_share * prior_totals
