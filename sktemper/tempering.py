@@ -165,6 +165,15 @@ class _Ladder(Tempering):
             state.inverse_temperatures, self._inverse_temperatures()
         )
 
+    def initial_state(self, model, hyper, random):
+        """Return the ladder, its normalisers, and q as its prior."""
+        b = self._inverse_temperatures()
+        log_prior = self._log_prior(len(b))
+        log_partition = model.log_partition(
+            b, hyper, random, self.partition_priors, self.n_samples
+        )
+        return LadderState(b, log_prior, log_partition, np.exp(log_prior))
+
     def _log_prior(self, n_temperatures):
         if self.temperature_prior is None:
             return np.full(n_temperatures, -np.log(n_temperatures))
@@ -316,15 +325,6 @@ class GlobalTempering(_Ladder):
                 raise ValueError("temperatures must increase strictly, from 1.")
         return 1.0 / ladder
 
-    def initial_state(self, model, hyper, random):
-        """Return the ladder, its normalisers, and q as its prior."""
-        b = self._inverse_temperatures()
-        log_prior = self._log_prior(len(b))
-        log_partition = model.log_partition(
-            b, hyper, random, self.partition_priors, self.n_samples
-        )
-        return LadderState(b, log_prior, log_partition, np.exp(log_prior))
-
     def temperature(self, state, clock):
         """Return 1 / E[1/T], at most the cap."""
         mean = float(state.probabilities @ state.inverse_temperatures)
@@ -423,15 +423,6 @@ class LocalTempering(_Ladder):
     def _inverse_temperatures(self):
         return np.linspace(1.0, self.min_inverse_temperature, self.n_temperatures)
 
-    def initial_state(self, model, hyper, random):
-        """Return the ladder and its normalisers."""
-        b = self._inverse_temperatures()
-        log_prior = self._log_prior(len(b))
-        log_partition = model.log_partition(
-            b, hyper, random, self.partition_priors, self.n_samples
-        )
-        return LadderState(b, log_prior, log_partition, np.exp(log_prior))
-
     def temperature(self, state, clock):
         """Return 1 / E[1/T] over the samples of the last batch."""
         return 1.0 / float(state.probabilities @ state.inverse_temperatures)
@@ -458,10 +449,8 @@ class LocalTempering(_Ladder):
                 want=("score", "local"),
             )
             probabilities = self.responsibilities(state, step)
-            b, parameters = (
-                probabilities @ state.inverse_temperatures,
-                (step.local_parameters),
-            )
+            b = probabilities @ state.inverse_temperatures
+            parameters = step.local_parameters
         powers = powers._replace(statistics=b, local=b)
         step = model.local_step(block, prepared, powers, weights, seed, parameters)
         step.temperatures = probabilities.sum(axis=0)

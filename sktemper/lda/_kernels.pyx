@@ -60,8 +60,9 @@ def distinct_words(const index[::1] indices, intptr_t n_features):
     """
     cdef intptr_t i, v, n = 0
     cdef bint inside = True
-    for i in range(indices.shape[0]):
-        inside = inside and 0 <= indices[i] < n_features
+    with nogil:
+        for i in range(indices.shape[0]):
+            inside = inside and 0 <= indices[i] < n_features
     if not inside:
         raise ValueError(
             f"X has column indices outside of its {n_features} columns: it was built "
