@@ -1,6 +1,6 @@
 """The C vocabulary that kernels share: see ``simd/simd.h``."""
 
-from libc.stdint cimport intptr_t
+from libc.stdint cimport int32_t, intptr_t, uint64_t
 
 
 cdef extern from "simd.h" nogil:
@@ -25,6 +25,11 @@ cdef extern from "simd.h" nogil:
         double tol
         intptr_t max_iter
         const int *stop
+        const unsigned char *sampled
+        const double *totals
+        const double *untempered_prior
+        uint64_t seed
+        intptr_t n_burn_in, n_kept
         void *gamma
         void *statistics
         double *bounds
@@ -37,6 +42,9 @@ cdef extern from "simd.h" nogil:
         void *topic_scratch
         void *word_scratch
         double *double_scratch
+        int32_t *chain_topics
+        int32_t *chain_tokens
+        void *chain_weights
 
     ctypedef struct simd_table:
         const char *name

@@ -10,7 +10,7 @@ import numpy as np
 
 from cython cimport floating
 from libc.math cimport log
-from libc.stdint cimport int32_t, int64_t, intptr_t
+from libc.stdint cimport int32_t, int64_t, intptr_t, uint64_t
 
 from sktemper.special cimport (
     SIMD_BYTES,
@@ -91,6 +91,22 @@ cdef void *address(floating[:, ::1] array) noexcept:
     return &array[0, 0] if array.size else NULL
 
 
+cdef intptr_t _longest_sampled(
+    const floating[::1] counts,
+    const intptr_t[::1] starts,
+    const unsigned char[::1] sampled,
+):
+    """Return the most tokens that a sampled document has."""
+    cdef intptr_t d, n, tokens, longest = 0
+    for d in range(sampled.shape[0]):
+        if sampled[d]:
+            tokens = 0
+            for n in range(starts[d], starts[d + 1]):
+                tokens += <intptr_t>counts[n]
+            longest = max(longest, tokens)
+    return longest
+
+
 def local_step(
     const floating[::1] counts,
     const intptr_t[::1] starts,
@@ -108,6 +124,12 @@ def local_step(
     double tol,
     intptr_t max_iter,
     const int[::1] stop,
+    const unsigned char[::1] sampled,
+    const double[::1] totals,
+    const double[::1] untempered_prior,
+    uint64_t seed,
+    intptr_t n_burn_in,
+    intptr_t n_kept,
     floating[:, ::1] gamma,
     floating[:, ::1] statistics,
     double[::1] bounds,
@@ -138,6 +160,18 @@ def local_step(
         A document is done once mean \\|change of gamma\\| < ``tol``.
     stop : ndarray of shape (1,)
         Read at each iteration; set it to make the call return.
+    sampled : ndarray of shape (n_documents,) or (0,)
+        The documents whose topics are sampled, not optimised, and whose counts are
+        whole: statistics are means over draws of counts, gamma is
+        ``untempered_prior`` plus a mean over draws.
+    totals : ndarray of shape (n_topics,)
+        The topics' sums over all words.
+    untempered_prior : ndarray of shape (n_topics,)
+        Dirichlet parameters of theta.
+    seed : int
+        Of the draws; each document has a stream of its own.
+    n_burn_in, n_kept : int
+        Sweeps over a document's tokens that are dropped, and averaged.
     gamma : ndarray of shape (n_documents, n_topics)
         Where to start; the optimum on return.
     statistics : ndarray of shape (n_words, padded(n_topics, dtype)) or (0, 0)
@@ -178,6 +212,9 @@ def local_step(
     cdef double[::1] row_tops = np.zeros(block.n_words + 1)
     cdef double[:, ::1] double_scratch = np.zeros((3, block.n_topics))
     cdef intptr_t[::1] own_slots = np.arange(longest + 1, dtype=np.intp)
+    cdef int32_t[:, ::1] chain_topics
+    cdef int32_t[::1] chain_tokens
+    cdef floating[:, ::1] chain_weights
 
     block.starts = &starts[0]
     block.slots = &slots[0] if slots.shape[0] else NULL
@@ -197,6 +234,22 @@ def local_step(
     block.tol = tol
     block.max_iter = max_iter
     block.stop = &stop[0]
+    block.sampled = NULL
+    if sampled.shape[0]:
+        chain_topics = np.zeros((3, block.n_topics), dtype=np.int32)
+        chain_tokens = np.empty(
+            _longest_sampled(counts, starts, sampled) + 1, dtype=np.int32
+        )
+        chain_weights = _aligned_zeros(3, block.width, dtype)
+        block.sampled = &sampled[0]
+        block.totals = &totals[0]
+        block.untempered_prior = &untempered_prior[0]
+        block.seed = seed
+        block.n_burn_in = n_burn_in
+        block.n_kept = n_kept
+        block.chain_topics = &chain_topics[0, 0]
+        block.chain_tokens = &chain_tokens[0]
+        block.chain_weights = address(chain_weights)
     block.gamma = address(gamma)
     block.statistics = address(statistics)
     block.bounds = &bounds[0] if bounds.shape[0] else NULL

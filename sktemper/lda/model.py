@@ -23,6 +23,13 @@ SMALLEST_DECAY = 1e-6
 MOST_PARTS = 16
 #: The priors of log C(T) that ``partition_priors="auto"`` stands for.
 SPARSE_PRIORS = 0.01, 0.01
+#: Sweeps of a sampled document: dropped, and averaged.
+N_BURN_IN, N_KEPT = 5, 5
+#: The longest document that ``doc_update="auto"`` samples, in tokens per topic.
+LONGEST_SAMPLED = 2
+#: The longest document, in tokens, that can be sampled: each takes four bytes.
+MOST_TOKENS = 10_000_000
+NOTHING_SAMPLED = np.zeros(0, dtype=np.uint8)
 #: What ``batch_size="auto"`` aims at, in fits and in streams of unknown size.
 TOKENS_PER_BATCH, TOKENS_PER_PIECE = 30_000, 20_000
 
@@ -164,6 +171,10 @@ class LDAModel(ConjugateModel):
         When a document's inner loop ends.
     init : ndarray of shape (n_topics, n_features) or None
         Where lambda starts.
+    doc_update : {"variational", "sampled", "auto"}
+        Where the statistics of a step come from: phi at its optimum, or draws of the
+        topics of a document's tokens.  "auto" draws at T=1, for short documents of
+        whole counts.
     """
 
     def __init__(
@@ -177,8 +188,10 @@ class LDAModel(ConjugateModel):
         tol=1e-3,
         max_iter=100,
         init=None,
+        doc_update="variational",
     ):
         super().__init__()
+        self.doc_update = doc_update
         self.n_topics = n_topics
         self.n_features = n_features
         self.doc_topic_prior = doc_topic_prior
@@ -285,6 +298,12 @@ class LDAModel(ConjugateModel):
             self.tol,
             self.max_iter,
             self.stop,
+            self._sampled(block, powers) if "statistics" in want else NOTHING_SAMPLED,
+            prepared.totals,
+            prepared.doc_topic_prior,
+            seed,
+            N_BURN_IN,
+            N_KEPT,
             gamma,
             rows,
             bounds,
@@ -307,6 +326,21 @@ class LDAModel(ConjugateModel):
             row_scores=scores,
             local_parameters=gamma if "local" in want else None,
         )
+
+    def _sampled(self, block, powers):
+        """Return which documents' statistics are sampled, if any."""
+        if self.doc_update == "variational":
+            return NOTHING_SAMPLED
+        if self.doc_update == "sampled":
+            return np.ones(len(block.starts) - 1, dtype=np.uint8)
+        if np.ndim(powers.local) or powers.local != 1.0:
+            return NOTHING_SAMPLED
+        short = block.tokens() <= LONGEST_SAMPLED * self.n_topics
+        fractional = block.counts != np.rint(block.counts)
+        if fractional.any():
+            document = np.repeat(np.arange(len(short)), np.diff(block.starts))
+            short[document[fractional]] = False
+        return short.view(np.uint8) if short.any() else NOTHING_SAMPLED
 
     def _scores(self, block, prepared, gamma):
         """Return sum_v n_dv log sum_k E[theta_dk] E[beta_kv] of each document."""
@@ -425,14 +459,17 @@ class LDAModel(ConjugateModel):
     def auto_batch_size(self, X, total):
         """Return the rows of a batch: as many as have about 30,000 tokens.
 
-        More, a twentieth of the data, if these are large; but at most a fifth.  In a
+        Where documents are not sampled more, a twentieth of the data, if these are
+        large: small batches trap what mean field infers.  But at most a fifth.  In a
         stream of unknown size as many as have 20,000: it may end early.
         """
         data = X.data if sparse.issparse(X) else X
         tokens_per_row = max(float(np.sum(data, dtype=np.float64)) / X.shape[0], 1.0)
         if total is None:
             return max(1, round(TOKENS_PER_PIECE / tokens_per_row))
-        rows = max(TOKENS_PER_BATCH / tokens_per_row, total / 20)
+        rows = TOKENS_PER_BATCH / tokens_per_row
+        if self.doc_update == "variational":
+            rows = max(rows, total / 20)
         return max(1, round(min(rows, total / 5)))
 
 
@@ -449,6 +486,28 @@ def positive(value, name, shapes):
     if not (array > 0).all():
         raise ValueError(f"{name} must be positive everywhere.")
     return array
+
+
+def check_samplable(X):
+    """Raise where the topics of a document's tokens cannot be drawn one by one.
+
+    Raises
+    ------
+    ValueError
+        If counts are not whole, or a document has more than `MOST_TOKENS` tokens.
+    """
+    counts = X.data if sparse.issparse(X) else X
+    if counts.dtype.kind == "f" and (counts != np.rint(counts)).any():
+        raise ValueError(
+            'doc_update="sampled" draws the topic of each token, so counts must be '
+            'whole numbers; doc_update="auto" takes fractional counts variationally.'
+        )
+    if X.sum(axis=1).max() > MOST_TOKENS:
+        raise ValueError(
+            'doc_update="sampled" draws the topic of each token, and a document has '
+            f'more than {MOST_TOKENS:,} tokens; doc_update="auto" takes long documents '
+            "variationally."
+        )
 
 
 def deal_words(block):

@@ -21,17 +21,6 @@ typedef struct {
     double *phi;             /* of one word that underflowed */
 } DOCUMENT;
 
-static void NAME(lambda_row)(const lda_block *block, intptr_t slot, double *restrict out)
-{
-    const intptr_t v = block->words[slot];
-    const double *restrict u = block->u + v * block->n_topics;
-    const double *restrict prior = block->prior + v * block->prior_word_stride;
-    for (intptr_t k = 0; k < block->n_topics; k++)
-        out[k] = block->decay * u[k]
-                 + (block->prior_share * prior[k * block->prior_topic_stride]
-                    + block->base_share);
-}
-
 /* phi of a word whose mass underflowed, computed in logarithms; returns the log of its
  * normaliser (less the digamma(sum gamma) that all share).  Rare: words whose only topics
  * the document lacks. */
@@ -201,12 +190,12 @@ static void NAME(update_weights)(DOCUMENT *d)
         d->weights[k] = 0;
 }
 
-static intptr_t NAME(fit_document)(DOCUMENT *d)
+static intptr_t NAME(fit_document)(DOCUMENT *d, intptr_t max_iter)
 {
     intptr_t iteration = 0;
     double change = INFINITY;
     NAME(update_weights)(d);
-    while (iteration < d->block->max_iter && change >= d->block->tol) {
+    while (iteration < max_iter && change >= d->block->tol) {
         if (*d->block->stop)
             return -1;
         const intptr_t underflown = NAME(sweep)(d);
@@ -271,20 +260,6 @@ static double NAME(theta_bound)(const DOCUMENT *d, double *scratch)
     return bound - log_gamma_total - d->b * tokens * digamma_total;
 }
 
-/* exp(b E log beta) of the block's words, or E log beta where each document has a
- * temperature of its own; scaled so that the largest entry of a row is 1 (or 0). */
-static void NAME(fill_rows)(const lda_block *block)
-{
-    REAL *rows = block->rows;
-    for (intptr_t n = 0; n < block->n_words; n++, rows += block->width) {
-        NAME(lambda_row)(block, n, block->double_scratch);
-        block->row_tops[n] = NAME(log_row)(block->n_topics, block->double_scratch,
-                                           block->digamma_totals, rows);
-        if (!block->temperature_per_document)
-            NAME(exp_scaled)(block->n_topics, rows, block->inverse_temperatures[0], rows);
-    }
-}
-
 static int NAME(lda_local_step)(lda_block *block)
 {
     const intptr_t width = block->width, n_topics = block->n_topics;
@@ -303,6 +278,8 @@ static int NAME(lda_local_step)(lda_block *block)
                            * width;
     d.phi = block->double_scratch;
     block->n_iterations = 0;
+    if (block->sampled && NAME(sample_documents)(block))
+        return -1;
     NAME(fill_rows)(block);
     for (intptr_t i = 0; i < block->n_documents; i++) {
         const intptr_t start = block->starts[i];
@@ -321,14 +298,15 @@ static int NAME(lda_local_step)(lda_block *block)
                 NAME(exp_scaled)(n_topics, (const REAL *)block->rows + d.words[n] * width,
                                  d.b, own_rows + n * width);
         }
-        const intptr_t iterations = NAME(fit_document)(&d);
+        const int sampled = block->sampled && block->sampled[i];
+        REAL *statistics = sampled ? 0 : block->statistics;
+        const intptr_t iterations = NAME(fit_document)(&d, sampled ? 0 : block->max_iter);
         if (iterations < 0)
             return -1;
         block->n_iterations += iterations;
-        if (!block->statistics && !block->bounds)
+        if (!statistics && !block->bounds)
             continue;
-        const double word_bound = NAME(finish_document)(&d, block->weights[i],
-                                                        block->statistics);
+        const double word_bound = NAME(finish_document)(&d, block->weights[i], statistics);
         if (block->bounds)
             block->bounds[i] = word_bound
                                + NAME(theta_bound)(&d, block->double_scratch + n_topics);

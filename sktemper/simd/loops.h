@@ -99,6 +99,16 @@ static inline REAL NAME(largest)(intptr_t n, const REAL *restrict x)
     return top;
 }
 
+static inline REAL NAME(weighted_sum)(intptr_t n, const REAL *restrict weights,
+                                      const REAL *restrict x)
+{
+    REAL sum = 0;
+    VECTORISE_REDUCTION(+ : sum)
+    for (intptr_t i = 0; i < n; i++)
+        sum += weights[i] * x[i];
+    return sum;
+}
+
 static double NAME(exp_digamma)(intptr_t n, const REAL *restrict x, double b,
                                 REAL *restrict out)
 {

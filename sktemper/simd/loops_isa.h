@@ -48,6 +48,21 @@
 #endif
 #endif
 
+/* Random numbers: splitmix64 (Steele, Lea and Flood 2014), a stream for each document. */
+static inline uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static inline uint64_t random_stream(uint64_t seed, uint64_t number)
+{
+    uint64_t state = seed + number * UINT64_C(0xd1342543de82ef95);
+    return next_random(&state);
+}
+
 #define ATANH(i) (REAL)(1.0 / (2 * (i) + 1))
 
 /* ---- float64 ------------------------------------------------------------------ */
@@ -69,6 +84,7 @@
 #define LN2_HIGH 6.93147180369123816490e-01
 #define LN2_LOW 1.90821492927058770002e-10
 #define TINY_MASS 1e-280
+#define UNIFORM(bits) ((double)((bits) >> 11) * 0x1p-53)
 #define EXP_POLYNOMIAL(r)                                                             \
     (1 + r * (1 + r * (1. / 2 + r * (1. / 6 + r * (1. / 24 + r * (1. / 120 + r *      \
     (1. / 720 + r * (1. / 5040 + r * (1. / 40320 + r * (1. / 362880 + r * (1. /       \
@@ -95,6 +111,8 @@ static const double L_f64[9] = {
 #define DIGAMMA_H(s) POLY8(H_f64, s)
 #define DIGAMMA_L(s) POLY8(L_f64, s)
 #include "loops.h"
+#include "topics.h"
+#include "sampling.h"
 #include "documents.h"
 #undef REAL
 #undef BITS
@@ -113,6 +131,7 @@ static const double L_f64[9] = {
 #undef LN2_HIGH
 #undef LN2_LOW
 #undef TINY_MASS
+#undef UNIFORM
 #undef EXP_POLYNOMIAL
 #undef ATANH_POLYNOMIAL
 #undef DIGAMMA_PARTS
@@ -138,6 +157,7 @@ static const double L_f64[9] = {
 #define LN2_HIGH 6.9314575195e-01f
 #define LN2_LOW 1.4286067653e-06f
 #define TINY_MASS 1e-30f
+#define UNIFORM(bits) ((float)((bits) >> 40) * 0x1p-24f)
 #define EXP_POLYNOMIAL(r)                                                             \
     (1 + r * (1 + r * (1.f / 2 + r * (1.f / 6 + r * (1.f / 24 + r * (1.f / 120 + r    \
     * (1.f / 720 + r * (1.f / 5040))))))))
@@ -157,6 +177,8 @@ static const float L_f32[5] = {.04166658961366231f, -.007282819228632366f,
 #define DIGAMMA_H(s) POLY4(H_f32, s)
 #define DIGAMMA_L(s) POLY4(L_f32, s)
 #include "loops.h"
+#include "topics.h"
+#include "sampling.h"
 #include "documents.h"
 
 #define TABLE_(isa) simd_##isa

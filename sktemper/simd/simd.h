@@ -37,6 +37,12 @@ typedef struct {
     double tol;
     intptr_t max_iter;
     const volatile int *stop;
+    /* where not NULL: the documents whose statistics and gamma are sampled */
+    const unsigned char *sampled;
+    const double *totals;                /* sum_v lambda */
+    const double *untempered_prior;
+    uint64_t seed;
+    intptr_t n_burn_in, n_kept;          /* sweeps */
     /* in and out: (n_documents, n_topics) */
     void *gamma;
     /* out, where not NULL */
@@ -52,6 +58,9 @@ typedef struct {
     void *topic_scratch;                 /* (2, width) */
     void *word_scratch;                  /* (3, longest) */
     double *double_scratch;              /* (3, n_topics) */
+    int32_t *chain_topics;               /* (3, n_topics), zeros */
+    int32_t *chain_tokens;               /* (tokens of the longest sampled document,) */
+    void *chain_weights;                 /* (3, width), zeros */
 } lda_block;
 
 #define DECLARE_LOOPS(REAL, SUFFIX)                                                   \

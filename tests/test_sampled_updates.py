@@ -1,0 +1,219 @@
+"""Sampled document updates: the posterior over a document's assignments, by chance."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import gammaln
+from sklearn.base import clone
+
+from sktemper import AnnealedLDA, TemperedLDA
+from sktemper.lda import model as lda_model
+from sktemper.lda.model import LDAModel, Topics
+from sktemper.model import Powers
+from sktemper.tempering import LocalTempering
+
+K, V = 3, 4
+ALPHA = np.array([0.3, 0.5, 1.2])
+
+
+def tiny(doc_update="sampled", dtype=np.float64):
+    topic_word = np.random.default_rng(3).gamma(1.0, 1.0, (V, K)) + 0.05
+    model = LDAModel(
+        K, V, ALPHA, np.atleast_2d(0.1), dtype=dtype, doc_update=doc_update
+    )
+    return model, Topics.from_dense(topic_word, model.topic_word_prior.T)
+
+
+def local(model, topics, X, powers, **arguments):
+    prepared = model.prepare(topics, model.initial_hyper())
+    block = model.take(sparse.csr_array(X), slice(None))
+    return model.local_step(
+        block, prepared, powers, want=("statistics", "bound", "local"), **arguments
+    )
+
+
+def expected_counts(document, topics, b):
+    """Mean counts, (V, K), under p(z | w)^b, theta integrated out; over all z."""
+    beta = topics.dense() / topics.dense().sum(axis=0)
+    words = np.repeat(np.arange(V), document)
+    counts, total = np.zeros((V, K)), 0.0
+    for z in itertools.product(range(K), repeat=len(words)):
+        of_topic = np.bincount(z, minlength=K)
+        log_p = gammaln(ALPHA + of_topic).sum() + np.log(beta[words, list(z)]).sum()
+        weight = np.exp(b * log_p)
+        np.add.at(counts, (words, list(z)), weight)
+        total += weight
+    return counts / total
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("temperature", [1.0, 2.0])
+@pytest.mark.parametrize("own", [False, True])
+def test_mean_counts_are_those_of_the_posterior(dtype, temperature, own):
+    document, n = np.array([2, 1, 0, 3]), 4000
+    model, topics = tiny(dtype=dtype)
+    b = 1 / temperature
+    powers = Powers(local=np.full(n, b) if own else b)
+    step = local(model, topics, np.tile(document, (n, 1)), powers, seed=7)
+    expected = expected_counts(document, topics, b)
+    # 4000 independent chains: each entry's standard error is at most
+    error = np.sqrt(expected * (document[:, None] ** 2) / n) + 1e-3
+    found = step.statistics.dense(K) / n
+    np.testing.assert_array_less(np.abs(found - expected), 4 * error)
+    # the standard errors do not hide a wrong temperature
+    other = expected_counts(document, topics, 1.5 - b)
+    assert (np.abs(found - other) > 4 * error).any()
+    np.testing.assert_allclose(found.sum(axis=1), document, rtol=1e-5, atol=1e-7)
+    gamma = step.local_parameters.mean(axis=0)
+    np.testing.assert_allclose(gamma - ALPHA, found.sum(axis=0), rtol=1e-3)
+
+
+def test_a_chain_starts_token_by_token(monkeypatch):
+    """After one sweep the assignments are drawn in order, given those before."""
+    monkeypatch.setattr(lda_model, "N_BURN_IN", 0)
+    monkeypatch.setattr(lda_model, "N_KEPT", 1)
+    model, topics = tiny()
+    n = 20_000
+    step = local(model, topics, np.tile([1, 1, 0, 0], (n, 1)), Powers(), seed=1)
+    beta = topics.dense() / topics.dense().sum(axis=0)
+    first = ALPHA * beta[0] / (ALPHA @ beta[0])
+    second = np.zeros(K)
+    for k in range(K):
+        p = (ALPHA + np.eye(K)[k]) * beta[1]
+        second += first[k] * p / p.sum()
+    found = step.statistics.dense(K) / n
+    np.testing.assert_allclose(found[0], first, atol=0.015)
+    np.testing.assert_allclose(found[1], second, atol=0.015)
+
+
+def test_each_documents_tokens_are_all_counted_once():
+    random = np.random.default_rng(0)
+    X = random.poisson(0.7, (300, 40))
+    X[5] = 0
+    model = LDAModel(70, 40, np.full(70, 0.1), np.atleast_2d(0.1), doc_update="sampled")
+    topics = model.initial_globals(X, np.random.RandomState(0))
+    weights, share = random.uniform(0, 2, 300), random.uniform(0, 1, 300)
+    weights[3] = 0
+    step = local(model, topics, X, Powers(statistics=share), weights=weights, seed=3)
+    sums = step.statistics.dense(70).sum(axis=1)
+    np.testing.assert_allclose(sums, (weights * share) @ X, rtol=1e-12)
+    np.testing.assert_allclose(
+        step.local_parameters.sum(axis=1), 7.0 + X.sum(axis=1), rtol=1e-12
+    )
+    assert (step.local_parameters[5] == 0.1).all()
+
+
+def test_the_bound_is_one():
+    """gamma is not at the optimum, whose bound is therefore higher."""
+    X = np.random.default_rng(0).poisson(0.7, (30, V))
+    sampled, topics = tiny()
+    optimal, _ = tiny("variational")
+    optimal.tol = 1e-10
+    at_samples = local(sampled, topics, X, Powers()).row_bounds
+    at_optimum = local(optimal, topics, X, Powers()).row_bounds
+    assert (at_samples <= at_optimum + 1e-9).all()
+    assert at_samples.sum() < at_optimum.sum()
+
+
+def test_auto_samples_short_documents_of_whole_counts_once_T_is_1():
+    X = np.ones((4, V))
+    X[1] = 0.5
+    X[2] = lda_model.LONGEST_SAMPLED * K
+    auto, topics = tiny("auto")
+    variational, _ = tiny("variational")
+
+    def gammas(powers):
+        return (
+            local(auto, topics, X, powers).local_parameters,
+            local(variational, topics, X, powers).local_parameters,
+        )
+
+    ours, theirs = gammas(Powers())
+    same = (ours == theirs).all(axis=1)
+    assert same.tolist() == [False, True, True, False]
+    ours, theirs = gammas(Powers(local=0.7))
+    assert (ours == theirs).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_neither_threads_nor_a_pickle_change_the_bits(counts):
+    def lda(**parameters):
+        return AnnealedLDA(
+            4, doc_update="sampled", batch_size=30, random_state=0, **parameters
+        )
+
+    whole = lda(max_iter=4, n_jobs=2).fit(counts)
+    half = lda(max_iter=2, warm_start=True, schedule=whole.schedule_)
+    resumed = pickle.loads(pickle.dumps(half.fit(counts))).fit(counts)
+    np.testing.assert_array_equal(whole.components_, resumed.components_)
+    other = lda(max_iter=4).set_params(random_state=1).fit(counts)
+    assert (other.components_ != whole.components_).any()
+
+
+def test_fractions_are_refused_before_anything_is_lost(counts):
+    lda = TemperedLDA(3, tempering=None, doc_update="sampled", random_state=0).fit(
+        counts
+    )
+    before = lda.components_
+    fractions = counts.astype(float)
+    fractions.data[-1] = 0.5
+    for method in lda.fit, lda.partial_fit:
+        with pytest.raises(ValueError, match="whole"):
+            method(fractions)
+        np.testing.assert_array_equal(lda.components_, before)
+    fresh = clone(lda)
+    with pytest.raises(ValueError, match="whole"):
+        fresh.fit(fractions)
+    assert not hasattr(fresh, "components_")
+    assert np.isfinite(lda.score(fractions))
+    assert np.isfinite(lda.set_params(doc_update="auto").fit(fractions).score(counts))
+
+
+def test_too_many_tokens_to_draw_are_refused():
+    X = np.full((3, 2), 1e9)
+    with pytest.raises(ValueError, match="tokens"):
+        TemperedLDA(2, tempering=None, doc_update="sampled").fit(X)
+
+
+def test_transform_and_score_stay_variational(counts):
+    lda = TemperedLDA(3, tempering=None, doc_update="sampled", random_state=0).fit(
+        counts
+    )
+    there, score = lda.transform(counts), lda.score(counts)
+    lda.set_params(doc_update="variational")
+    np.testing.assert_array_equal(lda.transform(counts), there)
+    assert lda.score(counts) == score
+
+
+def test_without_a_temperature_auto_is_variational(counts):
+    def fit(doc_update, tempering):
+        lda = TemperedLDA(3, tempering=tempering, doc_update=doc_update, random_state=0)
+        return lda.fit(counts).components_
+
+    for tempering in None, LocalTempering(n_temperatures=10):
+        auto, variational = fit("auto", tempering), fit("variational", tempering)
+        np.testing.assert_array_equal(auto, variational)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_auto_begins_to_sample_where_the_temperature_reaches_1(counts):
+    def fit(doc_update, max_iter):
+        lda = AnnealedLDA(
+            30,
+            batch_size=40,
+            max_iter=max_iter,
+            doc_update=doc_update,
+            random_state=0,
+            schedule=lambda t: 2.0 if t < 6 else 1.0,
+        )
+        return lda.fit(counts)
+
+    per_pass = fit("auto", 1).n_batch_iter_
+    hot = 6 // per_pass
+    a, b = (fit(update, hot) for update in ("auto", "variational"))
+    np.testing.assert_array_equal(a.components_, b.components_)
+    a, b = (fit(update, hot + 2) for update in ("auto", "variational"))
+    assert (a.components_ != b.components_).any()
