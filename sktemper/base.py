@@ -2,9 +2,12 @@
 
 import contextlib
 import copy
+import functools
+import itertools
 import logging
 import math
 import warnings
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
@@ -15,6 +18,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
@@ -34,7 +38,7 @@ from .learning_rates import ConstantRate, RobbinsMonro, as_learning_rate
 from .model import Powers
 from .noise import as_noise
 from .policy import Slot, SlotsMixin
-from .schedules import Plan
+from .schedules import Clock, Plan
 from .tempering import as_tempering
 
 logger = logging.getLogger("sktemper")
@@ -43,6 +47,39 @@ logger = logging.getLogger("sktemper")
 LARGEST_START_SHARE = 0.1
 #: Above this, float32 overflows where the inner loops multiply.
 LARGEST_COUNT = 1e30
+
+
+def _has_sample_temperatures(estimator):
+    """Return True, or say why there is no `TemperedEstimator.temperatures`."""
+    fitted = hasattr(estimator, "state_")
+    tempering = estimator.tempering_ if fitted else estimator._tempering()
+    if not tempering.per_sample:
+        raise AttributeError(
+            f"{type(tempering).__name__} gives samples no temperatures of their own; "
+            "a tempering such as sktemper.tempering.LocalTempering does."
+        )
+    return True
+
+
+@dataclass
+class _Run:
+    """A fit from one start, one of ``n_init``.
+
+    Attributes
+    ----------
+    state : State
+    policies : Policies
+    train, validation : ndarray
+        Rows.
+    compared : bool
+        Whether early stopping, if there is any, had a score to go by.
+    """
+
+    state: State
+    policies: Policies
+    train: np.ndarray
+    validation: np.ndarray
+    compared: bool = True
 
 
 class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
@@ -63,6 +100,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         "tempering": "no_validation",
         "learning_rate": "no_validation",
         "gradient_noise": "no_validation",
+        "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [
             Interval(Integral, 1, None, closed="left"),
@@ -89,6 +127,10 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     def _validate(self, X, reset):
         """Return ``X`` as the model takes it; raise as scikit-learn would."""
         raise NotImplementedError
+
+    def _validate_training(self, X, reset):
+        """Return ``X`` as the model takes it to be trained on."""
+        return self._validate(X, reset)
 
     def _compute_dtype(self, X):
         """Return the dtype of kernels and public arrays for these data."""
@@ -120,9 +162,10 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         Returns
         -------
         self : object
-            With ``warm_start=True`` an interrupted plan of ``max_iter`` passes was
-            finished, or a finished one continued by as many; the temperature and the
-            rate went on from where they were.
+            The best of ``n_init`` fits.  With ``warm_start=True`` an interrupted plan
+            of ``max_iter`` passes was finished, or a finished one continued by as many;
+            the temperature and the rate went on from where they were, and there was
+            one start.
 
         Raises
         ------
@@ -133,16 +176,26 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         -----
         ConvergenceWarning
             If the fit ended above T=1, or with much of its random start left.
+
+        Notes
+        -----
+        With ``n_init > 1`` the fits run one after another.  What stops a fit early, a
+        callback or ``n_iter_no_change``, ends that one, and the next begins.  Ctrl-C
+        or an error leaves the last complete step of the first fit, and later the best
+        of the completed fits.
         """
         continued = self.warm_start and hasattr(self, "state_")
         with self._as_before_if_it_raises():
-            X = self._validate(X, reset=not continued)
+            X = self._validate_training(X, reset=not continued)
             sample_weight = self._validate_weight(sample_weight, X)
             dtype = self.state_.dtype if continued else self._compute_dtype(X)
             model = self._make_model(X.shape[1], dtype)
-            state = copy.copy(self.state_) if continued else self._new_state(model, X)
-            self._run_fit(model, state, X, sample_weight)
-        self._warn_of_the_end()
+            if continued:
+                starts, n_runs = iter([copy.copy(self.state_)]), 1
+            else:
+                starts, n_runs = self._starts(model, X), self.n_init
+            run = self._run_fits(model, starts, n_runs, X, sample_weight)
+        self._warn_of_the_end(run)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -164,15 +217,16 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         Returns
         -------
         self : object
-            A model that was fitted before goes on at its temperature and rate.
+            A model that was fitted before goes on at its temperature and rate.  A new
+            one has one start, whatever ``n_init`` is.
         """
         fresh = not hasattr(self, "state_")
         with self._as_before_if_it_raises():
-            X = self._validate(X, reset=fresh)
+            X = self._validate_training(X, reset=fresh)
             sample_weight = self._validate_weight(sample_weight, X)
             dtype = self._compute_dtype(X) if fresh else self.state_.dtype
             model = self._make_model(X.shape[1], dtype)
-            state = self._new_state(model, X) if fresh else copy.copy(self.state_)
+            state = next(self._starts(model, X)) if fresh else copy.copy(self.state_)
             if fresh or self.batch_size != "auto":
                 state.batch_size = self._resolve_batch_size(
                     model, X, self.total_samples
@@ -196,7 +250,56 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 )
         return self
 
-    def _run_fit(self, model, state, X, sample_weight):
+    def _starts(self, model, X):
+        """Yield new states, all from the same stream of random numbers."""
+        random = check_random_state(self.random_state)
+        for _ in range(self.n_init):
+            yield State(
+                globals_=model.initial_globals(X, random),
+                hyper=model.initial_hyper(),
+                seed=int(random.randint(2**31 - 1)),
+                dtype=model.dtype,
+            )
+
+    def _run_fits(self, model, starts, n_runs, X, sample_weight):
+        """Fit from each start; install and return the best of the runs."""
+        runs = (self._planned_run(model, state, X) for state in starts)
+        run = next(runs)
+        context = self._init_callback_context(
+            max_subtasks=n_runs * (run.state.planned_passes - run.state.passes)
+        )
+        context.call_on_fit_task_begin(**self._hooks(X))
+        with self._workers(model) as workers:
+            fit_one = functools.partial(
+                self._run_fit, model, workers, X, sample_weight, context
+            )
+            if n_runs == 1:
+                fit_one(run)
+            else:
+                runs = itertools.chain([run], runs)
+                run = self._best_run(model, workers, X, sample_weight, runs, fit_one)
+        context.call_on_fit_task_end(**self._hooks(X), **self._snapshot())
+        return run
+
+    def _best_run(self, model, workers, X, sample_weight, runs, fit_one):
+        """Fit each of the runs; whatever ends this, the best completed one stays."""
+        best, best_bound = None, -math.inf
+        for number, run in enumerate(runs, 1):
+            try:
+                fit_one(run)
+                bound = evidence_bound(model, run.state, workers, X, sample_weight)
+                self._log("fit %d of %d: lower bound %.10g", number, self.n_init, bound)
+                if best is None or bound > best_bound:
+                    best, best_bound = run, bound
+            finally:
+                if best is not None:
+                    workers.run_whole(
+                        functools.partial(self._install, best.state, best.policies)
+                    )
+        return best
+
+    def _planned_run(self, model, state, X):
+        """Return the run that goes on from ``state``."""
         train, validation = self._split(X.shape[0], state.seed)
         state.batch_size = min(
             self._resolve_batch_size(model, X, len(train)), len(train)
@@ -212,67 +315,65 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         )
         self._start_policies(state, policies, model)
         self._plan_passes(state, X.shape[0])
-        context = self._init_callback_context(
-            max_subtasks=state.planned_passes - state.passes
-        )
-        hooks = {"estimator": self, "X": X, "y": lambda: np.zeros(X.shape[0])}
-        context.call_on_fit_task_begin(**hooks)
-        snapshot = {
-            "reconstruction_attributes": lambda: {"state_": copy.deepcopy(state)}
-        }
+        return _Run(state, policies, train, validation)
+
+    def _run_fit(self, model, workers, X, sample_weight, context, run):
         task = None
 
-        with self._workers(model) as workers:
+        def before_pass():
+            nonlocal task
+            task = context.subcontext(task_name="pass")
+            task.call_on_fit_task_begin(**self._hooks(X))
 
-            def before_pass():
-                nonlocal task
-                task = context.subcontext(task_name="pass")
-                task.call_on_fit_task_begin(**hooks)
+        def after_pass():
+            over = self._evaluate(model, run, workers, X)
+            self._log_pass(run.state)
+            stop = task.call_on_fit_task_end(**self._hooks(X), **self._snapshot())
+            return stop or over
 
-            def after_pass():
-                over = self._evaluate(model, policies, workers, X, train, validation)
-                self._log_pass(state)
-                return task.call_on_fit_task_end(**hooks, **snapshot) or over
+        run_passes(
+            model,
+            run.policies,
+            run.state,
+            workers,
+            X,
+            run.train,
+            shuffle=self.shuffle,
+            total=self.total_samples,
+            sample_weight=sample_weight,
+            on_commit=lambda: self._install(run.state, run.policies),
+            before_pass=before_pass,
+            after_pass=after_pass,
+        )
+        self._keep_the_best_state(run)
 
-            run_passes(
-                model,
-                policies,
-                state,
-                workers,
-                X,
-                train,
-                shuffle=self.shuffle,
-                total=self.total_samples,
-                sample_weight=sample_weight,
-                on_commit=lambda: self._install(state, policies),
-                before_pass=before_pass,
-                after_pass=after_pass,
-            )
-        self._keep_the_best(state)
-        context.call_on_fit_task_end(**hooks, **snapshot)
+    def _hooks(self, X):
+        """Return what every hook of a callback may ask for."""
+        return {"estimator": self, "X": X, "y": lambda: np.zeros(X.shape[0])}
 
-    def _keep_the_best(self, state):
+    def _snapshot(self):
+        """Return what makes a copy of the estimator as it is now."""
+        return {
+            "reconstruction_attributes": lambda: {"state_": copy.deepcopy(self.state_)}
+        }
+
+    def _keep_the_best_state(self, run):
         """End a fit that was evaluated: its best state is the model, its plan over."""
+        state = run.state
         if self.n_iter_no_change is None:
             return
         if state.best is None:
-            warnings.warn(
-                "n_iter_no_change had nothing to compare: no held-out score was taken "
-                "at a settled temperature of 1. Raise max_iter or end the schedule at "
-                "1.",
-                ConvergenceWarning,
-                stacklevel=6,
-            )
+            run.compared = False
             return
         state.globals_, state.hyper = state.best["globals_"], state.best["hyper"]
         if state.best["failures"] >= self.n_iter_no_change:
             state.planned_passes = state.passes
         state.best = None
 
-    def _evaluate(self, model, policies, workers, X, train, validation):
+    def _evaluate(self, model, run, workers, X):
         """Note the held-out score if it is due; return whether to stop early."""
-        state = self.state_
-        if len(validation) == 0 or state.passes % max(self.evaluate_every, 1):
+        state, tempering = run.state, run.policies.tempering
+        if len(run.validation) == 0 or state.passes % max(self.evaluate_every, 1):
             return False
         prepared = model.prepare(state.globals_, state.hyper)
         parts = map_blocks(
@@ -280,7 +381,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             workers,
             X,
             lambda block: model.log_predictive(block, prepared),
-            validation,
+            run.validation,
         )
         scores, n_held_out = (
             sum(map(np.sum, part)) for part in zip(*parts, strict=True)
@@ -289,23 +390,14 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         state.history.add_score(score)
         if self.n_iter_no_change is None:
             return False
-        clock = state.clock(self.total_samples or len(train))
-        settled = policies.tempering.is_settled(state.tempering, clock)
+        clock = state.clock(self.total_samples or len(run.train))
+        settled = tempering.is_settled(state.tempering, clock)
         return is_over(
             state,
             score,
-            settled and (state.temperature == 1.0 or not policies.tempering.cools),
+            settled and (state.temperature == 1.0 or not tempering.cools),
             self.n_iter_no_change,
             self.tol,
-        )
-
-    def _new_state(self, model, X):
-        random = check_random_state(self.random_state)
-        return State(
-            globals_=model.initial_globals(X, random),
-            hyper=model.initial_hyper(),
-            seed=int(random.randint(2**31 - 1)),
-            dtype=model.dtype,
         )
 
     def _resolve_batch_size(self, model, X, total):
@@ -397,8 +489,16 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     def _workers(self, model):
         return Workers(effective_n_jobs(self.n_jobs), model.stop)
 
-    def _warn_of_the_end(self):
-        state = self.state_
+    def _warn_of_the_end(self, run):
+        state = run.state
+        if not run.compared:
+            warnings.warn(
+                "n_iter_no_change had nothing to compare: no held-out score was taken "
+                "at a settled temperature of 1. Raise max_iter or end the schedule at "
+                "1.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
         if self.tempering_.cools and state.temperature > 1.0 + 1e-9:
             clock = state.clock(self.total_samples or state.total_rows)
             remedy = (
@@ -413,10 +513,11 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=5,
             )
-        if not self.gradient_noise_.acts(state.batch_size):
+        if not self._noise_acted(run):
             warnings.warn(
                 f"The effective batch size is at least that of the batch, "
-                f"{state.batch_size}: the weights are 1 and the fit was plain.",
+                f"{state.batch_size}, at every step: the weights are 1 and the fit was "
+                "plain.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -429,16 +530,30 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 stacklevel=5,
             )
 
-    def _log_pass(self, state):
+    def _noise_acted(self, run):
+        """Return whether the largest of a pass's batches ever had weights but 1."""
+        n_rows, total = len(run.train), self.total_samples or len(run.train)
+        per_pass = math.ceil(n_rows / run.state.batch_size)
+        clocks = (
+            Clock(t, t * n_rows // per_pass, total) for t in range(run.state.steps)
+        )
+        return run.policies.gradient_noise.acts(math.ceil(n_rows / per_pass), clocks)
+
+    def _log(self, message, *values):
         if not self.verbose:
             return
         if not logger.hasHandlers():
             logger.addHandler(logging.StreamHandler())
         if logger.level == logging.NOTSET:
             logger.setLevel(logging.INFO)
+        logger.info(message, *values)
+
+    def _log_pass(self, state):
+        if not self.verbose:
+            return
         history = self.history_
         score = history["heldout_score"][-1]
-        logger.info(
+        self._log(
             "pass %d of %d: %d steps, %.1f s, temperature %.3g, rate %.3g, "
             "bound per token %.4f%s",
             state.passes,
@@ -452,13 +567,19 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         )
 
     # -- after fitting -----------------------------------------------------------------
-    def _map(self, X, function):
-        """Return ``function(model, block, prepared)`` of each block of ``X``."""
+    @contextlib.contextmanager
+    def _at_work(self, X):
+        """Yield the fitted model, threads, and ``X`` as the model takes it."""
         check_is_fitted(self, "state_")
         X = self._validate(X, reset=False)
         model = self._make_model(self.n_features_in_, self.state_.dtype)
-        prepared = model.prepare(self.state_.globals_, self.state_.hyper)
         with self._workers(model) as workers:
+            yield model, workers, X
+
+    def _map(self, X, function):
+        """Return ``function(model, block, prepared)`` of each block of ``X``."""
+        with self._at_work(X) as (model, workers, X):
+            prepared = model.prepare(self.state_.globals_, self.state_.hyper)
             return list(
                 map_blocks(
                     model, workers, X, lambda block: function(model, block, prepared)
@@ -514,6 +635,40 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             )
         return float(scores.sum() / total)
 
+    @available_if(_has_sample_temperatures)
+    def temperatures(self, X):
+        """Return each sample's temperature, inferred under the fitted model.
+
+        The worse the model explains a sample, the hotter it is: outliers are hottest.
+        Only for a tempering that gives samples temperatures of their own, such as
+        `sktemper.tempering.LocalTempering`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        temperatures : ndarray of shape (n_samples,)
+            1 / b_d, from 1 to the top of ``tempering_.ladder()``; for a sample of
+            which nothing is observed that of the prior over temperatures.
+
+        Raises
+        ------
+        AttributeError
+            If the tempering has no temperatures of samples.
+        """
+        check_is_fitted(self, "state_")
+        tempering, state = self.tempering_, self.state_.tempering
+        return np.concatenate(
+            self._map(
+                X,
+                lambda model, block, prepared: tempering.sample_temperatures(
+                    model, block, prepared, state
+                ),
+            )
+        )
+
     def lower_bound(self, X):
         """Return the evidence lower bound of ``X`` at T=1, with every constant.
 
@@ -527,15 +682,8 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         bound : float
             In nats, a bound on log p(X): what a better optimum has more of.
         """
-        bounds = self._map(
-            X,
-            lambda model, block, prepared: (
-                model.local_step(block, prepared, Powers(), want=("bound",)).bound
-            ),
-        )
-        model = self._make_model(self.n_features_in_, self.state_.dtype)
-        global_bound = model.global_bound(self.state_.globals_, self.state_.hyper)
-        return float(sum(bounds) + global_bound)
+        with self._at_work(X) as (model, workers, valid):
+            return evidence_bound(model, self.state_, workers, valid)
 
     # -- views of the state ------------------------------------------------------------
     @property
@@ -570,6 +718,23 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             raise AttributeError(
                 f"This {type(self).__name__} is not fitted yet."
             ) from None
+
+
+def evidence_bound(model, state, workers, X, sample_weight=None):
+    """Return the evidence lower bound of valid data at T=1, its rows weighted."""
+    prepared = model.prepare(state.globals_, state.hyper)
+    steps = map_blocks(
+        model,
+        workers,
+        X,
+        lambda block: model.local_step(block, prepared, Powers(), want=("bound",)),
+    )
+    if sample_weight is None:
+        local_bound = sum(step.bound for step in steps)
+    else:
+        row_bounds = np.concatenate([step.row_bounds for step in steps])
+        local_bound = (sample_weight * row_bounds).sum()
+    return float(local_bound + model.global_bound(state.globals_, state.hyper))
 
 
 def validate_counts(estimator, X, reset):

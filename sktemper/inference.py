@@ -112,11 +112,23 @@ class _Thinned:
             self.stride *= 2
 
 
+class _Row(NamedTuple):
+    """A step in the history; ``probabilities`` is None where there are none."""
+
+    values: tuple
+    probabilities: Any
+
+
 class History:
     """What happened: a row a step, thinned evenly once there are too many.
 
     Rows with a held-out score are thinned apart from those without, so that they are
     not lost among them.
+
+    Where the tempering has a ladder, the column "temperature_probabilities" has the
+    distribution over it at which each step was taken, (n_rows, n_temperatures).  Once
+    the tempering changes, only the rows on the new ladder have one; those before are
+    NaN, or the column is gone if there is no ladder any more.
     """
 
     columns = (
@@ -133,25 +145,41 @@ class History:
 
     def __init__(self, limit=1000):
         self._steps, self._scores = _Thinned(limit), _Thinned(limit)
+        self._ladder = None
 
-    def append(self, **row):
+    def append(self, *, ladder=None, probabilities=None, **row):
         """Add a step; columns not given are NaN."""
-        self._last = tuple(row.get(column, np.nan) for column in self.columns)
+        if not np.array_equal(ladder, self._ladder):
+            self._ladder = ladder
+            for table in (self._steps, self._scores):
+                table.rows = [row._replace(probabilities=None) for row in table.rows]
+        values = tuple(row.get(column, np.nan) for column in self.columns)
+        self._last = _Row(values, probabilities)
         self._steps.append(self._last)
 
     def add_score(self, score):
         """Add the held-out score after the last step."""
-        row = dict(zip(self.columns, self._last, strict=True), heldout_score=score)
-        self._scores.append(tuple(row.values()))
+        row = dict(zip(self.columns, self._last.values, strict=True))
+        row["heldout_score"] = score
+        self._scores.append(self._last._replace(values=tuple(row.values())))
 
     def to_dict(self):
         """Return the columns as arrays, in the order of the steps."""
-        scored = {row[0] for row in self._scores.rows}
-        plain = [row for row in self._steps.rows if row[0] not in scored]
-        table = np.array(sorted(plain + self._scores.rows), dtype=float)
+        scored = {row.values[0] for row in self._scores.rows}
+        rows = [row for row in self._steps.rows if row.values[0] not in scored]
+        rows = sorted(rows + self._scores.rows, key=lambda row: row.values[0])
+        table = np.array([row.values for row in rows], dtype=float)
         table = table.reshape(-1, len(self.columns))
         columns = dict(zip(self.columns, table.T.copy(), strict=True))
         columns["step"] = columns["step"].astype(np.int64)
+        if self._ladder is not None:
+            unknown = np.full(len(self._ladder), np.nan)
+            columns["temperature_probabilities"] = np.array(
+                [
+                    unknown if row.probabilities is None else row.probabilities
+                    for row in rows
+                ]
+            )
         return columns
 
 
@@ -270,6 +298,8 @@ def advance(
     clock = state.clock(clock_total)
     temperature = policies.tempering.temperature(state.tempering, clock)
     powers = policies.tempering.powers(state.tempering, clock)
+    ladder = policies.tempering.ladder()
+    probabilities = policies.tempering.probabilities(state.tempering)
     prepared = model.prepare(state.globals_, state.hyper)
     seeds = np.random.default_rng(
         np.random.SeedSequence(state.seed, spawn_key=(state.steps,))
@@ -330,6 +360,8 @@ def advance(
             rate_share=rate / wanted_rate if wanted_rate else 1.0,
             batch_bound=local.bound / local.n_observed if local.n_observed else 0.0,
             mean_iterations=local.n_iterations / len(rows),
+            ladder=ladder,
+            probabilities=probabilities,
         )
         if on_commit is not None:
             on_commit()

@@ -16,6 +16,7 @@ __all__ = [
     "completion_log_likelihood",
     "match_components",
     "npmi_coherence",
+    "perplexity",
     "umass_coherence",
 ]
 
@@ -23,15 +24,18 @@ __all__ = [
 BLOCK = 1000
 
 
-@validate_params(
-    {
-        "X": ["array-like", "sparse matrix"],
-        "split": [StrOptions({"words", "tokens"})],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
-)
-def completion_log_likelihood(estimator, X, *, split="words", random_state=None):
+_COMPLETION_CONSTRAINTS = {
+    "X": ["array-like", "sparse matrix"],
+    "split": [StrOptions({"words", "tokens"})],
+    "temperatures": [StrOptions({"unit", "learned"})],
+    "random_state": ["random_state"],
+}
+
+
+@validate_params(_COMPLETION_CONSTRAINTS, prefer_skip_nested_validation=True)
+def completion_log_likelihood(
+    estimator, X, *, split="words", temperatures="unit", random_state=None
+):
     """Held-out log-likelihood per token by document completion.
 
     Part of each document shows its topic weights, the rest is scored:
@@ -48,6 +52,14 @@ def completion_log_likelihood(estimator, X, *, split="words", random_state=None)
         and is what ``score`` does.  "tokens" splits each count binomially in half, so
         that a repeated word can be seen and scored: figures are .03 to .35 higher and
         must not be compared with those of "words".
+    temperatures : {"unit", "learned"}, default="unit"
+        At what temperature the topic weights are inferred from the observed part.
+        "unit" is 1, the model itself, and what ``score`` does.  "learned" is what the
+        tempering found, as in [1]_, footnote 1: ``estimator.temperatures`` of the
+        observed part where the tempering gives documents temperatures of their own,
+        else ``estimator.temperature_``.  The words themselves are scored by the model
+        at T=1 either way.  The paper has higher scores by it; where the temperatures
+        stay far above 1 they are lower.
     random_state : int, RandomState instance or None, default=None
         Of the split of tokens.
 
@@ -60,6 +72,28 @@ def completion_log_likelihood(estimator, X, *, split="words", random_state=None)
     ------
     ValueError
         If nothing is held out, or counts to be split binomially are not whole.
+    AttributeError
+        If learned temperatures are wanted of an estimator without any.
+
+    See Also
+    --------
+    perplexity : The same as a number of equally probable words.
+
+    References
+    ----------
+    .. [1] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+           tempering", AISTATS 2016.
+    .. [2] M. Hoffman, D. Blei, C. Wang, J. Paisley, "Stochastic variational
+           inference", JMLR 14, 2013, section 4.1.
+
+    Examples
+    --------
+    >>> from sktemper import TemperedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> from sktemper.metrics import completion_log_likelihood
+    >>> X = make_lda_documents(300, n_components=5, random_state=0)
+    >>> lda = TemperedLDA(5, tempering="local", random_state=0).fit(X)
+    >>> score = completion_log_likelihood(lda, X, temperatures="learned")
     """
     X = check_array(X, accept_sparse="csr", ensure_non_negative=True)
     random = check_random_state(random_state)
@@ -72,7 +106,8 @@ def completion_log_likelihood(estimator, X, *, split="words", random_state=None)
         block.sum_duplicates()
         block.eliminate_zeros()
         observed, held_out = _SPLITS[split](block, random)
-        doc_topic = np.asarray(estimator.transform(observed), dtype=np.float64)
+        given = _TEMPERATURES[temperatures](estimator, observed)
+        doc_topic = np.asarray(estimator.transform(observed, **given), dtype=np.float64)
         doc_topic /= doc_topic.sum(axis=1, keepdims=True)
         words = held_out.tocoo()
         probability = np.einsum("nk,nk->n", doc_topic[words.row], word_topic[words.col])
@@ -81,6 +116,61 @@ def completion_log_likelihood(estimator, X, *, split="words", random_state=None)
     if total == 0:
         raise ValueError("Nothing is held out to be scored.")
     return float(score / total)
+
+
+@validate_params(_COMPLETION_CONSTRAINTS, prefer_skip_nested_validation=True)
+def perplexity(estimator, X, *, split="words", temperatures="unit", random_state=None):
+    """Perplexity of held-out words by document completion.
+
+    ``exp(-completion_log_likelihood(...))``: as many equally probable words would
+    surprise as much.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted topic model with ``transform`` and ``topic_word_`` or ``components_``.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Word counts.
+    split : {"words", "tokens"}, default="words"
+        As of `completion_log_likelihood`.
+    temperatures : {"unit", "learned"}, default="unit"
+        As of `completion_log_likelihood`.
+    random_state : int, RandomState instance or None, default=None
+        Of the split of tokens.
+
+    Returns
+    -------
+    perplexity : float
+        Lower is better; a model that knows nothing has the size of the vocabulary.
+
+    Raises
+    ------
+    ValueError
+        If nothing is held out, or counts to be split binomially are not whole.
+    AttributeError
+        If learned temperatures are wanted of an estimator without any.
+
+    See Also
+    --------
+    completion_log_likelihood : Its logarithm, with the sign changed.
+    """
+    score = completion_log_likelihood(
+        estimator, X, split=split, temperatures=temperatures, random_state=random_state
+    )
+    return float(np.exp(-score))
+
+
+def _unit_temperatures(estimator, observed):
+    return {}  # any estimator's `transform` will do
+
+
+def _learned_temperatures(estimator, observed):
+    if hasattr(estimator, "temperatures"):
+        return {"temperature": estimator.temperatures(observed)}
+    return {"temperature": estimator.temperature_}
+
+
+_TEMPERATURES = {"unit": _unit_temperatures, "learned": _learned_temperatures}
 
 
 def _with_data(X, data):

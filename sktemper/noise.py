@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .policy import Policy, refuse
-from .schedules import Clock, Schedule, as_schedule
+from .schedules import Schedule, as_schedule
 
 __all__ = ["GradientNoise", "NoNoise", "SVIPlusNoise"]
 
@@ -30,8 +30,15 @@ class GradientNoise(Policy):
         """
         raise NotImplementedError
 
-    def acts(self, n_units):
-        """Return whether the weights of a first batch are anything but 1."""
+    def acts(self, n_units, clocks):
+        """Return whether some weights are not 1 in batches of ``n_units``.
+
+        Parameters
+        ----------
+        n_units : int
+        clocks : iterable of Clock
+            Those of the batches.
+        """
         return True
 
     def guarded(self, rate, largest_rate):
@@ -68,8 +75,8 @@ class SVIPlusNoise(GradientNoise):
     ----------
     effective_batch_size : float, int, Schedule or callable, default=0.5
         M.  A float in (0, 1] is a share of the batch, an int a number of units, a
-        schedule gives the number at each step, as M = 50 t with ``lambda t: 50 * (t +
-        1)``.  With M >= S the weights are 1.
+        schedule gives the number at each step: `sktemper.schedules.RampSchedule` is
+        the paper's M = 50 t.  Where M >= S the weights are 1.
     distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         "dirichlet" is S times a Dirichlet(c, ..., c), c = M / (S - M) - 1 / S: the
         same two moments, and never negative.  "gaussian" is the paper's 1 + e_i -
@@ -109,6 +116,13 @@ class SVIPlusNoise(GradientNoise):
         self.effective_batch_size = effective_batch_size
         self.distribution = distribution
 
+    def validate(self):
+        """Check the parameters, those of a schedule included; return self."""
+        super().validate()
+        if isinstance(self.effective_batch_size, Schedule):
+            self.effective_batch_size.validate()
+        return self
+
     def resolved(self, plan):
         """Return a policy whose schedule, if any, is resolved."""
         if isinstance(self.effective_batch_size, Schedule):
@@ -124,9 +138,9 @@ class SVIPlusNoise(GradientNoise):
             return max(float(size) * n_units, 1.0)
         return max(as_schedule(size, "effective_batch_size").at(clock), 1.0)
 
-    def acts(self, n_units):
-        """Return whether M < S in a first batch."""
-        return self._size(n_units, Clock()) < n_units
+    def acts(self, n_units, clocks):
+        """Return whether M < S in one of the batches."""
+        return any(self._size(n_units, clock) < n_units for clock in clocks)
 
     def weights(self, n_units, clock, random):
         """Return the weights of a batch; None where M >= S."""

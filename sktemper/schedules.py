@@ -18,6 +18,7 @@ __all__ = [
     "ConstantSchedule",
     "ExponentialSchedule",
     "LinearSchedule",
+    "RampSchedule",
     "Schedule",
     "StepSchedule",
 ]
@@ -243,6 +244,58 @@ class ExponentialSchedule(_Ramp):
         return start * (self.stop / start) ** share
 
 
+class RampSchedule(Schedule):
+    r"""A straight line that rises for ever: an effective batch that grows.
+
+    .. math:: M(t) = start + slope \, t
+
+    As the ``effective_batch_size`` of `sktemper.noise.SVIPlusNoise` it fades the noise
+    out; the defaults are M = 50, 100, 150, ... [1]_, section IV.A, whose first
+    iteration, 1, is t = 0 here.
+
+    Parameters
+    ----------
+    start : float, default=50.0
+        First value.
+    slope : float, default=50.0
+        What a unit of time adds.
+    unit : {"steps", "passes"}, default="steps"
+        What ``t`` counts.  Passes are samples seen, repeats included, over the size of
+        the data: in a stream they need ``total_samples``.
+
+    References
+    ----------
+    .. [1] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+
+    Examples
+    --------
+    >>> from sktemper.schedules import RampSchedule
+    >>> schedule = RampSchedule()
+    >>> [schedule(t) for t in (0, 1, 2, 1000)]
+    [50.0, 100.0, 150.0, 50050.0]
+    """
+
+    _parameter_constraints = {
+        "start": [Interval(Real, 0, None, closed="neither")],
+        "slope": [Interval(Real, 0, None, closed="neither")],
+        "unit": [StrOptions({"steps", "passes"})],
+    }
+
+    def __init__(self, start=50.0, slope=50.0, unit="steps"):
+        self.start = start
+        self.slope = slope
+        self.unit = unit
+
+    def __call__(self, t):
+        """Return the value at time ``t >= 0``."""
+        return self.start + self.slope * t
+
+    def settles_at(self):
+        """Return infinity: it never does."""
+        return math.inf
+
+
 class StepSchedule(Schedule):
     r"""Another schedule, its value held between updates.
 
@@ -286,6 +339,8 @@ class StepSchedule(Schedule):
     def settles_at(self):
         """Return the time of the update from which the value stays the same."""
         settled = as_schedule(self.schedule, "schedule").settles_at()
+        if math.isinf(settled):
+            return settled
         return self.every * math.ceil(settled / self.every)
 
     def resolved(self, plan):

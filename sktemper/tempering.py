@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import softmax
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from .model import Powers
 from .policy import Policy, Slot, refuse
@@ -33,8 +33,10 @@ class Tempering(Policy):
     the way is a state that goes in and comes out.
     """
 
-    #: Whether a fit should end at T=1; `fit` warns where it did not.
+    #: Whether a fit begins hot and should end at T=1; `fit` warns where it did not.
     cools = True
+    #: Whether each sample has a temperature of its own, see `sample_temperatures`.
+    per_sample = False
     _want = ("statistics", "bound")
 
     def resolved(self, plan):
@@ -57,6 +59,32 @@ class Tempering(Policy):
         """Return whether the temperature stays what it is from now on."""
         raise NotImplementedError
 
+    def ladder(self):
+        """Return the temperatures over which the policy has a distribution.
+
+        Returns
+        -------
+        temperatures : ndarray of shape (n_temperatures,) or None
+            From 1 up; None if there is no distribution.
+        """
+        return None
+
+    def probabilities(self, state):
+        """Return the distribution over `ladder` at which the next step is taken.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_temperatures,) or None
+        """
+        return None
+
+    def sample_temperatures(self, model, block, prepared, state):
+        """Return the temperature of each row of a block, shape (n_rows,).
+
+        Only where `per_sample` is True.  A pure function.
+        """
+        raise NotImplementedError
+
     def local_step(self, model, block, prepared, powers, weights, seed, state):
         """Run a block's local step; may run it several times.  A pure function."""
         return model.local_step(block, prepared, powers, weights, seed, want=self._want)
@@ -68,6 +96,8 @@ class Tempering(Policy):
 
 class Untempered(Tempering):
     """The temperature is 1: plain variational inference (``tempering=None``)."""
+
+    cools = False
 
     def temperature(self, state, clock):
         """Return 1."""
@@ -159,6 +189,14 @@ class _Ladder(Tempering):
     def _inverse_temperatures(self):
         raise NotImplementedError
 
+    def ladder(self):
+        """Return the temperatures of the ladder, shape (n_temperatures,)."""
+        return 1.0 / self._inverse_temperatures()
+
+    def probabilities(self, state):
+        """Return q over `ladder`, shape (n_temperatures,)."""
+        return state.probabilities
+
     def knows(self, state):
         """Return whether ``state`` is one of this policy's, on the same ladder."""
         return isinstance(state, LadderState) and np.array_equal(
@@ -168,29 +206,73 @@ class _Ladder(Tempering):
     def initial_state(self, model, hyper, random):
         """Return the ladder, its normalisers, and q as its prior."""
         b = self._inverse_temperatures()
-        log_prior = self._log_prior(len(b))
+        log_prior = self._log_prior(b)
         log_partition = model.log_partition(
             b, hyper, random, self.partition_priors, self.n_samples
         )
         return LadderState(b, log_prior, log_partition, np.exp(log_prior))
 
-    def _log_prior(self, n_temperatures):
+    def _log_prior(self, inverse_temperatures):
+        n_temperatures = len(inverse_temperatures)
         if self.temperature_prior is None:
             return np.full(n_temperatures, -np.log(n_temperatures))
-        prior = check_array(
-            self.temperature_prior,
-            ensure_2d=False,
-            dtype=np.float64,
-            ensure_non_negative=True,
-            input_name="temperature_prior",
-        )
-        if prior.shape != (n_temperatures,) or not prior.sum() > 0:
-            raise ValueError(
-                f"temperature_prior must be {n_temperatures} weights, one for each "
-                f"temperature, not all 0; it has shape {prior.shape}."
-            )
+        if hasattr(self.temperature_prior, "cdf"):
+            prior = discretised(self.temperature_prior, inverse_temperatures)
+        else:
+            prior = prior_weights(self.temperature_prior, n_temperatures)
         with np.errstate(divide="ignore"):
             return np.log(prior / prior.sum())
+
+
+def prior_weights(weights, n_temperatures):
+    """Return the weights of the temperatures as a valid array."""
+    weights = check_array(
+        weights,
+        ensure_2d=False,
+        dtype=np.float64,
+        ensure_non_negative=True,
+        input_name="temperature_prior",
+    )
+    if weights.shape != (n_temperatures,) or not weights.sum() > 0:
+        raise ValueError(
+            f"temperature_prior must be {n_temperatures} weights, one for each "
+            f"temperature, not all 0; it has shape {weights.shape}."
+        )
+    return weights
+
+
+def discretised(distribution, inverse_temperatures):
+    """Return the mass that a distribution on (0, 1] has near each point of a ladder.
+
+    Parameters
+    ----------
+    distribution : object
+        Has a method ``cdf``.
+    inverse_temperatures : ndarray of shape (n_temperatures,)
+        Decreasing, from 1.
+    """
+    between = (inverse_temperatures[1:] + inverse_temperatures[:-1]) / 2
+    edges = np.concatenate([[1.0], between, [0.0]])
+    try:
+        below = np.asarray(distribution.cdf(edges), dtype=np.float64)
+    except TypeError as error:
+        raise ValueError(
+            "temperature_prior must be a frozen distribution, for instance "
+            "scipy.stats.beta(2, 1), whose cdf takes nothing but an array of points."
+        ) from error
+    # a flat cdf may fall by rounding errors
+    if below.shape != edges.shape or not (np.diff(below) < 1e-9).all():
+        raise ValueError(
+            "temperature_prior has no valid cdf: at an array of points it must return "
+            "as many numbers, rising from 0 to 1."
+        )
+    mass = np.maximum(-np.diff(below), 0.0)
+    if mass.sum() == 0:
+        raise ValueError(
+            "temperature_prior, a distribution of the inverse temperature 1/T, has no "
+            "mass on (0, 1]."
+        )
+    return mass
 
 
 class LadderState(NamedTuple):
@@ -232,8 +314,11 @@ class GlobalTempering(_Ladder):
     max_temperature : float, default=10.0
     temperatures : array-like, default=None
         An explicit ladder instead: increasing, from 1.
-    temperature_prior : array-like of shape (n_temperatures,), default=None
-        Prior weights; None is uniform.
+    temperature_prior : array-like, distribution or None, default=None
+        Weights of the rungs, of shape (n_temperatures,); or a frozen distribution of
+        the inverse temperature 1/T, as ``scipy.stats.beta(2, 1)`` or anything with a
+        ``cdf``, whose mass each rung gets as far as the midpoints to its neighbours,
+        the last rung down to 0; mass outside of (0, 1] is dropped.  None is uniform.
     partition_priors : object or "auto", default="auto"
         The priors under which log C is computed; for LDA a pair (alpha, eta).  They
         need not be the model's, and they set the temperature: sparse ones keep it
@@ -253,7 +338,8 @@ class GlobalTempering(_Ladder):
 
     Notes
     -----
-    The state's ``probabilities`` are r; ``history_["temperature"]`` is 1 / E[1/T].
+    ``history_["temperature"]`` is 1 / E[1/T], at most the cap, and
+    ``history_["temperature_probabilities"]`` r, which no cap cuts.
 
     References
     ----------
@@ -273,7 +359,7 @@ class GlobalTempering(_Ladder):
         "n_temperatures": [Interval(Integral, 2, None, closed="left")],
         "max_temperature": [Interval(Real, 1, None, closed="neither")],
         "temperatures": ["array-like", None],
-        "temperature_prior": ["array-like", None],
+        "temperature_prior": ["array-like", HasMethods("cdf"), None],
         "partition_priors": "no_validation",
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "target": [StrOptions({"local_step", "likelihood"})],
@@ -311,19 +397,22 @@ class GlobalTempering(_Ladder):
         params["cap"] = None if cap is None else cap.resolved(plan)
         return type(self)(**params)
 
-    def _inverse_temperatures(self):
+    def ladder(self):
+        """Return the temperatures of the ladder, shape (n_temperatures,)."""
         if self.temperatures is None:
-            ladder = np.geomspace(1.0, self.max_temperature, self.n_temperatures)
-        else:
-            ladder = check_array(
-                self.temperatures,
-                ensure_2d=False,
-                dtype=np.float64,
-                input_name="temperatures",
-            )
-            if ladder.ndim != 1 or ladder[0] != 1 or (np.diff(ladder) <= 0).any():
-                raise ValueError("temperatures must increase strictly, from 1.")
-        return 1.0 / ladder
+            return np.geomspace(1.0, self.max_temperature, self.n_temperatures)
+        ladder = check_array(
+            self.temperatures,
+            ensure_2d=False,
+            dtype=np.float64,
+            input_name="temperatures",
+        )
+        if ladder.ndim != 1 or ladder[0] != 1 or (np.diff(ladder) <= 0).any():
+            raise ValueError("temperatures must increase strictly, from 1.")
+        return ladder
+
+    def _inverse_temperatures(self):
+        return 1.0 / self.ladder()
 
     def temperature(self, state, clock):
         """Return 1 / E[1/T], at most the cap."""
@@ -373,14 +462,19 @@ class LocalTempering(_Ladder):
         Rungs of the ladder of inverse temperatures, even from 1 down.
     min_inverse_temperature : float, default=0.1
         Its last rung; near 0 nothing would be learned.
-    temperature_prior : array-like of shape (n_temperatures,), default=None
-        Prior weights; None is uniform.
+    temperature_prior : array-like, distribution or None, default=None
+        As of `GlobalTempering`: weights, or a distribution of 1/T.
     partition_priors : object or "auto", default="auto"
         As of `GlobalTempering`.
     n_samples : int, default=8
         As of `GlobalTempering`.
     n_alternations : int, default=2
         Local steps, each followed by an update of the temperatures.
+
+    Notes
+    -----
+    The fitted estimator's ``temperatures(X)`` are 1 / b_d; in ``history_`` the
+    "temperature_probabilities" are the mean of r over the batch of the step before.
 
     References
     ----------
@@ -397,12 +491,13 @@ class LocalTempering(_Ladder):
     _parameter_constraints = {
         "n_temperatures": [Interval(Integral, 2, None, closed="left")],
         "min_inverse_temperature": [Interval(Real, 0, 1, closed="neither")],
-        "temperature_prior": ["array-like", None],
+        "temperature_prior": ["array-like", HasMethods("cdf"), None],
         "partition_priors": "no_validation",
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "n_alternations": [Interval(Integral, 1, None, closed="left")],
     }
     cools = False
+    per_sample = True
 
     def __init__(
         self,
@@ -436,7 +531,22 @@ class LocalTempering(_Ladder):
         return True
 
     def local_step(self, model, block, prepared, powers, weights, seed, state):
-        """Alternate between local parameters and temperatures of a block."""
+        """Alternate between local parameters and temperatures, then take statistics."""
+        probabilities, b, parameters = self._alternate(
+            model, block, prepared, powers, seed, state
+        )
+        powers = powers._replace(statistics=b, local=b)
+        step = model.local_step(block, prepared, powers, weights, seed, parameters)
+        step.temperatures = probabilities.sum(axis=0)
+        return step
+
+    def sample_temperatures(self, model, block, prepared, state):
+        """Return 1 / b_d of each row of a block, shape (n_rows,)."""
+        _, b, _ = self._alternate(model, block, prepared, Powers(), 0, state)
+        return 1.0 / b
+
+    def _alternate(self, model, block, prepared, powers, seed, state):
+        """Return q over the temperatures, its mean b, and the local parameters."""
         b, parameters = 1.0, None
         for _ in range(self.n_alternations):
             step = model.local_step(
@@ -449,12 +559,10 @@ class LocalTempering(_Ladder):
                 want=("score", "local"),
             )
             probabilities = self.responsibilities(state, step)
-            b = probabilities @ state.inverse_temperatures
+            # not by BLAS, whose bits depend on the number of rows
+            b = (probabilities * state.inverse_temperatures).sum(axis=1)
             parameters = step.local_parameters
-        powers = powers._replace(statistics=b, local=b)
-        step = model.local_step(block, prepared, powers, weights, seed, parameters)
-        step.temperatures = probabilities.sum(axis=0)
-        return step
+        return probabilities, b, parameters
 
     def responsibilities(self, state, step):
         """Return q over the temperatures of each row, (n_rows, n_temperatures)."""

@@ -385,7 +385,9 @@ def test_words_that_never_occur(counts, target):
 
 
 def test_one_topic_counts(counts):
-    lda = TemperedLDA(1, batch_size=None, topic_word_prior=0.5).fit(counts)
+    lda = TemperedLDA(1, tempering=None, batch_size=None, topic_word_prior=0.5).fit(
+        counts
+    )
     expected = 0.5 + counts.sum(axis=0)
     np.testing.assert_allclose(lda.components_, np.atleast_2d(expected), rtol=1e-12)
     assert (lda.transform(counts) == 1).all()
@@ -488,7 +490,7 @@ def test_data_are_never_copied_whole(tmp_path, dtype):
 def test_columns_outside_of_the_matrix_are_refused(documents, bad, n_features):
     X = documents.copy()
     X.resize((X.shape[0], n_features))
-    lda = TemperedLDA(3, random_state=0).fit(X)
+    lda = TemperedLDA(3, tempering=None, random_state=0).fit(X)
     X.indices[7] = bad if bad < 60 else bad + n_features
     for method in (lda.fit, lda.partial_fit, lda.transform, lda.score):
         with pytest.raises(ValueError, match="column indices outside"):

@@ -72,10 +72,16 @@ def test_hooks_are_called_around_the_fit_and_each_pass(documents, cls, batch_siz
 
 def test_a_callback_sees_the_state_of_its_time(documents):
     recorder = Recorder(stop_after=2)
-    lda = lda_of(TemperedLDA, learning_rate=0.4).set_callbacks(recorder).fit(documents)
+    lda = (
+        lda_of(TemperedLDA, tempering=None, learning_rate=0.4)
+        .set_callbacks(recorder)
+        .fit(documents)
+    )
     snapshot, bits = recorder.copy, recorder.bits
     assert snapshot is not lda
-    expected = lda_of(TemperedLDA, learning_rate=0.4, max_iter=2).fit(documents)
+    expected = lda_of(TemperedLDA, tempering=None, learning_rate=0.4, max_iter=2).fit(
+        documents
+    )
     np.testing.assert_array_equal(snapshot.components_, expected.components_)
     assert np.isfinite(snapshot.score(documents))
     lda.partial_fit(documents)
@@ -243,13 +249,18 @@ def test_early_stopping_counts_settled_passes_only(documents, schedule, n_iter):
         assert lda.n_iter_ == 30
         return
     assert lda_of(schedule=schedule, **parameters).fit(documents).n_iter_ == n_iter
-    plain = lda_of(TemperedLDA, **parameters).fit(documents)
+    plain = lda_of(TemperedLDA, tempering=None, **parameters).fit(documents)
     assert plain.n_iter_ == 3
 
 
 def test_early_stopping_waits_for_evaluations(documents):
     lda = lda_of(
-        TemperedLDA, n_iter_no_change=2, tol=1e9, evaluate_every=3, max_iter=30
+        TemperedLDA,
+        tempering=None,
+        n_iter_no_change=2,
+        tol=1e9,
+        evaluate_every=3,
+        max_iter=30,
     )
     assert lda.fit(documents).n_iter_ == 9
 

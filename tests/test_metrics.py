@@ -1,4 +1,4 @@
-"""Coherence and matching against brute force, and gensim where it is installed."""
+"""Measures against brute force, scikit-learn, and gensim where it is installed."""
 
 import math
 from itertools import combinations
@@ -7,10 +7,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
 
-from sktemper import AnnealedLDA
-from sktemper.metrics import match_components, npmi_coherence, umass_coherence
+from sktemper import AnnealedLDA, TemperedLDA
+from sktemper.metrics import (
+    completion_log_likelihood,
+    match_components,
+    npmi_coherence,
+    perplexity,
+    umass_coherence,
+)
+from sktemper.tempering import GlobalTempering, LocalTempering
 
 EPSILON = 1e-12
 
@@ -169,3 +177,73 @@ def test_matching_of_disjoint_and_of_zero_components():
 def test_matching_refuses(a, b, metric, message):
     with pytest.raises(ValueError, match=message):
         match_components(a, b, metric=metric)
+
+
+# -- document completion ---------------------------------------------------------------
+
+
+def completion(lda, X, temperature_of):
+    """The score by "words": every other word of a document is observed."""
+    observed, held_out = np.zeros(X.shape), np.zeros(X.shape)
+    for d, row in enumerate(X):
+        words = np.flatnonzero(row)
+        observed[d, words[::2]] = row[words[::2]]
+        held_out[d, words[1::2]] = row[words[1::2]]
+    weights = lda.transform(observed, temperature=temperature_of(observed))
+    return (held_out * np.log(weights @ lda.topic_word_)).sum() / held_out.sum()
+
+
+@pytest.mark.parametrize("tempering", [None, "global", "local"])
+def test_at_unit_temperature_it_is_the_score(counts, tempering):
+    lda = TemperedLDA(4, tempering=tempering, random_state=0).fit(counts)
+    ours = completion_log_likelihood(lda, counts)
+    assert ours == pytest.approx(lda.score(counts), rel=1e-9)
+    assert ours == pytest.approx(completion(lda, counts.toarray(), lambda X: 1.0))
+
+
+def test_learned_temperatures_of_documents(counts):
+    policy = LocalTempering(partition_priors=(0.1, 0.1))
+    lda = TemperedLDA(4, tempering=policy, random_state=0).fit(counts)
+    ours = completion_log_likelihood(lda, counts, temperatures="learned")
+    expected = completion(lda, counts.toarray(), lda.temperatures)
+    assert ours == pytest.approx(expected)
+    assert abs(ours - completion_log_likelihood(lda, counts)) > 1e-3
+
+
+def test_a_learned_temperature_of_all(counts):
+    policy = GlobalTempering(cap=None, partition_priors=(0.02, 0.02))
+    lda = TemperedLDA(4, tempering=policy, batch_size=40, random_state=0)
+    lda.partial_fit(counts)
+    assert lda.temperature_ > 1.5
+    ours = completion_log_likelihood(lda, counts, temperatures="learned")
+    expected = completion(lda, counts.toarray(), lambda X: lda.temperature_)
+    assert ours == pytest.approx(expected)
+    assert abs(ours - completion_log_likelihood(lda, counts)) > 1e-3
+    cooled = AnnealedLDA(4, random_state=0).fit(counts)
+    assert completion_log_likelihood(
+        cooled, counts, temperatures="learned"
+    ) == pytest.approx(cooled.score(counts))
+
+
+@pytest.mark.parametrize("split", ["words", "tokens"])
+@pytest.mark.parametrize("temperatures", ["unit", "learned"])
+def test_perplexity_is_that_of_the_completion(counts, split, temperatures):
+    lda = TemperedLDA(4, tempering="local", random_state=0).fit(counts)
+    given = dict(split=split, temperatures=temperatures, random_state=3)
+    score = completion_log_likelihood(lda, counts, **given)
+    assert perplexity(lda, counts, **given) == pytest.approx(math.exp(-score))
+    assert 1 < perplexity(lda, counts, **given) < 60
+
+
+def test_completion_of_any_topic_model(counts):
+    theirs = LatentDirichletAllocation(4, random_state=0).fit(counts)
+    assert 1 < perplexity(theirs, counts) < 60
+    # one that knows nothing has the size of the vocabulary
+    theirs.components_ = np.ones((4, 60))
+    assert perplexity(theirs, counts) == pytest.approx(60)
+    with pytest.raises(AttributeError, match="temperature_"):
+        completion_log_likelihood(theirs, counts, temperatures="learned")
+    with pytest.raises(ValueError, match="'temperatures' parameter"):
+        perplexity(theirs, counts, temperatures="hot")
+    with pytest.raises(ValueError, match="Nothing is held out"):
+        perplexity(theirs, counts[:1] * 0)

@@ -1,11 +1,17 @@
 """SVI+ weights, adaptive rates and inferred temperatures, against their definitions."""
 
+import itertools
+
 import numpy as np
 import pytest
+from oracles import lda_document, lda_document_bound, lda_global_bound
 from scipy import sparse
-from scipy.special import logsumexp, polygamma, softmax
+from scipy.special import logsumexp, polygamma, psi, softmax
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
-from sktemper import TemperedLDA
+from sktemper import AnnealedLDA, TemperedLDA
+from sktemper.inference import History
 from sktemper.lda.model import LDAModel, Topics
 from sktemper.learning_rates import AdaptiveRate
 from sktemper.model import LocalStep, Powers
@@ -68,30 +74,72 @@ def test_the_fisher_product_is_the_fisher_matrix_times_a_vector():
 
 def test_the_adaptive_rate_is_signal_over_signal_and_noise():
     policy = AdaptiveRate(max_rate=1.0, n_warmup_batches=2)
-    g = [np.array([1.0, 0.0]), np.array([1.0, 2.0]), np.array([2.0, -1.0])]
+    g = [np.array([2.0, 0.0]), np.array([2.0, 2.0]), np.array([2.0, -1.0])]
     h = [2 * v for v in g]
     state, rates = policy.initial_state(), []
     for vectors in zip(g, h, strict=True):
         rate, state = policy.next_rate(state, Clock(), lambda v=vectors: v)
         rates.append(rate)
-    mean = ((g[0] + g[1]) / 2 + g[2]) / 2
-    square = ((2 * 1 + 2 * 5) / 2 + 2 * 5) / 2
+    # by hand: weights 1/4, 1/4, 1/2, whose squares sum to 3/8; mean gradient (2, 0),
+    # mean of g h (8 + 16 + 2 * 10) / 4 = 11, g h of the means 8
     assert rates[:2] == [0.0, 0.0]
-    assert rates[2] == pytest.approx(2 * mean @ mean / square)
-    assert state.window == pytest.approx(2 * (1 - rates[2]) + 1)
+    assert rates[2] == pytest.approx((8 - 3 / 8 * 11) / (5 / 8 * 11))
+    # the warm-up's: weights 1/2, 1/2; mean gradient (2, 1), mean of g h 12
+    assert state.first_rate == pytest.approx((10 - 12 / 2) / (12 / 2))
+    assert state.noise_share == pytest.approx(3 / 8)
+    assert state.window == 2  # not 2 * (1 - rate) + 1, which is shorter
 
 
-def test_the_adaptive_rate_forgets_where_there_is_no_signal():
-    policy = AdaptiveRate(max_rate=1.0, n_warmup_batches=4)
+def on_a_quadratic(policy, noise, n_steps, n_features, seed=0):
+    """Return rates, optimal ones, last state; batches have optima N(0, noise^2)."""
+    random, parameters = np.random.default_rng(seed), np.ones(n_features)
+    state, rates, optimal = policy.initial_state(), [], []
+    for _ in range(n_steps):
+        g = noise * random.normal(size=n_features) - parameters
+        rate, state = policy.next_rate(state, Clock(), lambda g=g: (g, g))
+        signal = parameters @ parameters
+        rates.append(rate)
+        optimal.append(signal / (signal + n_features * noise**2))  # paper, equation 16
+        parameters += rate * g
+    return np.array(rates), np.array(optimal), state
+
+
+@pytest.mark.parametrize("noise", [1.0, 3.0, 7.0])
+def test_the_first_adaptive_rate_has_no_bias(noise):
+    policy = AdaptiveRate(max_rate=1.0, n_warmup_batches=10)
+    first = []
+    for seed in range(20):
+        rates, optimal, state = on_a_quadratic(policy, noise, 10, 2000, seed)
+        assert not rates.any()
+        first.append(state.first_rate)
+    # with the noise left in it is too large by a tenth of 1 - optimal
+    assert np.mean(first) == pytest.approx(optimal[0], abs=0.02 * (1 - optimal[0]))
+
+
+@pytest.mark.parametrize("noise", [1.0, 2.0, 5.0])
+def test_adaptive_rates_fall_with_the_optimum(noise):
+    policy = AdaptiveRate(max_rate=1.0, n_warmup_batches=10)
+    rates, optimal, _ = on_a_quadratic(policy, noise, 400, 5000)
+    # Gradients of earlier steps are in the parameters too, and lower the estimate.
+    # With the noise left in it does not fall below about 1 / window.
+    ratio = rates[10:].reshape(-1, 30).mean(axis=1)
+    ratio /= optimal[10:].reshape(-1, 30).mean(axis=1)
+    assert ((ratio > 0.5) & (ratio < 1.1)).all(), ratio
+
+
+def test_the_adaptive_rate_rests_where_there_is_no_signal():
+    policy = AdaptiveRate(max_rate=0.5, n_warmup_batches=4)
     state = policy.initial_state()
-    for _ in range(4):
-        _, state = policy.next_rate(state, Clock(), lambda: (np.ones(2), np.ones(2)))
-    state = state._replace(gradient=np.ones(2), product=-np.ones(2))
-    g = np.array([3.0, 1.0])
-    rate, state = policy.next_rate(state, Clock(), lambda: (g, np.zeros(2)))
-    assert rate == 1 / 4
-    np.testing.assert_array_equal(state.gradient, g)
-    assert state.square == 0.0
+    for sign in (1, -1, 1, -1):
+        g = sign * np.ones(2)
+        _, state = policy.next_rate(state, Clock(), lambda g=g: (g, g))
+    assert state.first_rate == 1 / 4  # not 0, which would bound all later rates
+    rate, state = policy.next_rate(state, Clock(), lambda: (np.ones(2), np.ones(2)))
+    assert rate == 0.0
+    assert state.window == 5
+    for _ in range(40):
+        rate, state = policy.next_rate(state, Clock(), lambda: (np.ones(2),) * 2)
+    assert rate == 0.5 / 4
 
 
 def test_the_partition_function_is_the_quenched_mean():
@@ -109,6 +157,34 @@ def test_the_partition_function_is_the_quenched_mean():
     error = 5 * np.std(direct, axis=0) / np.sqrt(200)
     assert (np.abs(estimate - np.mean(direct, axis=0)) <= error + 1e-12).all()
     assert estimate[0] == pytest.approx(0, abs=1e-12)  # probabilities sum to 1
+
+
+def every_document(n_words, n_tokens):
+    """All texts of ``n_tokens`` tokens, (n_words**n_tokens, n_tokens)."""
+    return np.array(list(itertools.product(range(n_words), repeat=n_tokens)))
+
+
+def test_the_partition_function_is_a_sum_over_all_documents():
+    alpha, eta, V, N = np.array([0.3, 0.5]), 0.3, 3, 4
+    b = np.array([1.0, 0.6, 0.25])
+    random, n_draws, n_samples = np.random.default_rng(0), 4000, 600
+    theta = random.dirichlet(alpha, n_draws)
+    beta = random.dirichlet(np.full(V, eta), (n_draws, 2))
+    p = np.einsum("nk,nkv->nv", theta, beta)
+    likelihoods = p[:, every_document(V, N)].prod(axis=2)  # (n_draws, V**N)
+    log_c = np.log([(likelihoods**power).sum(axis=1) for power in b])
+    by_token = N * np.log([(p**power).sum(axis=1) for power in b])
+    np.testing.assert_allclose(log_c, by_token, atol=1e-12)
+
+    model = LDAModel(2, V, alpha, np.array([[eta]]))
+    estimate = model.log_partition(b, model.initial_hyper(), random, None, n_samples)
+    spread = log_c.std(axis=1)
+    # all pairs of draws: the variance is at most that of n_samples of them
+    error = 3 * spread * np.sqrt(1 / n_samples + 1 / n_draws)
+    assert (np.abs(N * estimate - log_c.mean(axis=1)) <= error + 1e-12).all()
+    # and so precise that it is not the mean of C that is meant
+    annealed = logsumexp(log_c, axis=1) - np.log(n_draws)
+    assert (annealed - log_c.mean(axis=1))[2] > 1.2 * error[2]
 
 
 def test_sparse_priors_do_not_underflow():
@@ -156,8 +232,215 @@ def test_local_temperatures_are_those_of_each_document():
     assert expected[1] < expected[0]  # the badly fitted one is hotter
 
 
+def bayes_by_enumeration(X, likelihood, p, b, prior):
+    """log of prior_m likelihood_d^b_m / C(b_m), (n_documents, n_temperatures).
+
+    C sums over all documents of the same length under the word probabilities ``p``.
+    """
+    log_c = [
+        [
+            np.log((p[every_document(len(p), int(n))].prod(axis=1) ** power).sum())
+            for power in b
+        ]
+        for n in X.sum(axis=1)
+    ]
+    return np.log(prior) + np.outer(np.log(likelihood), b) - log_c
+
+
+@pytest.mark.parametrize("target", ["global", "local"])
+def test_responsibilities_are_bayes_rule(target):
+    X = np.array([[3, 1, 0], [0, 0, 5.0], [2, 2, 2], [1, 0, 0]])
+    theta, beta = np.array([0.3, 0.7]), np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]])
+    # priors so narrow that their draws are theta and beta
+    shared = {
+        "partition_priors": (1e12 * theta, 1e12 * beta),
+        "temperature_prior": [1, 2, 3, 4],
+    }
+    policy = (
+        LocalTempering(4, 0.25, **shared)
+        if target == "local"
+        else GlobalTempering(temperatures=[1, 2, 3, 5], smoothing=0, cap=None, **shared)
+    )
+    model = LDAModel(2, 3, np.full(2, 0.5), np.array([[0.1]]))
+    topics = Topics.from_dense(
+        np.random.default_rng(0).gamma(1, 1, (3, 2)), np.array([[0.1]])
+    )
+    prepared = model.prepare(topics, model.initial_hyper())
+    block = model.take(sparse.csr_array(X), slice(None))
+    step = model.local_step(block, prepared, Powers(), want=("score", "local"))
+    doc_topic = step.local_parameters / step.local_parameters.sum(1, keepdims=True)
+    topic_word = (topics.dense() / topics.dense().sum(axis=0)).T
+    likelihood = ((doc_topic @ topic_word) ** X).prod(axis=1)
+
+    state = policy.initial_state(model, model.initial_hyper(), np.random.default_rng(0))
+    prior = np.array([0.1, 0.2, 0.3, 0.4])
+    b = 1 / policy.ladder()
+    logits = bayes_by_enumeration(X, likelihood, theta @ beta, b, prior)
+    if target == "local":
+        ours, expected = policy.responsibilities(state, step), softmax(logits, axis=1)
+    else:  # the batch stands for data twice its size
+        ours = policy.next_state(state, step, 2.0, Clock()).probabilities
+        expected = softmax(np.log(prior) + 2 * (logits - np.log(prior)).sum(axis=0))
+    np.testing.assert_allclose(ours, expected, rtol=1e-4)
+
+
+# -- what tempering maximises ----------------------------------------------------------
+#
+# With q(y) = r over the ladder, E the expected log-likelihood and KL the divergences of
+# topics and documents, the objective is
+#
+#     J(lambda, gamma, phi, r) = sum_m r_m (b_m E - log C(b_m) + log pi_m) + H(r)
+#                                + H(phi) - KL.
+#
+# Given r, J is the tempered bound at b = E_r[1/T] and a constant: the local and the
+# global step never lower it.  Given the rest, J is F(r; E) and a constant, and the
+# update of r is its maximum if its score is E.  But E and the collapsed log C do not
+# belong together (T then sticks where it is hot), and so the score is the plug-in
+# S = sum n log sum_k E[theta_k] E[beta_kv] > E: the update of r is the maximum of
+# F(r; S), and J itself may fall there.  There is no objective that all three share.
+
+ALPHA, ETA = 0.3, 0.2
+EXACT = {"tol": 1e-12, "max_iter": 5000}
+
+
+def ladder_bound(r, state, score, n_tokens):
+    """F(r; score): what the update of r maximises."""
+    logits = state.inverse_temperatures * score - n_tokens * state.log_partition
+    r = np.maximum(r, 1e-300)
+    return r @ (logits + state.log_prior - np.log(r))
+
+
+def joint_objective(X, topic_word, gamma, phi, state):
+    """J and E."""
+    log_beta = psi(topic_word) - psi(topic_word.sum(axis=0))
+    alpha = np.full(gamma.shape[1], ALPHA)
+    rest, bound = np.sum(
+        [
+            [
+                lda_document_bound(
+                    x[x > 0], log_beta[x > 0], alpha, gamma[d], phi[d], 1, b
+                )
+                for b in (0, 1)
+            ]
+            for d, x in enumerate(X)
+        ],
+        axis=0,
+    )
+    E, rest = bound - rest, rest + lda_global_bound(topic_word, ETA, 1)
+    return ladder_bound(state.probabilities, state, E, X.sum()) + rest, E
+
+
+@pytest.mark.parametrize("partition_priors", [None, (0.05, 0.05)])
+@pytest.mark.parametrize("score", ["expected", "plug-in"])
+def test_which_updates_never_lower_the_joint_objective(score, partition_priors, counts):
+    X = counts[:25, :15].toarray()
+    X = X[X.sum(axis=1) > 0]
+    policy = GlobalTempering(
+        temperatures=[1, 1.5, 2, 3, 5],
+        smoothing=0,
+        cap=None,
+        target="likelihood",
+        partition_priors=partition_priors,
+        n_samples=30,
+    )
+    model = LDAModel(3, 15, np.full(3, ALPHA), np.array([[ETA]]), **EXACT)
+    hyper, random = model.initial_hyper(), np.random.default_rng(0)
+    state = policy.initial_state(model, hyper, random)
+    topics = Topics.from_dense(random.gamma(100, 0.01, (15, 3)), np.array([[ETA]]))
+    block, n_tokens = model.take(sparse.csr_array(X), slice(None)), X.sum()
+
+    values, gamma = {"local": [], "global": [], "r": []}, None
+    for t in range(30):
+        powers = policy.powers(state, Clock(t))
+        step = model.local_step(
+            block,
+            model.prepare(topics, hyper),
+            powers,
+            local_init=gamma,
+            want=("statistics", "score", "local"),
+        )
+        gamma = step.local_parameters
+        log_beta = psi(topics.dense()) - psi(topics.dense().sum(axis=0))
+        phi = [
+            lda_document(
+                x[x > 0], log_beta[x > 0], ALPHA, powers.local, gamma=g, **EXACT
+            )[1]
+            for x, g in zip(X, gamma, strict=True)
+        ]
+        value, E = joint_objective(X, topics.dense(), gamma, phi, state)
+        values["local"].append(value)
+        assert step.score > E
+        topics = model.step(topics, step.statistics, 1.0, powers, 1.0, hyper)
+        value, E = joint_objective(X, topics.dense(), gamma, phi, state)
+        values["global"].append(value)
+        used = E if score == "expected" else step.score
+        before, observed = state, LocalStep(score=used, n_observed=n_tokens)
+        state = policy.next_state(state, observed, 1.0, Clock(t))
+        values["r"].append(joint_objective(X, topics.dense(), gamma, phi, state)[0])
+        # whatever the score, r is the maximum of F(r; score), a log-sum-exp
+        logits = state.inverse_temperatures * used - n_tokens * state.log_partition
+        reached = ladder_bound(state.probabilities, state, used, n_tokens)
+        assert reached == pytest.approx(logsumexp(logits + state.log_prior))
+        others = *np.eye(5), before.probabilities
+        for r in others:
+            assert ladder_bound(r, state, used, n_tokens) <= reached + 1e-9
+    local, global_, r = map(np.array, values.values())
+    assert (local[1:] - r[:-1]).min() > -1e-8
+    assert (global_ - local).min() > -1e-8
+    if score == "expected":
+        assert (r - global_).min() > -1e-8
+    else:
+        assert (r - global_).min() < -1.0  # as the comment above says
+
+
+def test_a_fit_in_one_batch_raises_the_bound_at_its_temperature(counts):
+    X = counts[:40]
+    policy = GlobalTempering(
+        temperatures=[1, 1.5, 2, 3, 5],
+        smoothing=0,
+        cap=None,
+        target="likelihood",
+        partition_priors=(0.2, 0.2),
+    )
+    lda = TemperedLDA(
+        3,
+        tempering=policy,
+        batch_size=None,
+        learning_rate=1.0,
+        total_samples=40,
+        doc_update="variational",
+        mean_change_tol=EXACT["tol"],
+        max_doc_update_iter=EXACT["max_iter"],
+        random_state=0,
+    ).partial_fit(X)
+
+    def bound(b):
+        model = lda._make_model(X.shape[1], np.dtype(float))
+        prepared = model.prepare(lda.state_.globals_, lda.state_.hyper)
+        powers = Powers(1.0, b, b)
+        block = model.take(X, slice(None))
+        local = model.local_step(block, prepared, powers, want=("bound",)).bound
+        return local + model.global_bound(lda.state_.globals_, lda.state_.hyper, powers)
+
+    for _ in range(15):
+        state = lda.state_.tempering
+        b = state.probabilities @ state.inverse_temperatures
+        before = bound(b)
+        doc_topic = lda.transform(X, temperature=1 / b)
+        score = (X.toarray() * np.log(doc_topic @ lda.topic_word_)).sum()
+        lda.partial_fit(X)
+        assert lda.temperature_ == pytest.approx(1 / b)
+        assert bound(b) > before - 1e-8
+        # and r is the posterior given the score of the topics before the step
+        logits = state.inverse_temperatures * score - X.sum() * state.log_partition
+        np.testing.assert_allclose(
+            lda.state_.tempering.probabilities, softmax(logits), atol=1e-6
+        )
+    assert lda.temperature_ < 3
+
+
 def test_the_score_is_the_plug_in_likelihood(counts):
-    lda = TemperedLDA(4, random_state=0).fit(counts.astype(float))
+    lda = TemperedLDA(4, tempering=None, random_state=0).fit(counts.astype(float))
     model = lda._make_model(counts.shape[1], np.dtype(float))
     prepared = model.prepare(lda.state_.globals_, lda.state_.hyper)
     block = model.take(counts, slice(0, 20))
@@ -177,3 +460,240 @@ def test_global_tempering_cools(counts, target):
     temperature = lda.fit(counts).history_["temperature"]
     assert temperature[0] == pytest.approx(2.55, abs=0.01)  # uniform q
     assert temperature[-1] < 1.2
+
+
+# -- distributions over temperatures in the history ------------------------------------
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        GlobalTempering(12, cap=None),
+        GlobalTempering(temperatures=[1, 1.3, 2, 4], cap=None),
+        LocalTempering(12),
+    ],
+    ids=str,
+)
+def test_the_history_has_the_distribution_over_the_ladder(counts, policy):
+    lda = TemperedLDA(4, tempering=policy, batch_size=30, random_state=0, max_iter=3)
+    history = lda.partial_fit(counts).history_
+    ladder, probabilities = (
+        lda.tempering_.ladder(),
+        history["temperature_probabilities"],
+    )
+    assert probabilities.shape == (len(history["step"]), len(ladder))
+    assert ladder[0] == 1 and (np.diff(ladder) > 0).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    np.testing.assert_allclose(probabilities[0], 1 / len(ladder))  # the prior
+    np.testing.assert_allclose(
+        history["temperature"], 1 / (probabilities @ (1 / ladder))
+    )
+    # of the next step, not of the last one
+    present = lda.state_.tempering.probabilities
+    after = lda.partial_fit(counts[:30]).history_["temperature_probabilities"]
+    np.testing.assert_array_equal(after, np.vstack([probabilities, present]))
+
+
+def test_the_ladders_are_what_was_asked_for():
+    np.testing.assert_allclose(GlobalTempering(3, 4.0).ladder(), [1, 2, 4])
+    np.testing.assert_array_equal(
+        GlobalTempering(temperatures=[1, 3, 49]).ladder(), [1, 3, 49]
+    )
+    np.testing.assert_allclose(LocalTempering(3, 0.5).ladder(), [1, 4 / 3, 2])
+
+
+@pytest.mark.parametrize("lda", [AnnealedLDA(3), TemperedLDA(3, tempering=None)])
+def test_no_ladder_no_distribution(counts, lda):
+    lda.partial_fit(counts)
+    assert lda.tempering_.ladder() is None
+    assert "temperature_probabilities" not in lda.history_
+
+
+def test_distributions_are_thinned_with_their_rows():
+    history, ladder = History(limit=6), np.array([1.0, 2.0])
+    for step in range(1, 41):
+        share = step / 40
+        history.append(
+            step=step, ladder=ladder, probabilities=np.array([share, 1 - share])
+        )
+        if step % 7 == 0:
+            history.add_score(-step)
+    columns = history.to_dict()
+    scored = np.isfinite(columns["heldout_score"])
+    np.testing.assert_array_equal(columns["step"][scored], [7, 14, 21, 28, 35])
+    assert len(columns["step"]) < 40
+    np.testing.assert_array_equal(
+        columns["temperature_probabilities"][:, 0], columns["step"] / 40
+    )
+
+
+def test_a_new_ladder_forgets_what_was_on_the_old_one(counts):
+    lda = TemperedLDA(3, tempering=GlobalTempering(9), random_state=0, batch_size=30)
+    lda.partial_fit(counts)
+    for policy in (LocalTempering(5), LocalTempering(5, 0.3), GlobalTempering(9)):
+        n_before = len(lda.history_["step"])
+        lda.set_params(tempering=policy).partial_fit(counts)
+        probabilities = lda.history_["temperature_probabilities"]
+        assert probabilities.shape == (n_before + 4, policy.n_temperatures)
+        assert np.isnan(probabilities[:n_before]).all()
+        np.testing.assert_allclose(probabilities[n_before:].sum(axis=1), 1)
+    # another policy on the same ladder goes on
+    lda.set_params(tempering__smoothing=0.5).partial_fit(counts)
+    probabilities = lda.history_["temperature_probabilities"]
+    assert np.isfinite(probabilities).all(axis=1).sum() == 8
+    lda.set_params(tempering=None).partial_fit(counts)
+    assert "temperature_probabilities" not in lda.history_
+    assert len(lda.history_["temperature"]) == 24
+
+
+# -- temperatures of samples -----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def local_lda(counts):
+    return TemperedLDA(
+        4,
+        tempering=LocalTempering(30, 0.05, partition_priors=(0.1, 0.1)),
+        mean_change_tol=1e-9,
+        max_doc_update_iter=5000,
+        random_state=0,
+    ).fit(counts)
+
+
+def test_documents_of_random_words_are_hotter(local_lda, counts):
+    tokens = np.ravel(counts.sum(axis=1)).astype(int)
+    noise = np.array([np.random.default_rng(0).multinomial(n, np.ones(60) / 60)
+                      for n in tokens])  # fmt: skip
+    ours, theirs = local_lda.temperatures(counts), local_lda.temperatures(noise)
+    assert ours.shape == theirs.shape == (120,)
+    hotter = np.mean(theirs[:, None] > ours)
+    assert hotter > 0.95, hotter
+    # each in its own company: the outlier is the hottest
+    mixed = np.vstack([counts[:40].toarray(), noise[:1] * 3])
+    assert local_lda.temperatures(mixed).argmax() == 40
+
+
+def test_temperatures_of_samples_are_their_posterior_means(local_lda, counts):
+    ladder, state = local_lda.tempering_.ladder(), local_lda.state_.tempering
+    tokens, temperature = counts.sum(axis=1), 1.0
+    for _ in range(local_lda.tempering_.n_alternations):
+        doc_topic = local_lda.transform(counts, temperature=temperature)
+        log_p = np.log(doc_topic @ local_lda.topic_word_)
+        scores = (counts.toarray() * log_p).sum(axis=1)
+        r = softmax(np.outer(scores, 1 / ladder)
+                    - np.outer(tokens, state.log_partition), axis=1)  # fmt: skip
+        temperature = 1 / (r @ (1 / ladder))
+    # each alternation goes on from the last gamma, where a document can have two optima
+    same = np.isclose(local_lda.temperatures(counts), temperature, rtol=1e-4)
+    assert same.mean() > 0.98
+
+
+def test_temperatures_of_samples_do_not_depend_on_chunks(local_lda, many_documents):
+    whole = local_lda.temperatures(many_documents)
+    for size in (1, 100, 256):
+        parts = [
+            local_lda.temperatures(many_documents[i : i + size])
+            for i in range(0, 700 if size > 1 else 20, size)
+        ]
+        parts = np.concatenate(parts)
+        np.testing.assert_array_equal(parts, whole[: len(parts)])
+    threads = clone(local_lda).set_params(n_jobs=2)
+    vars(threads).update({k: v for k, v in vars(local_lda).items() if k[-1] == "_"})
+    np.testing.assert_array_equal(threads.temperatures(many_documents), whole)
+
+
+def test_a_document_without_words_has_the_temperature_of_the_prior(local_lda):
+    prior = 1 / np.mean(1 / local_lda.tempering_.ladder())
+    assert local_lda.temperatures(np.zeros((1, 60)))[0] == pytest.approx(prior)
+
+
+@pytest.mark.parametrize(
+    ("lda", "has"),
+    [
+        (TemperedLDA(3, tempering="local"), True),
+        (TemperedLDA(3, tempering=LocalTempering(5)), True),
+        (TemperedLDA(3, tempering="global"), False),
+        (TemperedLDA(3, tempering=None), False),
+        (AnnealedLDA(3), False),
+    ],
+    ids=str,
+)
+def test_who_has_temperatures_of_samples(counts, lda, has):
+    lda = clone(lda)
+    assert hasattr(lda, "temperatures") is has
+    if has:
+        with pytest.raises(NotFittedError):
+            lda.temperatures(counts)
+    lda.partial_fit(counts)
+    # what was fitted counts, not what would be
+    if "tempering" in lda.get_params():
+        lda.set_params(tempering=None if has else "local")
+    assert hasattr(lda, "temperatures") is has
+    if not has:
+        with pytest.raises(AttributeError, match="'temperatures'") as caught:
+            lda.temperatures(counts)
+        assert "temperatures of their own" in str(caught.value.__cause__)
+
+
+def test_nonsense_has_no_temperatures():
+    assert not hasattr(TemperedLDA(3, tempering="warm"), "temperatures")
+
+
+# -- transform at a temperature --------------------------------------------------------
+
+
+def test_topic_weights_at_a_temperature_of_each_document(counts):
+    lda = TemperedLDA(
+        4,
+        tempering=None,
+        random_state=0,
+        mean_change_tol=1e-10,
+        max_doc_update_iter=5000,
+    ).fit(counts)
+    temperature = np.linspace(0.5, 4, 30)
+    gamma = lda.transform(counts[:30], normalize=False, temperature=temperature)
+    log_beta = np.log(lda.exp_dirichlet_component_.T)
+    for d, row in enumerate(counts[:30].toarray()):
+        words = row > 0
+        expected, _, _ = lda_document(
+            row[words], log_beta[words], lda.doc_topic_prior_, 1 / temperature[d],
+            tol=1e-10, max_iter=5000,
+        )  # fmt: skip
+        np.testing.assert_allclose(gamma[d], expected, rtol=1e-5)
+    weights = lda.transform(counts[:30], temperature=temperature)
+    np.testing.assert_allclose(weights, gamma / gamma.sum(axis=1, keepdims=True))
+
+
+def test_one_temperature_is_that_of_all(counts, many_documents):
+    lda = TemperedLDA(4, tempering=None, random_state=0).fit(counts)
+    plain = lda.transform(many_documents)
+    np.testing.assert_array_equal(lda.transform(many_documents, temperature=1), plain)
+    hot = lda.transform(many_documents, temperature=3.0)
+    assert not np.allclose(hot, plain, atol=0.01)
+    each = lda.transform(many_documents, temperature=[3.0] * 700)
+    np.testing.assert_array_equal(each, hot)
+    rising = np.linspace(0.5, 4, 700)
+    each = lda.transform(many_documents, temperature=rising)
+    for d in (0, 255, 256, 600):  # in several blocks
+        alone = lda.transform(many_documents[[d]], temperature=rising[d])
+        np.testing.assert_array_equal(each[[d]], alone)
+    frozen = lda.transform(many_documents, temperature=1e9)
+    np.testing.assert_allclose(frozen, 1 / 4, atol=1e-6)  # the prior mean
+
+
+@pytest.mark.parametrize(
+    ("temperature", "message"),
+    [
+        (0.0, "positive"),
+        (-1.0, "positive"),
+        (np.inf, "infinity"),
+        (np.nan, "NaN"),
+        ([1.0, 2.0], r"temperature has shape \(2,\); expected \(1,\) or \(120,\)"),
+        (np.ones((120, 1)), "temperature has shape"),
+        ("hot", "could not convert"),
+    ],
+)
+def test_impossible_temperatures_of_a_transform(counts, temperature, message):
+    lda = TemperedLDA(3, tempering=None, random_state=0).partial_fit(counts)
+    with pytest.raises(ValueError, match=message):
+        lda.transform(counts, temperature=temperature)

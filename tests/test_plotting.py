@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from sktemper import AnnealedLDA
+from sktemper import AnnealedLDA, TemperedLDA
 from sktemper.plotting import TemperatureDisplay, TrainingCurveDisplay
 
 
@@ -48,6 +48,80 @@ def test_temperatures(plt, lda):
     np.testing.assert_array_equal(display.line_.get_xdata(), history["step"])
     np.testing.assert_array_equal(display.line_.get_ydata(), history["temperature"])
     assert display.line_.get_label() == "T"
+
+
+@pytest.fixture(scope="module", params=["global", "local"])
+def tempered(documents, request):
+    return TemperedLDA(
+        3, tempering=request.param, max_iter=6, batch_size=20, random_state=0
+    ).fit(documents)
+
+
+@pytest.mark.parametrize("x", ["passes", "seconds", "steps"])
+def test_heat_map(plt, tempered, x):
+    display = TemperatureDisplay.from_estimator(
+        tempered, kind="heatmap", x=x, mesh_kw={"cmap": "Greys"}, c="red"
+    )
+    history = tempered.history_
+    mesh, points = display.mesh_, history["step" if x == "steps" else x]
+    np.testing.assert_array_equal(mesh.get_array(), display.probabilities.T)
+    np.testing.assert_array_equal(
+        display.probabilities, history["temperature_probabilities"]
+    )
+    corners = mesh.get_coordinates()
+    edges, temperatures = corners[0, :, 0], corners[:, 0, 1]
+    assert (edges[:-1] <= points).all() and (points <= edges[1:]).all()
+    ladder = tempered.tempering_.ladder()
+    assert (temperatures[:-1] < ladder).all() and (ladder < temperatures[1:]).all()
+    assert display.ax_.get_yscale() == "log"
+    np.testing.assert_array_equal(display.line_.get_ydata(), history["temperature"])
+    assert display.line_.get_color() == "red"
+    assert display.line_.get_zorder() > mesh.get_zorder()
+    assert mesh.get_cmap().name == "Greys"
+    assert display.colorbar_.ax.get_ylabel() == "Probability"
+    assert display.ax_.get_xlabel() and display.ax_.get_ylabel() == "Temperature"
+    display.figure_.canvas.draw()
+
+
+def test_heat_map_of_uneven_points(plt):
+    ladder = np.array([1.0, 4.0, 16.0])
+    probabilities = np.array([[np.nan] * 3, [0.2, 0.3, 0.5], [1, 0, 0]])
+    display = TemperatureDisplay(
+        x=[1, 2, 6], temperature=[2, 2, 1], ladder=ladder, probabilities=probabilities
+    )
+    assert display.plot(colorbar=False) is display
+    assert display.colorbar_ is None
+    corners = display.mesh_.get_coordinates()
+    np.testing.assert_allclose(corners[0, :, 0], [0.5, 1.5, 4, 8])
+    np.testing.assert_allclose(corners[:, 0, 1], [0.5, 2, 8, 32])
+    np.testing.assert_array_equal(  # rows of another ladder stay blank
+        np.ma.getmaskarray(display.mesh_.get_array()), np.isnan(probabilities.T)
+    )
+    single = TemperatureDisplay(
+        x=[3], temperature=[2], ladder=ladder, probabilities=probabilities[1:2]
+    ).plot(mesh_kw={"norm": "log"})
+    edges = single.mesh_.get_coordinates()[0, :, 0]
+    np.testing.assert_allclose(edges, [2.5, 3.5])
+
+
+def test_a_line_has_no_heat_map(plt, tempered):
+    display = TemperatureDisplay.from_estimator(tempered)
+    assert display.mesh_ is None and display.colorbar_ is None
+    assert display.ax_.get_yscale() == "linear"
+
+
+def test_no_heat_map_without_a_ladder(plt, documents, lda):
+    with pytest.raises(ValueError, match="AnnealedLDA has no ladder"):
+        TemperatureDisplay.from_estimator(lda, kind="heatmap")
+    with pytest.raises(ValueError, match="'kind' parameter"):
+        TemperatureDisplay.from_estimator(lda, kind="surface")
+    # the size of a stream grows, and what was a pass is then less than one
+    stream = TemperedLDA(3, tempering="local", batch_size=60, random_state=0)
+    stream.partial_fit(documents).partial_fit(documents)
+    with pytest.raises(ValueError, match="x='steps'"):
+        TemperatureDisplay.from_estimator(stream, kind="heatmap", x="passes")
+    TemperatureDisplay.from_estimator(stream, kind="heatmap", x="steps")
+    assert len(plt.get_fignums()) == 1
 
 
 @pytest.mark.parametrize("Display", [TrainingCurveDisplay, TemperatureDisplay])

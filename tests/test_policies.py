@@ -5,10 +5,20 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils._param_validation import InvalidParameterError
 
-from sktemper import learning_rates, noise, schedules, tempering
+from sktemper import (
+    SVIPlusLDA,
+    TemperedLDA,
+    learning_rates,
+    noise,
+    schedules,
+    tempering,
+)
 from sktemper.lda.model import LDAModel
 from sktemper.learning_rates import (
     AdaptiveRate,
@@ -29,6 +39,7 @@ from sktemper.schedules import (
     FunctionSchedule,
     LinearSchedule,
     Plan,
+    RampSchedule,
     Schedule,
     StepSchedule,
     as_schedule,
@@ -58,6 +69,9 @@ SCHEDULES = [
     StepSchedule(LinearSchedule(start=3, length=90), every=40),
     StepSchedule(ExponentialSchedule(unit="passes"), every=0.25),
     StepSchedule(),
+    RampSchedule(),
+    RampSchedule(start=0.5, slope=2, unit="passes"),
+    StepSchedule(RampSchedule(), every=3),
     FunctionSchedule(parabola),
 ]
 ANNEALINGS = [
@@ -73,7 +87,12 @@ TEMPERINGS = [
     LocalTempering(),
 ]
 LEARNING_RATES = [RobbinsMonro(), RobbinsMonro(0, 1), ConstantRate(), AdaptiveRate()]
-NOISES = [NoNoise(), SVIPlusNoise(), SVIPlusNoise(LinearSchedule(1, 60))]
+NOISES = [
+    NoNoise(),
+    SVIPlusNoise(),
+    SVIPlusNoise(LinearSchedule(1, 60)),
+    SVIPlusNoise(RampSchedule(10, 3)),
+]
 POLICIES = SCHEDULES + TEMPERINGS + LEARNING_RATES + NOISES
 
 
@@ -151,6 +170,9 @@ def test_schedules_keep_their_contract(schedule, plan):
         (ExponentialSchedule(8, 2, 2, "passes"), {0: 8, 0.5: 32**0.5, 1: 4, 2.1: 2}),
         (StepSchedule(LinearSchedule(3, 1, 100), 30), {29: 3, 30: 2.4, 120: 1}),
         (StepSchedule(LinearSchedule(3, 1, 1, "passes"), 0.5), {0.4: 3, 0.6: 2, 1: 1}),
+        (RampSchedule(), {t - 1: 50 * t for t in (1, 2, 3, 10**6)}),  # paper: 50 t
+        (RampSchedule(3, 0.5, "passes"), {0: 3, 0.5: 3.25, 10: 8}),
+        (StepSchedule(RampSchedule(), 10), {0: 50, 9: 50, 10: 550, 25: 1050}),
         (as_schedule(parabola), {0: 4, 10: 3, 100: 1}),
     ],
     ids=repr,
@@ -203,6 +225,8 @@ def test_auto_start(cls):
         (ConstantSchedule(3), 0),
         (LinearSchedule(length=10), 10),
         (StepSchedule(LinearSchedule(length=10), every=4), 12),
+        (RampSchedule(), math.inf),
+        (StepSchedule(RampSchedule(), every=4), math.inf),
         (as_schedule(parabola), 18),  # the first t at which it is 1
     ],
     ids=repr,
@@ -304,13 +328,122 @@ def test_other_things_are_no_tempering(value):
         as_tempering(value)
 
 
+def prior_of(policy):
+    """Return the ladder of inverse temperatures, and its prior weights."""
+    model = LDAModel(2, 9, np.full(2, 0.5), np.full((1, 1), 0.5))
+    random = np.random.default_rng(0)
+    state = policy.initial_state(model, model.initial_hyper(), random)
+    np.testing.assert_array_equal(state.probabilities, np.exp(state.log_prior))
+    return state.inverse_temperatures, state.probabilities
+
+
+class Cdf:
+    """A distribution that has nothing but its cdf."""
+
+    def __init__(self, cdf):
+        self.cdf = cdf
+
+
+@pytest.mark.parametrize(
+    ("distribution", "weights"),
+    [
+        # cells between 1, .75, .375 and 0, of the rungs 1, 1/2 and 1/4
+        (stats.uniform(), [0.25, 0.375, 0.375]),
+        (stats.beta(1, 1), [0.25, 0.375, 0.375]),
+        (stats.beta(2, 1), [1 - 9 / 16, 9 / 16 - 9 / 64, 9 / 64]),
+        (Cdf(np.square), [1 - 9 / 16, 9 / 16 - 9 / 64, 9 / 64]),
+        (stats.uniform(0.5, 0.5), [0.5, 0.5, 0]),
+        (stats.uniform(0.5, 1), [0.5, 0.5, 0]),  # what is above 1 is dropped
+        (stats.uniform(-1, 1.75), [0, 0.5, 0.5]),  # and what is below 0
+        (stats.rv_discrete(values=([0, 1], [0.9, 0.1])), [1, 0, 0]),
+    ],
+)
+def test_a_prior_distribution_is_put_on_the_ladder(distribution, weights):
+    policy = GlobalTempering(temperatures=[1, 2, 4], temperature_prior=distribution)
+    np.testing.assert_allclose(prior_of(policy)[1], weights, atol=1e-15)
+
+
+def test_a_uniform_prior_weighs_the_rungs_by_their_cells():
+    even = LocalTempering(7, 0.1, temperature_prior=stats.beta(1, 1))
+    b, weights = prior_of(even)
+    np.testing.assert_allclose(b, [1, 0.85, 0.7, 0.55, 0.4, 0.25, 0.1])
+    np.testing.assert_allclose(weights, [0.075, *[0.15] * 5, 0.175])
+    _, weights = prior_of(GlobalTempering(3, 9.0, temperature_prior=stats.beta(1, 1)))
+    np.testing.assert_allclose(weights, [1 / 3, 4 / 9, 2 / 9])  # of 1, 1/3, 1/9
+
+
+@pytest.mark.parametrize("cls", [GlobalTempering, LocalTempering])
+def test_a_prior_nearer_to_1_is_colder(cls):
+    means = []
+    for a in (0.5, 1, 2, 4, 32):
+        prior = stats.beta(a, 1)
+        b, weights = prior_of(cls(temperature_prior=prior, n_samples=1))
+        assert weights.sum() == pytest.approx(1, rel=1e-12)
+        assert (weights > 0).all()
+        means.append(b @ weights)
+    assert (np.diff(means) > 0).all()
+    fine = LocalTempering(500, 1e-4, stats.beta(3, 2), n_samples=1)
+    b, weights = prior_of(fine)
+    assert b @ weights == pytest.approx(stats.beta(3, 2).mean(), abs=1e-3)
+    assert b**2 @ weights == pytest.approx(stats.beta(3, 2).moment(2), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("distribution", "message"),
+    [
+        (stats.beta, "frozen distribution"),
+        (stats.uniform(1, 2), "no mass"),
+        (stats.norm(-50, 1), "no mass"),
+        (stats.beta(-1, 2), "no valid cdf"),  # NaN
+        (Cdf(lambda b: 0.5), "no valid cdf"),
+        (Cdf(lambda b: 1 - b), "no valid cdf"),
+    ],
+)
+@pytest.mark.parametrize("cls", [GlobalTempering, LocalTempering])
+def test_impossible_priors_are_refused(documents, cls, distribution, message):
+    policy = cls(temperature_prior=distribution)
+    lda = TemperedLDA(3, tempering=policy)
+    with pytest.raises(ValueError, match=message):
+        lda.fit(documents)
+    assert not hasattr(lda, "n_features_in_")
+
+
+@pytest.mark.parametrize("cls", [GlobalTempering, LocalTempering])
+def test_a_prior_distribution_stands_for_its_weights(documents, cls):
+    b = 1 / cls(20).ladder()
+    edges = [1, *(b[1:] + b[:-1]) / 2, 0]
+    weights = -np.diff(stats.beta.cdf(edges, 2, 1))
+    by_weights, by_distribution = (
+        TemperedLDA(3, tempering=cls(20, temperature_prior=prior), random_state=0)
+        for prior in (weights, stats.beta(2, 1))
+    )
+    np.testing.assert_array_equal(
+        by_weights.fit(documents).components_,
+        by_distribution.fit(documents).components_,
+    )
+    for twin in (clone(by_distribution), pickle.loads(pickle.dumps(by_distribution))):
+        np.testing.assert_array_equal(
+            twin.fit(documents).components_, by_weights.components_
+        )
+    assert vars(twin.tempering).keys() == cls().get_params().keys()
+
+
+def test_a_search_over_prior_distributions(documents):
+    lda = TemperedLDA(3, tempering="local", random_state=0, batch_size=10)
+    priors = [None, stats.beta(1, 5), stats.beta(9, 1)]
+    grid = {"tempering__temperature_prior": priors}
+    search = GridSearchCV(lda, grid, cv=2, error_score="raise").fit(documents)
+    assert len(set(search.cv_results_["mean_test_score"])) == 3
+    assert any(search.best_params_["tempering__temperature_prior"] is p for p in priors)
+
+
 # -- learning rates --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("policy", "rates"),
     [
-        (RobbinsMonro(10), {0: 11**-0.7, 9: 20**-0.7, 99: 110**-0.7}),
+        (RobbinsMonro(10, 0.7), {0: 11**-0.7, 9: 20**-0.7, 99: 110**-0.7}),
         (RobbinsMonro(64, 0.5), {0: 65**-0.5}),
         (RobbinsMonro(0, 1), {0: 1, 1: 0.5, 9: 0.1}),
         (ConstantRate(), {0: 0.05, 10**6: 0.05}),
@@ -368,6 +501,59 @@ def test_what_stands_for_noise():
             as_noise(value)
 
 
+def test_growing_effective_batches_end_in_plain_inference(documents):
+    """Batches of 40, M = 15, 30, 45, ...: the third step is the first plain one."""
+    shared = {"batch_size": 40, "random_state": 0, "max_iter": 4}
+    ramp = RampSchedule(15, 15)
+    lda = SVIPlusLDA(3, effective_batch_size=ramp, **shared).fit(documents)
+    same = SVIPlusLDA(3, effective_batch_size=lambda t: 15.0 * (t + 1), **shared)
+    np.testing.assert_array_equal(lda.components_, same.fit(documents).components_)
+    assert lda.gradient_noise_.effective_batch_size(2) == 45
+    stepwise = TemperedLDA(
+        3, tempering=None, gradient_noise=SVIPlusNoise(ramp), **shared
+    )
+    for first, rows in ((0, slice(40)), (1, slice(40, 80)), (2, slice(80, 120))):
+        if first == 2:
+            stepwise.set_params(gradient_noise=None)
+        stepwise.set_params(total_samples=120).partial_fit(documents[rows])
+    whole = TemperedLDA(3, tempering=None, gradient_noise=SVIPlusNoise(ramp), **shared)
+    whole.set_params(total_samples=120).partial_fit(documents)
+    np.testing.assert_array_equal(stepwise.components_, whole.components_)
+    plain = TemperedLDA(3, tempering=None, total_samples=120, **shared).partial_fit(
+        documents
+    )
+    assert not np.array_equal(plain.components_, whole.components_)
+
+
+@pytest.mark.parametrize(
+    ("size", "batch_size", "plain"),
+    [
+        (RampSchedule(), 60, False),  # 50 < 60 in the first step
+        (RampSchedule(), 50, True),
+        (RampSchedule(), None, False),
+        (RampSchedule(120, 1), None, True),
+        (RampSchedule(15, 1e9), 30, False),
+        (LinearSchedule(500, 10, 4), 30, False),  # from the second step on
+        (LinearSchedule(500, 30, 4), 30, True),
+        (LinearSchedule(500, 10, 4, "passes"), 30, False),
+        (LinearSchedule(500, 10, 400, "passes"), 30, True),
+        (45, 50, True),  # three batches of 40
+        (39, 50, False),
+        (1.0, 30, True),
+        (0.99, 30, False),
+    ],
+)  # fmt: skip
+def test_noise_that_never_acts_is_told(documents, size, batch_size, plain):
+    lda = SVIPlusLDA(
+        3, effective_batch_size=size, batch_size=batch_size, learning_rate=0.5
+    )
+    if not plain:
+        lda.fit(documents)  # warnings are errors
+        return
+    with pytest.warns(ConvergenceWarning, match="at every step"):
+        lda.fit(documents)
+
+
 # -- parameters ------------------------------------------------------------------------
 
 
@@ -379,6 +565,9 @@ def test_what_stands_for_noise():
           for name in ("start", "stop") for v in (0, -2, np.nan, np.inf, "1", None)),
         *((LinearSchedule(length=v), "length") for v in (-1, np.inf, "long", None)),
         *((LinearSchedule(unit=v), "unit") for v in ("epochs", None, 1)),
+        *((RampSchedule(**{name: v}), name) for name in ("start", "slope")
+          for v in (0, -2, np.nan, np.inf, "auto", None)),
+        (RampSchedule(unit="epochs"), "unit"),
         *((StepSchedule(every=v), "every") for v in (0, -1, np.nan, "1")),
         (StepSchedule(2.0), "schedule"),
         (StepSchedule(LinearSchedule(start=-1)), "start"),
@@ -392,10 +581,13 @@ def test_what_stands_for_noise():
         *((AdaptiveRate(max_rate=v), "max_rate") for v in (0, 1.1, "1")),
         *((SVIPlusNoise(v), "effective_batch_size") for v in (0, 1.5, -1, "auto")),
         (SVIPlusNoise(distribution="cauchy"), "distribution"),
+        (SVIPlusNoise(RampSchedule(slope=-1)), "slope"),
         (GlobalTempering(max_temperature=1), "max_temperature"),
         (GlobalTempering(cap=2.0), "cap"),
         (GlobalTempering(cap=LinearSchedule(start=0)), "start"),
         (LocalTempering(min_inverse_temperature=0), "min_inverse_temperature"),
+        *((cls(temperature_prior=v), "temperature_prior")
+          for cls in (GlobalTempering, LocalTempering) for v in (2.0, "beta")),
     ],
     ids=repr,
 )  # fmt: skip

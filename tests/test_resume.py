@@ -451,7 +451,7 @@ def test_a_fit_that_ends_hot_warns(documents, schedule, remedies):
 
 
 def test_a_fit_that_keeps_its_start_warns(documents):
-    lda = lda_of(TemperedLDA, learning_rate=RobbinsMonro(offset=1024))
+    lda = lda_of(TemperedLDA, tempering=None, learning_rate=RobbinsMonro(offset=1024))
     left = np.prod([1 - RobbinsMonro(offset=1024)(t) for t in range(1, 21)])
     with pytest.warns(ConvergenceWarning, match=f"{left:.0%} of the start") as caught:
         lda.fit(documents)
@@ -463,6 +463,7 @@ def test_a_fit_that_keeps_its_start_warns(documents):
 def test_the_best_state_is_the_model_and_nothing_else(documents):
     lda = lda_of(
         TemperedLDA,
+        tempering=None,
         n_iter_no_change=1,
         tol=10.0,
         max_iter=20,
@@ -493,6 +494,6 @@ def test_early_stopping_says_if_it_had_nothing_to_compare(documents):
 
 
 def test_noise_that_never_acts_is_told(documents):
-    lda = lda_of(TemperedLDA, gradient_noise=SVIPlusNoise(1000))
+    lda = lda_of(TemperedLDA, tempering=None, gradient_noise=SVIPlusNoise(1000))
     with pytest.warns(ConvergenceWarning, match="effective batch size"):
         lda.fit(documents)

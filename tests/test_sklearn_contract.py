@@ -81,7 +81,7 @@ EXAMPLES = [
         random_state=np.random.RandomState(3),
         n_iter_no_change=50,
     ),
-    TemperedLDA(4, learning_rate=0.3, doc_topic_prior=0.2),
+    TemperedLDA(4, tempering=None, learning_rate=0.3, doc_topic_prior=0.2),
     TemperedLDA(4, tempering=Annealing(LinearSchedule()), max_iter=12),
 ]
 
@@ -111,13 +111,15 @@ def test_what_was_used_stands_in_fitted_twins(documents):
     assert repr(lda.tempering_) == repr(Annealing(lda.schedule_))
     assert repr(lda.learning_rate_) == repr(rate)
     assert lda.batch_size_ == 40
-    plain = TemperedLDA(3, learning_rate=0.5).fit(documents)
+    plain = TemperedLDA(3, tempering=None, learning_rate=0.5).fit(documents)
     assert repr(plain.learning_rate_) == repr(ConstantRate(0.5))
     assert 0 < plain.batch_size_ <= 24  # "auto": at most a fifth of the rows
-    whole = TemperedLDA(3, batch_size=None).fit(documents)
+    whole = TemperedLDA(3, tempering=None, batch_size=None).fit(documents)
     assert repr(whole.learning_rate_) == repr(ConstantRate(1.0))
     assert whole.batch_size_ == 120
-    whole = TemperedLDA(3, batch_size=None, max_iter=20, learning_rate=rate)
+    whole = TemperedLDA(
+        3, tempering=None, batch_size=None, max_iter=20, learning_rate=rate
+    )
     assert repr(whole.fit(documents).learning_rate_) == repr(rate)
 
 
@@ -131,11 +133,13 @@ def test_nested_parameters_reach_the_defaults():
     assert AnnealedLDA().schedule is None  # nothing is shared
     lda = AnnealedLDA(schedule=StepSchedule())
     assert lda.set_params(schedule__schedule__start=7).schedule.schedule.start == 7
-    lda = TemperedLDA(learning_rate=0.3).set_params(learning_rate__rate=0.2)
+    lda = TemperedLDA(tempering=None, learning_rate=0.3).set_params(
+        learning_rate__rate=0.2
+    )
     assert repr(lda.learning_rate) == repr(ConstantRate(0.2))
     lda = TemperedLDA(tempering=Annealing())
     assert lda.set_params(tempering__schedule__start=9).tempering.schedule.start == 9
-    lda = TemperedLDA()
+    lda = TemperedLDA(tempering=None)
     lda.set_params(tempering=Annealing(), tempering__target="posterior")
     assert lda.tempering.target == "posterior"
 

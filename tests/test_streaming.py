@@ -60,7 +60,7 @@ def total_of_last_step(lda, X):
         lda_of(schedule=ExponentialSchedule(length=0.7, unit="passes")),
         lda_of(schedule=None),
         lda_of(TemperedLDA, tempering=Annealing(SCHEDULE, "posterior")),
-        lda_of(TemperedLDA, shuffle=False),
+        lda_of(TemperedLDA, tempering=None, shuffle=False),
     ],
     ids=range(7),
 )
@@ -120,7 +120,9 @@ def test_a_first_chunk_may_be_smaller_than_the_model(counts):
 
 
 def test_later_chunks_have_the_first_ones_features_and_dtype(counts):
-    lda = lda_of(TemperedLDA).partial_fit(counts[:20].astype(np.float32))
+    lda = lda_of(TemperedLDA, tempering=None).partial_fit(
+        counts[:20].astype(np.float32)
+    )
     before = lda.components_
     with pytest.raises(ValueError, match="X has 59 features, but TemperedLDA is exp"):
         lda.partial_fit(counts[:, :59])
@@ -165,7 +167,13 @@ def test_the_total_after_fit(counts):
 
 
 def test_fit_takes_a_given_total(counts):
-    lda = lda_of(TemperedLDA, learning_rate=1.0, total_samples=1000, batch_size=None)
+    lda = lda_of(
+        TemperedLDA,
+        tempering=None,
+        learning_rate=1.0,
+        total_samples=1000,
+        batch_size=None,
+    )
     lda.fit(counts)
     assert total_of_last_step(lda, counts) == pytest.approx(1000)
 

@@ -5,7 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import psi
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import TemperedEstimator, validate_counts
@@ -14,7 +14,7 @@ from ..noise import SVIPlusNoise
 from ..policy import Slot
 from ..schedules import as_schedule
 from ..tempering import Annealing
-from .model import LDAModel, positive
+from .model import LDAModel, check_samplable, positive
 
 
 class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator):
@@ -33,6 +33,7 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
             None,
         ],
         "init": ["array-like", None],
+        "doc_update": [StrOptions({"variational", "sampled", "auto"})],
         "mean_change_tol": [Interval(Real, 0, None, closed="left")],
         "max_doc_update_iter": [Interval(Integral, 1, None, closed="left")],
     }
@@ -46,6 +47,12 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
 
     def _validate(self, X, reset):
         return validate_counts(self, X, reset)
+
+    def _validate_training(self, X, reset):
+        X = super()._validate_training(X, reset)
+        if self.doc_update == "sampled":
+            check_samplable(X)
+        return X
 
     def _compute_dtype(self, X):
         """Integer counts are computed in float32; wide floats in float64."""
@@ -73,11 +80,18 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
             tol=self.mean_change_tol,
             max_iter=self.max_doc_update_iter,
             init=self.init,
+            doc_update=self._doc_update(),
         )
 
+    def _doc_update(self):
+        """Return how documents are updated: "auto" samples once annealing is over."""
+        if self.doc_update == "auto" and not self._tempering().cools:
+            return "variational"
+        return self.doc_update
+
     # -- what users call ---------------------------------------------------------------
-    def transform(self, X, *, normalize=True):
-        """Return the topic weights of documents, at T=1.
+    def transform(self, X, *, normalize=True, temperature=1.0):
+        """Return the topic weights of documents.
 
         Parameters
         ----------
@@ -85,25 +99,43 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
             Word counts.
         normalize : bool, default=True
             Whether rows sum to 1; otherwise the Dirichlet parameters gamma.
+        temperature : float or array-like of shape (n_samples,), default=1.0
+            T, positive: the likelihood is seen to the power 1/T, so that a hot
+            document keeps nearer to the prior.  An array has one for each document,
+            such as `temperatures` finds.
 
         Returns
         -------
         doc_topic : ndarray of shape (n_samples, n_components)
             An empty document gets the prior mean.
+
+        Raises
+        ------
+        ValueError
+            If temperatures are not positive and finite, or not as many as documents.
         """
-        gamma = np.concatenate(
-            self._map(
-                X,
-                lambda model, block, prepared: (
-                    model.local_step(
-                        block, prepared, Powers(), want=("local",)
-                    ).local_parameters
-                ),
-            )
-        )
+        gamma = self._doc_topic(X, temperature)
         if normalize:
             gamma /= gamma.sum(axis=1, keepdims=True)
         return gamma
+
+    def _doc_topic(self, X, temperature):
+        """Return gamma of each document, optimised at its temperature."""
+        with self._at_work(X) as (model, workers, X):
+            n = X.shape[0]
+            shapes = [(1,), (n,)]
+            power = 1.0 / positive(np.atleast_1d(temperature), "temperature", shapes)
+            prepared = model.prepare(self.state_.globals_, self.state_.hyper)
+
+            def gamma_of(rows):
+                powers = Powers(local=power[rows] if len(power) > 1 else power)
+                block = model.take(X, rows)
+                step = model.local_step(block, prepared, powers, want=("local",))
+                return step.local_parameters
+
+            starts = range(0, n, model.block_size)
+            blocks = (slice(start, start + model.block_size) for start in starts)
+            return np.concatenate(list(workers.map(gamma_of, blocks)))
 
     def fit_transform(self, X, y=None, *, normalize=True, **fit_params):
         """Fit the model and return the topic weights of the same documents.
@@ -233,19 +265,35 @@ _PARAMETERS = """
     init : array-like of shape (n_components, n_features), default=None
         Where ``components_`` start.  None draws what scikit-learn's
         LatentDirichletAllocation draws for the same ``random_state``.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is given, only the order of the documents and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
     max_iter : int, default=10
         Passes of `fit` over the data.
     batch_size : int, "auto" or None, default="auto"
-        Documents of a step.  "auto": as many as have about 30,000 tokens or, if more,
-        a twentieth of the data, but at most a fifth: small batches trap short
-        documents, and the held-out score then falls from pass to pass.  In a stream
-        without ``total_samples``: about 20,000 tokens.  None: all at once, which with
+        Documents of a step.  "auto": as many as have about 30,000 tokens, but at most
+        a fifth of the data; where documents are never sampled (see ``doc_update``)
+        also at least a twentieth: small batches trap short documents, and the held-out
+        score then falls from pass to pass.  In a stream without ``total_samples``:
+        about 20,000 tokens.  None: all at once, which with
         rate 1 is coordinate ascent.
     shuffle : bool, default=True
         Whether each pass of `fit` visits the documents in another order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
+    doc_update : {"auto", "variational", "sampled"}, default="auto"
+        How a step of the fit gets the topics of a document's words.  "variational" is
+        mean field.  "sampled" draws the topic of each token by collapsed Gibbs sampling
+        at the topics' means, as often as 10 times, and averages the last 5 [4]_: it
+        does without the mean field that traps short documents, finds better topics
+        for them, and takes whole counts only.  "auto" is variational while the
+        temperature is above 1 and then samples the documents of at most
+        ``2 * n_components`` tokens, if their counts are whole; without a tempering
+        that cools it is variational.  `transform` and `score` are always variational.
     mean_change_tol : float, default=1e-3
         A document is done once the mean absolute change of its topic weights is less.
     max_doc_update_iter : int, default=100
@@ -299,7 +347,8 @@ _ATTRIBUTES = """
         A row a step (thinned when there are too many): "step", "passes", "seconds",
         "temperature", "learning_rate", "batch_bound" (the documents' part of the
         tempered bound of the batch, in nats per token), "heldout_score" (NaN where not
-        evaluated) and "mean_iterations" (on a document).
+        evaluated) and "mean_iterations" (on a document); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures).
     state_ : State
         All that changes during a fit.
     n_features_in_ : int
@@ -322,6 +371,8 @@ _ATTRIBUTES = """
        tempering", AISTATS 2016.
     .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
        stochastic variational inference", 2014.
+    .. [4] D. Mimno, M. Hoffman, D. Blei, "Sparse stochastic inference for latent
+       Dirichlet allocation", ICML 2012.
 """
 
 
@@ -329,18 +380,27 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
     __doc__ = (
         """Latent Dirichlet allocation under any tempering.
 
-    Stochastic variational inference [1]_ for topics in word counts.  With
-    ``tempering=None``, the default, it is the plain algorithm; a policy changes the
-    temperature at which the documents are seen during training and so which optimum is
-    found.  For deterministic annealing, `AnnealedLDA` says it in fewer words.
+    Stochastic variational inference [1]_ for topics in word counts, in which the
+    temperature at which the documents are seen is itself inferred [2]_, or follows
+    any other policy.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of topics K.
-    tempering : Tempering, "global", "local" or None, default=None
-        The temperature during training, see `sktemper.tempering`; None is T=1, the
-        strings are `GlobalTempering` and `LocalTempering` as they come."""
+    tempering : Tempering, "global", "local" or None, default="global"
+        The temperature during training, see `sktemper.tempering`.
+
+        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
+          well the model fits, and never above a cap that falls to 1.  Nothing to tune;
+          about as good as a good annealing schedule.
+        - "local", `LocalTempering` as it comes: a temperature for each document.  For
+          data with outliers, which `temperatures` then tells; costs up to three times
+          as much.
+        - An `Annealing`: for schedules and targets of your own; `AnnealedLDA` says it
+          in fewer words, and is the first to try.
+        - None, T=1: plain stochastic variational inference, the algorithm of
+          scikit-learn's `LatentDirichletAllocation`.  A baseline."""
         + _RATE
         + _NOISE
         + _PARAMETERS
@@ -364,16 +424,18 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         self,
         n_components=10,
         *,
-        tempering=None,
+        tempering="global",
         learning_rate=None,
         gradient_noise=None,
         doc_topic_prior=0.05,
         topic_word_prior=0.1,
         init=None,
+        n_init=1,
         max_iter=10,
         batch_size="auto",
         shuffle=True,
         total_samples=None,
+        doc_update="auto",
         mean_change_tol=1e-3,
         max_doc_update_iter=100,
         evaluate_every=0,
@@ -392,10 +454,12 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.init = init
+        self.n_init = n_init
         self.max_iter = max_iter
         self.batch_size = batch_size
         self.shuffle = shuffle
         self.total_samples = total_samples
+        self.doc_update = doc_update
         self.mean_change_tol = mean_change_tol
         self.max_doc_update_iter = max_doc_update_iter
         self.evaluate_every = evaluate_every
@@ -472,10 +536,12 @@ class AnnealedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         doc_topic_prior=0.05,
         topic_word_prior=0.1,
         init=None,
+        n_init=1,
         max_iter=10,
         batch_size="auto",
         shuffle=True,
         total_samples=None,
+        doc_update="auto",
         mean_change_tol=1e-3,
         max_doc_update_iter=100,
         evaluate_every=0,
@@ -495,10 +561,12 @@ class AnnealedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.init = init
+        self.n_init = n_init
         self.max_iter = max_iter
         self.batch_size = batch_size
         self.shuffle = shuffle
         self.total_samples = total_samples
+        self.doc_update = doc_update
         self.mean_change_tol = mean_change_tol
         self.max_doc_update_iter = max_doc_update_iter
         self.evaluate_every = evaluate_every
@@ -578,10 +646,12 @@ class SVIPlusLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         doc_topic_prior=0.05,
         topic_word_prior=0.1,
         init=None,
+        n_init=1,
         max_iter=10,
         batch_size="auto",
         shuffle=True,
         total_samples=None,
+        doc_update="auto",
         mean_change_tol=1e-3,
         max_doc_update_iter=100,
         evaluate_every=0,
@@ -601,10 +671,12 @@ class SVIPlusLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.init = init
+        self.n_init = n_init
         self.max_iter = max_iter
         self.batch_size = batch_size
         self.shuffle = shuffle
         self.total_samples = total_samples
+        self.doc_update = doc_update
         self.mean_change_tol = mean_change_tol
         self.max_doc_update_iter = max_doc_update_iter
         self.evaluate_every = evaluate_every

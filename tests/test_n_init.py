@@ -1,0 +1,476 @@
+"""Several starts: the best fit is kept, whatever ends the others."""
+
+import contextlib
+import copy
+import inspect
+import logging
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils._param_validation import InvalidParameterError
+
+from sktemper import AnnealedLDA, SVIPlusLDA, TemperedLDA, base
+from sktemper.learning_rates import AdaptiveRate
+from sktemper.noise import SVIPlusNoise
+from sktemper.schedules import ConstantSchedule, LinearSchedule
+from sktemper.tempering import GlobalTempering, LocalTempering
+
+SCHEDULE = LinearSchedule(start=3, length=8)
+N_PASSES, N_STEPS = 5, 4  # of a fit, and of a pass
+
+
+def lda_of(cls=AnnealedLDA, **parameters):
+    if cls is AnnealedLDA:
+        parameters = {"schedule": SCHEDULE, **parameters}
+    defaults = {"batch_size": 30, "max_iter": N_PASSES, "random_state": 0}
+    return cls(4, **{**defaults, **parameters})
+
+
+def fits_by_hand(lda, X, n, seed, **fit_params):
+    """Fit ``n`` times, the starts drawn one after another from one RandomState."""
+    random, fits = np.random.RandomState(seed), []
+    for _ in range(n):
+        one = clone(lda).set_params(n_init=1)
+        fits.append(one.set_params(random_state=random).fit(X, **fit_params))
+    return fits
+
+
+def best(fits, X):
+    """The fit with the best bound, the first of equal ones."""
+    return fits[int(np.argmax([lda.lower_bound(X) for lda in fits]))]
+
+
+def assert_same_fit(one, other):
+    np.testing.assert_array_equal(one.components_, other.components_)
+    for name in one.history_:
+        if name != "seconds":
+            np.testing.assert_array_equal(one.history_[name], other.history_[name])
+    for name in ("n_iter_", "n_batch_iter_", "n_samples_seen_", "temperature_"):
+        assert getattr(one, name) == getattr(other, name)
+    for name in ("tempering_", "learning_rate_", "gradient_noise_", "batch_size_"):
+        assert repr(getattr(one, name)) == repr(getattr(other, name))
+
+
+CONFIGURATIONS = {
+    "annealed": lda_of(),
+    "plain": lda_of(TemperedLDA, tempering=None),
+    "global": lda_of(TemperedLDA),
+    "noisy": lda_of(SVIPlusLDA, n_jobs=2),
+    "one batch": lda_of(batch_size=None, max_iter=12),
+    "stopped early": lda_of(n_iter_no_change=1, tol=0.02, max_iter=20),
+    "local temperatures": lda_of(
+        TemperedLDA, tempering=LocalTempering(n_temperatures=10)
+    ),
+    "policies with a state": lda_of(
+        TemperedLDA,
+        tempering=GlobalTempering(n_temperatures=10, cap=SCHEDULE),
+        learning_rate=AdaptiveRate(n_warmup_batches=2),
+        gradient_noise=SVIPlusNoise(0.5),
+    ),
+}
+
+
+# -- what is kept ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lda", CONFIGURATIONS.values(), ids=CONFIGURATIONS.keys())
+def test_the_best_of_the_fits_is_kept(documents, lda):
+    winners = set()
+    for seed in (0, 1):
+        fits = fits_by_hand(lda, documents, 3, seed)
+        bounds = [one.lower_bound(documents) for one in fits]
+        assert len(set(bounds)) == 3
+        winners.add(int(np.argmax(bounds)))
+        several = clone(lda).set_params(n_init=3, random_state=seed).fit(documents)
+        assert_same_fit(several, best(fits, documents))
+        assert several.lower_bound(documents) == max(bounds)
+    assert winners != {0}  # or the first alone would do
+
+
+def test_the_first_fit_is_that_of_one_start(documents, monkeypatch):
+    one = lda_of(n_init=1).fit(documents)
+    assert_same_fit(lda_of().fit(documents), one)
+    bounds = iter([3.0, 1.0, 2.0])
+    monkeypatch.setattr(base, "evidence_bound", lambda *_: next(bounds))
+    assert_same_fit(lda_of(n_init=3).fit(documents), one)
+
+
+@pytest.mark.parametrize("winner", [0, 1, 2])
+def test_the_bound_decides(documents, winner, monkeypatch):
+    fits = fits_by_hand(lda_of(), documents, 3, 0)
+    bounds = iter([-1.0 if i == winner else -2.0 for i in range(3)])
+    monkeypatch.setattr(base, "evidence_bound", lambda *_: next(bounds))
+    assert_same_fit(lda_of(n_init=3).fit(documents), fits[winner])
+    assert next(bounds, None) is None
+
+
+def test_one_start_costs_no_bound_and_data_are_validated_once(documents, monkeypatch):
+    calls = []
+
+    class Watched(AnnealedLDA):
+        def _validate(self, X, reset):
+            calls.append("validated")
+            return super()._validate(X, reset)
+
+    bound = base.evidence_bound
+    monkeypatch.setattr(
+        base, "evidence_bound", lambda *args: calls.append("bound") or bound(*args)
+    )
+    Watched(4, max_iter=8).fit(documents)
+    assert calls == ["validated"]
+    calls.clear()
+    Watched(4, max_iter=8, n_init=3).fit(documents)
+    assert calls == ["validated", "bound", "bound", "bound"]
+
+
+def test_the_bound_is_weighted_as_the_samples_are(documents, monkeypatch):
+    weight = np.random.default_rng(0).integers(0, 4, documents.shape[0])
+    repeated = documents[np.repeat(np.arange(documents.shape[0]), weight)]
+    fits = fits_by_hand(lda_of(), documents, 3, 1, sample_weight=weight)
+    expected = [one.lower_bound(repeated) for one in fits]
+    bound, bounds = base.evidence_bound, []
+
+    def watched(*args):
+        bounds.append(bound(*args))
+        return bounds[-1]
+
+    monkeypatch.setattr(base, "evidence_bound", watched)
+    lda = lda_of(n_init=3, random_state=1).fit(documents, sample_weight=weight)
+    np.testing.assert_allclose(bounds, expected, rtol=1e-9)
+    assert_same_fit(lda, fits[int(np.argmax(expected))])
+
+
+def test_rows_held_out_of_the_steps_count_in_the_bound(documents):
+    lda = lda_of(evaluate_every=1, validation_fraction=0.5, max_iter=8)
+    fits = fits_by_hand(lda, documents, 3, 0)
+    several = clone(lda).set_params(n_init=3).fit(documents)
+    assert_same_fit(several, best(fits, documents))
+
+
+def test_a_random_state_is_drawn_from_once_a_start(documents):
+    random, by_hand = np.random.RandomState(5), np.random.RandomState(5)
+    lda_of(n_init=3, random_state=random).fit(documents)
+    for _ in range(3):
+        lda_of(random_state=by_hand).fit(documents)
+    assert random.randint(2**31) == by_hand.randint(2**31)
+
+
+def test_of_equal_fits_the_first_is_kept(documents):
+    init = np.random.default_rng(0).gamma(1.0, size=(4, 60))
+    lda = lda_of(
+        TemperedLDA, tempering=None, init=init, batch_size=None, shuffle=False, n_init=3
+    )
+    first = fits_by_hand(lda, documents, 1, 0)[0]
+    assert lda.fit(documents).state_.seed == first.state_.seed
+
+
+def test_a_given_start_meets_documents_in_other_orders(documents):
+    lda = lda_of(init=np.random.default_rng(0).gamma(1.0, size=(4, 60)))
+    fits = fits_by_hand(lda, documents, 3, 0)
+    assert len({one.lower_bound(documents) for one in fits}) == 3
+    several = clone(lda).set_params(n_init=3).fit(documents)
+    assert_same_fit(several, best(fits, documents))
+
+
+# -- callbacks and logs ----------------------------------------------------------------
+
+
+class Recorder:
+    """What a callback sees; ``at_pass(i)`` says whether to stop, or raises."""
+
+    def __init__(self, at_pass=lambda i: False):
+        self.at_pass = at_pass
+        self.events, self.n_passes, self.max_subtasks = [], [], None
+
+    def setup(self, estimator, context):
+        self.events.append(("setup", context.task_name, context.task_id))
+        self.max_subtasks = context.max_subtasks
+
+    def teardown(self, estimator, context):
+        self.events.append(("teardown", context.task_name, context.task_id))
+
+    def on_fit_task_begin(self, estimator, context):
+        self.events.append(("begin", context.task_name, context.task_id))
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator):
+        self.events.append(("end", context.task_name, context.task_id))
+        np.testing.assert_array_equal(
+            estimator.components_, fitted_estimator.components_
+        )
+        if context.task_name == "pass":
+            self.n_passes.append(estimator.n_iter_)
+            return self.at_pass(context.task_id)
+        self.copy = fitted_estimator
+
+
+def test_callbacks_are_told_of_the_passes_of_all_fits(documents):
+    recorder = Recorder()
+    lda = lda_of(n_init=3).set_callbacks(recorder).fit(documents)
+    passes = [(hook, "pass", i) for i in range(15) for hook in ("begin", "end")]
+    assert recorder.events == [
+        ("setup", "fit", 0),
+        ("begin", "fit", 0),
+        *passes,
+        ("end", "fit", 0),
+        ("teardown", "fit", 0),
+    ]
+    assert recorder.max_subtasks == 15
+    assert recorder.n_passes == [1, 2, 3, 4, 5] * 3
+    assert_same_fit(recorder.copy, lda)  # the best, not the last
+
+
+def test_a_callback_that_stops_a_fit_stops_that_one(documents):
+    recorder = Recorder(lambda i: i in (1, 4))
+    lda = lda_of(
+        TemperedLDA, tempering=None, n_init=3, learning_rate=0.4, random_state=1
+    )
+    lda.set_callbacks(recorder).fit(documents)
+    assert recorder.n_passes == [1, 2, 1, 2, 3, 1, 2, 3, 4, 5]
+    random, fits = np.random.RandomState(1), []
+    for n in (2, 3, 5):
+        one = lda_of(
+            TemperedLDA,
+            tempering=None,
+            learning_rate=0.4,
+            max_iter=n,
+            random_state=random,
+        )
+        fits.append(one.fit(documents))
+    np.testing.assert_array_equal(lda.components_, best(fits, documents).components_)
+
+
+def test_verbose_logs_the_bounds(documents, caplog):
+    caplog.set_level(logging.INFO, logger="sktemper")
+    lda_of(n_init=2).fit(documents)
+    assert caplog.records == []
+    lda_of(n_init=2, verbose=1).fit(documents)
+    messages = [record.getMessage() for record in caplog.records]
+    assert [m.split(":")[0] for m in messages if "lower bound" in m] == [
+        "fit 1 of 2",
+        "fit 2 of 2",
+    ]
+    fits = fits_by_hand(lda_of(), documents, 2, 0)
+    assert f"{fits[1].lower_bound(documents):.6f}"[:8] in messages[-1]
+
+
+def test_warnings_are_those_of_the_fit_that_is_kept(documents):
+    lda = lda_of(schedule=ConstantSchedule(1.5), n_iter_no_change=1, n_init=3)
+    with pytest.warns(ConvergenceWarning) as caught:
+        lda.fit(documents)
+    messages = [str(warning.message) for warning in caught]
+    assert len(messages) == 2
+    assert "nothing to compare" in messages[0]
+    assert "ended at temperature 1.5" in messages[1]
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_what_is_wrong_with_a_fit_that_lost_is_not_told(documents, monkeypatch):
+    bounds = iter([1.0, 2.0])
+    monkeypatch.setattr(base, "evidence_bound", lambda *_: next(bounds))
+    recorder = Recorder(lambda i: i == 0)  # the first ends hot
+    lda = lda_of(n_init=2, learning_rate=0.5).set_callbacks(recorder).fit(documents)
+    assert lda.temperature_ == 1.0
+    bounds = iter([2.0, 1.0])
+    with pytest.warns(ConvergenceWarning, match="temperature"):
+        lda.fit(documents)
+    assert lda.n_iter_ == 1
+
+
+# -- what ends a fit before its time ---------------------------------------------------
+
+
+class Broken(Exception):
+    pass
+
+
+def breaking_at(n_passes, error):
+    def at_pass(i):
+        if i == n_passes - 1:
+            raise error
+
+    return Recorder(at_pass)
+
+
+@pytest.mark.parametrize("n_passes", [1, 5, 6, 10, 14])
+@pytest.mark.parametrize(
+    ("cls", "error"), [(AnnealedLDA, Broken), (TemperedLDA, KeyboardInterrupt)]
+)
+def test_an_interrupted_fit_leaves_the_best_completed_one(
+    documents, cls, error, n_passes
+):
+    lda = lda_of(cls, n_init=3, random_state=1, learning_rate=0.4)
+    lda.set_callbacks(breaking_at(n_passes, error))
+    with pytest.raises(error):
+        lda.fit(documents)
+    completed = (n_passes - 1) // N_PASSES
+    if completed == 0:  # the last complete step of the first
+        assert lda.n_batch_iter_ == n_passes * N_STEPS
+        expected = fits_by_hand(lda.set_callbacks(), documents, 1, 1)[0]
+    else:
+        fits = fits_by_hand(lda.set_callbacks(), documents, completed, 1)
+        expected = best(fits, documents)
+        assert_same_fit(lda, expected)
+        assert lda.state_.seed == expected.state_.seed
+    # It goes on as a fit from one start does.
+    for one in (lda, expected):
+        one.set_params(warm_start=True, n_init=3)
+    if n_passes < N_PASSES:
+        assert_same_fit(lda.fit(documents), expected)
+    assert_same_fit(lda.fit(documents), expected.fit(documents))
+    assert_same_fit(lda.partial_fit(documents), expected.partial_fit(documents))
+
+
+def test_the_policies_are_those_of_the_fit_that_is_kept(documents):
+    seen = []
+
+    def at_pass(i):
+        seen.append(lda.tempering_)
+        if i == 7:
+            raise Broken
+
+    lda = lda_of(n_init=2).set_callbacks(Recorder(at_pass))
+    with pytest.raises(Broken):
+        lda.fit(documents)
+    assert lda.tempering_ is seen[0] is seen[4]
+    assert lda.tempering_ is not seen[5]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_an_interrupted_bound_leaves_a_completed_fit(documents, number, monkeypatch):
+    bound, calls = base.evidence_bound, []
+
+    def interrupted(*args):
+        calls.append(args)
+        if len(calls) == number:
+            raise KeyboardInterrupt
+        return bound(*args)
+
+    fits = fits_by_hand(lda_of(), documents, 3, 0)
+    expected = best(fits[: max(number - 1, 1)], documents)
+    monkeypatch.setattr(base, "evidence_bound", interrupted)
+    lda = lda_of(n_init=3)
+    with pytest.raises(KeyboardInterrupt):
+        lda.fit(documents)
+    assert_same_fit(lda, expected)
+
+
+def test_an_error_before_the_first_step_leaves_an_earlier_fit_as_it_was(documents):
+    lda = lda_of(n_init=2).fit(documents)
+    before = pickle.dumps(lda.state_), lda.tempering_
+    lda.set_params(schedule=lambda t: -1.0)
+    with pytest.raises(ValueError, match="positive"):
+        lda.fit(documents[:60])
+    assert pickle.dumps(lda.state_) == before[0]
+    assert lda.tempering_ is before[1]
+
+
+@contextlib.contextmanager
+def ctrl_c_after(seconds):
+    def press():
+        if hasattr(signal, "pthread_kill"):
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        else:
+            signal.raise_signal(signal.SIGINT)
+
+    timer = threading.Timer(seconds, press)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def test_ctrl_c_at_any_time(documents):
+    fits = fits_by_hand(lda_of(), documents, 4, 0)
+    completed = [best(fits[:n], documents) for n in range(1, 5)]
+    begin = time.perf_counter()
+    lda_of(n_init=4).fit(documents)
+    duration = time.perf_counter() - begin
+    interrupted = 0
+    for delay in np.linspace(0.05, 0.95, 15) * duration:
+        lda = lda_of(n_init=4)
+        try:
+            with ctrl_c_after(delay):
+                lda.fit(documents)
+        except KeyboardInterrupt:
+            interrupted += 1
+        if not hasattr(lda, "state_"):
+            continue
+        if lda.n_batch_iter_ < N_PASSES * N_STEPS:
+            assert lda.state_.seed == fits[0].state_.seed
+            continue
+        kept = [one for one in completed if one.state_.seed == lda.state_.seed]
+        assert_same_fit(lda, kept[0])
+    assert interrupted > 3
+
+
+# -- going on --------------------------------------------------------------------------
+
+
+def test_a_continued_fit_has_one_start(documents, monkeypatch):
+    lda = lda_of(n_init=3, warm_start=True).fit(documents)
+    one = copy.deepcopy(lda).set_params(n_init=1)
+    monkeypatch.setattr(base, "evidence_bound", None)
+    recorder = Recorder()
+    lda.set_callbacks(recorder).fit(documents)
+    assert recorder.max_subtasks == len(recorder.n_passes) == N_PASSES
+    assert lda.n_iter_ == 2 * N_PASSES
+    assert_same_fit(lda, one.fit(documents))
+
+
+def test_a_stream_has_one_start(documents):
+    one = lda_of(total_samples=120).partial_fit(documents)
+    several = lda_of(total_samples=120, n_init=3).partial_fit(documents)
+    assert_same_fit(several, one)
+    assert_same_fit(several.partial_fit(documents), one.partial_fit(documents))
+
+
+# -- the parameter ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", [AnnealedLDA, SVIPlusLDA, TemperedLDA])
+def test_the_parameter(documents, cls):
+    names = list(inspect.signature(cls).parameters)
+    assert names.index("n_init") == names.index("init") + 1
+    assert cls().n_init == 1
+    assert clone(cls(n_init=7)).n_init == 7
+    for value in (0, -1, 1.5, None, "auto"):
+        lda = cls(n_init=value)
+        with pytest.raises(InvalidParameterError, match="'n_init' parameter"):
+            lda.fit(documents)
+        assert not hasattr(lda, "n_features_in_")
+
+
+def test_any_number_of_threads_gives_the_same_bits(many_documents):
+    lda = lda_of(n_init=2, learning_rate=0.5)
+    one, two = (
+        clone(lda).set_params(n_jobs=n_jobs).fit(many_documents) for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.components_, two.components_)
+
+
+def test_grid_search(documents):
+    lda = lda_of(batch_size=10, random_state=3)
+    grid = {"n_init": [1, 5]}
+    search = GridSearchCV(lda, grid, cv=2, error_score="raise").fit(documents)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    one, five = (
+        [
+            clone(lda)
+            .set_params(n_init=n)
+            .fit(documents[rows])
+            .lower_bound(documents[rows])
+            for rows in (slice(60), slice(60, 120))
+        ]
+        for n in (1, 5)
+    )
+    assert np.less_equal(one, five).all() and np.less(one, five).any()
+    assert clone(search).fit(documents).best_params_ == search.best_params_
