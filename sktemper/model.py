@@ -264,7 +264,8 @@ class ConjugateModel:
         hyper : object
         random : numpy.random.Generator
         priors : object or None
-            What stands for the model's priors, None for those themselves.
+            What stands for the model's priors, None for those themselves; "global" and
+            "local" are what suits a temperature for all samples, and one for each.
         n_samples : int
             Where the normaliser is estimated by sampling.
         """

@@ -53,11 +53,13 @@ cdef extern from "simd.h" nogil:
         double (*exp_digamma_f32)(intptr_t, const float *, double, float *) noexcept nogil
         void (*exp_scaled_f32)(intptr_t, const float *, double, float *) noexcept nogil
         int (*lda_local_step_f32)(lda_block *) noexcept nogil
+        int (*lda_scores_f32)(lda_block *) noexcept nogil
         void (*digamma_f64)(intptr_t, const double *, double *) noexcept nogil
         void (*log_gamma_f64)(intptr_t, const double *, double *) noexcept nogil
         double (*exp_digamma_f64)(intptr_t, const double *, double, double *) noexcept nogil
         void (*exp_scaled_f64)(intptr_t, const double *, double, double *) noexcept nogil
         int (*lda_local_step_f64)(lda_block *) noexcept nogil
+        int (*lda_scores_f64)(lda_block *) noexcept nogil
 
     const simd_table *simd_choose(const char *name) noexcept
     unsigned int simd_flush_subnormals() noexcept

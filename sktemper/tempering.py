@@ -207,9 +207,9 @@ class _Ladder(Tempering):
         """Return the ladder, its normalisers, and q as its prior."""
         b = self._inverse_temperatures()
         log_prior = self._log_prior(b)
-        log_partition = model.log_partition(
-            b, hyper, random, self.partition_priors, self.n_samples
-        )
+        auto = self.partition_priors == "auto"
+        priors = self._auto_priors if auto else self.partition_priors
+        log_partition = model.log_partition(b, hyper, random, priors, self.n_samples)
         return LadderState(b, log_prior, log_partition, np.exp(log_prior))
 
     def _log_prior(self, inverse_temperatures):
@@ -360,13 +360,14 @@ class GlobalTempering(_Ladder):
         "max_temperature": [Interval(Real, 1, None, closed="neither")],
         "temperatures": ["array-like", None],
         "temperature_prior": ["array-like", HasMethods("cdf"), None],
-        "partition_priors": "no_validation",
+        "partition_priors": [tuple, list, StrOptions({"auto"}), None],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "target": [StrOptions({"local_step", "likelihood"})],
         "smoothing": [Interval(Real, 0, 1, closed="left")],
         "cap": "no_validation",
     }
     _want = ("statistics", "bound", "score")
+    _auto_priors = "global"
 
     def __init__(
         self,
@@ -465,7 +466,10 @@ class LocalTempering(_Ladder):
     temperature_prior : array-like, distribution or None, default=None
         As of `GlobalTempering`: weights, or a distribution of 1/T.
     partition_priors : object or "auto", default="auto"
-        As of `GlobalTempering`.
+        The priors under which log C is computed; for LDA a pair (alpha, eta).  They
+        need not be the model's, and they set the temperatures, which no cap takes back
+        to 1: sparse ones keep them high.  None takes the model's own; "auto" is
+        (0.02, 0.05) for LDA.
     n_samples : int, default=8
         As of `GlobalTempering`.
     n_alternations : int, default=2
@@ -492,11 +496,12 @@ class LocalTempering(_Ladder):
         "n_temperatures": [Interval(Integral, 2, None, closed="left")],
         "min_inverse_temperature": [Interval(Real, 0, 1, closed="neither")],
         "temperature_prior": ["array-like", HasMethods("cdf"), None],
-        "partition_priors": "no_validation",
+        "partition_priors": [tuple, list, StrOptions({"auto"}), None],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "n_alternations": [Interval(Integral, 1, None, closed="left")],
     }
     cools = False
+    _auto_priors = "local"
     per_sample = True
 
     def __init__(

@@ -9,7 +9,6 @@ import os
 import numpy as np
 
 from cython cimport floating
-from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t, intptr_t, uint64_t
 
 from sktemper.special cimport (
@@ -89,6 +88,29 @@ def distinct_words(const index[::1] indices, intptr_t n_features):
 
 cdef void *address(floating[:, ::1] array) noexcept:
     return &array[0, 0] if array.size else NULL
+
+
+cdef void describe(
+    lda_block *block,
+    const intptr_t[::1] starts,
+    const intptr_t[::1] slots,
+    const intptr_t[::1] words,
+    const double[:, ::1] u,
+    const double[:, :] prior,
+    dtype,
+):
+    """Say where a block's documents and topics are."""
+    block.n_documents = starts.shape[0] - 1
+    block.n_words = words.shape[0]
+    block.n_topics = u.shape[1]
+    block.width = padded(block.n_topics, dtype)
+    block.starts = &starts[0]
+    block.slots = &slots[0] if slots.shape[0] else NULL
+    block.words = &words[0] if words.shape[0] else NULL
+    block.u = &u[0, 0]
+    block.prior = &prior[0, 0]
+    block.prior_word_stride = prior.strides[0] // <intptr_t>sizeof(double)
+    block.prior_topic_stride = prior.strides[1] // <intptr_t>sizeof(double)
 
 
 cdef intptr_t _longest_sampled(
@@ -194,10 +216,7 @@ def local_step(
         longest = max(longest, starts[d + 1] - starts[d])
     longest += SIMD_BYTES // <intptr_t>sizeof(float)
 
-    block.n_documents = starts.shape[0] - 1
-    block.n_words = words.shape[0]
-    block.n_topics = u.shape[1]
-    block.width = padded(block.n_topics, dtype)
+    describe(&block, starts, slots, words, u, prior, dtype)
     block.temperature_per_document = inverse_temperatures.shape[0] != 1
 
     # The last row stays zero: it stands for words behind the end of a document.
@@ -216,14 +235,7 @@ def local_step(
     cdef int32_t[::1] chain_tokens
     cdef floating[:, ::1] chain_weights
 
-    block.starts = &starts[0]
-    block.slots = &slots[0] if slots.shape[0] else NULL
     block.counts = &counts[0] if counts.shape[0] else NULL
-    block.words = &words[0] if words.shape[0] else NULL
-    block.u = &u[0, 0]
-    block.prior = &prior[0, 0]
-    block.prior_word_stride = prior.strides[0] // <intptr_t>sizeof(double)
-    block.prior_topic_stride = prior.strides[1] // <intptr_t>sizeof(double)
     block.decay = decay
     block.prior_share = prior_share
     block.base_share = base_share
@@ -297,26 +309,60 @@ def log_predictive(
     const floating[::1] counts,
     const intptr_t[::1] starts,
     const intptr_t[::1] slots,
-    const double[:, ::1] topic_word,
-    const double[:, ::1] doc_topic,
-    double[::1] out,
+    const intptr_t[::1] words,
+    const double[:, ::1] u,
+    const double[:, :] prior,
+    double decay,
+    double prior_share,
+    double base_share,
+    const double[::1] totals,
+    const int[::1] stop,
+    floating[:, ::1] gamma,
+    double[::1] scores,
 ):
-    """``out[d] = sum_n counts_n log(topic_word[slot_n] @ doc_topic[d])``."""
-    cdef intptr_t d, n, k
-    cdef double probability, total
-    cdef const double *word
-    cdef const double *theta
+    """Compute each document's log-likelihood at the means of theta and the topics.
+
+    Parameters
+    ----------
+    counts, starts, slots, words, u, prior, decay, prior_share, base_share
+        Documents and topics as in `local_step`.
+    totals : ndarray of shape (n_topics,)
+        The topics' sums over all words.
+    stop : ndarray of shape (1,)
+        Read at each document; set it to make the call return.
+    gamma : ndarray of shape (n_documents, n_topics)
+    scores : ndarray of shape (n_documents,)
+        Receives sum_n counts_n log(E[theta] @ E[beta_n]).
+
+    Returns
+    -------
+    status : int
+        0, or -1 if stopped.
+    """
+    cdef lda_block block
+    cdef int status
+    dtype = np.float32 if floating is float else np.float64
+    describe(&block, starts, slots, words, u, prior, dtype)
+    block.counts = &counts[0] if counts.shape[0] else NULL
+    block.decay = decay
+    block.prior_share = prior_share
+    block.base_share = base_share
+    cdef floating[:, ::1] rows = _aligned_zeros(block.n_words + 1, block.width, dtype)
+    cdef floating[:, ::1] topic_scratch = _aligned_zeros(1, block.width, dtype)
+    cdef double[::1] double_scratch = np.zeros(block.n_topics)
+    block.totals = &totals[0]
+    block.stop = &stop[0]
+    block.gamma = address(gamma)
+    block.bounds = &scores[0] if scores.shape[0] else NULL
+    block.rows = address(rows)
+    block.topic_scratch = address(topic_scratch)
+    block.double_scratch = &double_scratch[0]
     with nogil:
-        for d in range(starts.shape[0] - 1):
-            theta = &doc_topic[d, 0]
-            total = 0
-            for n in range(starts[d], starts[d + 1]):
-                word = &topic_word[slots[n], 0]
-                probability = 0
-                for k in range(topic_word.shape[1]):
-                    probability += word[k] * theta[k]
-                total += counts[n] * log(probability)
-            out[d] = total
+        if floating is float:
+            status = SIMD.lda_scores_f32(&block)
+        else:
+            status = SIMD.lda_scores_f64(&block)
+    return status
 
 
 def evaluate_special(str name, const floating[::1] x, double b=1.0):

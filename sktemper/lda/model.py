@@ -21,8 +21,9 @@ from . import _kernels
 SMALLEST_DECAY = 1e-6
 #: Statistics keep this many blocks apart before they are added up.
 MOST_PARTS = 16
-#: The priors of log C(T) that ``partition_priors="auto"`` stands for.
-SPARSE_PRIORS = 0.01, 0.01
+#: Priors (alpha, eta) of log C(T): what one temperature for all, capped, and one for
+#: each document need by default.
+PARTITION_PRIORS = {"global": (0.01, 0.01), "local": (0.02, 0.05)}
 #: Sweeps of a sampled document: dropped, and averaged.
 N_BURN_IN, N_KEPT = 5, 5
 #: The longest document that ``doc_update="auto"`` samples, in tokens per topic.
@@ -344,13 +345,25 @@ class LDAModel(ConjugateModel):
 
     def _scores(self, block, prepared, gamma):
         """Return sum_v n_dv log sum_k E[theta_dk] E[beta_kv] of each document."""
-        theta = gamma.astype(np.float64)
-        theta /= theta.sum(axis=1, keepdims=True)
-        topic_word = prepared.topics.rows(block.words) / prepared.totals
-        scores = np.zeros(len(theta))
-        _kernels.log_predictive(
-            block.counts, block.starts, block.slots, topic_word, theta, scores
+        topics = prepared.topics
+        scores = np.zeros(len(gamma))
+        stopped = _kernels.log_predictive(
+            block.counts,
+            block.starts,
+            block.slots,
+            block.words,
+            topics.u,
+            topics.full_prior(),
+            topics.decay,
+            topics.prior_share,
+            topics.base_share,
+            prepared.totals,
+            self.stop,
+            gamma,
+            scores,
         )
+        if stopped:
+            raise Stopped
         return scores
 
     def step(self, globals_, statistics, scale, powers, rate, hyper):
@@ -439,12 +452,14 @@ class LDAModel(ConjugateModel):
 
         c(b) = E log sum_v (sum_k theta_k beta_kv)^b over theta ~ Dirichlet(alpha) and
         beta ~ Dirichlet(eta), from ``n_samples`` of each.  ``priors`` is the pair
-        (alpha, eta), which need not be the model's: it sets the temperature; "auto" is
-        ``SPARSE_PRIORS``.
+        (alpha, eta), which need not be the model's: it sets the temperature; a string
+        is a key of `PARTITION_PRIORS`.
         """
         if priors is None:
             priors = hyper, self.topic_word_prior
-        alpha, eta = SPARSE_PRIORS if isinstance(priors, str) else priors
+        if isinstance(priors, str):
+            priors = PARTITION_PRIORS[priors]
+        alpha, eta = priors
         alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), self.n_topics)
         eta = np.broadcast_to(eta, (self.n_topics, self.n_features))
         theta = _log_dirichlet(np.broadcast_to(alpha, (n_samples, len(alpha))), random)

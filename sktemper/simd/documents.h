@@ -314,4 +314,30 @@ static int NAME(lda_local_step)(lda_block *block)
     return 0;
 }
 
+/* bounds[d] = sum_n count_n log sum_k E[theta_dk] E[beta_kv]. */
+static int NAME(lda_scores)(lda_block *block)
+{
+    const intptr_t width = block->width, n_topics = block->n_topics;
+    REAL *rows = block->rows, *theta = block->topic_scratch;
+    for (intptr_t n = 0; n < block->n_words; n++)
+        NAME(mean_row)(block, n, rows + n * width);
+    for (intptr_t i = 0; i < block->n_documents; i++) {
+        const REAL *gamma = (const REAL *)block->gamma + i * n_topics;
+        double total = 0, score = 0;
+        if (*block->stop)
+            return -1;
+        for (intptr_t k = 0; k < n_topics; k++)
+            total += gamma[k];
+        for (intptr_t k = 0; k < n_topics; k++)
+            theta[k] = (REAL)(gamma[k] / total);
+        for (intptr_t n = block->starts[i]; n < block->starts[i + 1]; n++) {
+            const REAL *row = rows + block->slots[n] * width;
+            score += (double)((const REAL *)block->counts)[n]
+                     * log((double)NAME(weighted_sum)(width, theta, row));
+        }
+        block->bounds[i] = score;
+    }
+    return 0;
+}
+
 #undef DOCUMENT

@@ -78,7 +78,9 @@ typedef struct {
                                REAL *out);                                            \
     /* bring every document of a block to the optimum of its bound; 0, or -1 when     \
      * told to stop */                                                                \
-    int (*lda_local_step_##SUFFIX)(lda_block *block)
+    int (*lda_local_step_##SUFFIX)(lda_block *block);                                 \
+    /* bounds = the log-likelihoods of the documents at their mean topics */           \
+    int (*lda_scores_##SUFFIX)(lda_block *block)
 
 typedef struct {
     const char *name;

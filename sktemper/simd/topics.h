@@ -26,23 +26,27 @@ static void NAME(fill_rows)(const lda_block *block)
     }
 }
 
-/* The same of the mean topics, lambda / sum lambda, and in row_tops the sum over the
- * topics of weights * row, where all documents have one temperature. */
+/* The mean of a topic-word distribution, lambda / sum lambda, for a word. */
+static void NAME(mean_row)(const lda_block *block, intptr_t slot, REAL *restrict row)
+{
+    const double *restrict totals = block->totals, *restrict lambda = block->double_scratch;
+    NAME(lambda_row)(block, slot, block->double_scratch);
+    VECTORISE
+    for (intptr_t k = 0; k < block->n_topics; k++) {
+        const REAL mean = (REAL)(lambda[k] / totals[k]);
+        row[k] = mean > TINY_MASS ? mean : TINY_MASS;
+    }
+}
+
+/* mean^b of the block's words, or log mean where each document has a temperature of its
+ * own; in row_tops the sums over the topics of weights * row. */
 static void NAME(fill_mean_rows)(const lda_block *block, const REAL *restrict weights)
 {
     const intptr_t n_topics = block->n_topics;
-    const double *restrict totals = block->totals, *restrict mean = block->double_scratch;
     const double b = block->inverse_temperatures[0];
     REAL *restrict row = block->rows;
     for (intptr_t n = 0; n < block->n_words; n++, row += block->width) {
-        NAME(lambda_row)(block, n, block->double_scratch);
-        VECTORISE
-        for (intptr_t k = 0; k < n_topics; k++)
-            row[k] = (REAL)(mean[k] / totals[k]);
-        const REAL top = NAME(largest)(n_topics, row);
-        VECTORISE
-        for (intptr_t k = 0; k < n_topics; k++)
-            row[k] = (row[k] > TINY_MASS ? row[k] : TINY_MASS) / top;
+        NAME(mean_row)(block, n, row);
         if (block->temperature_per_document || b != 1.0)
             VECTORISE
             for (intptr_t k = 0; k < n_topics; k++)
