@@ -120,8 +120,7 @@ def test_the_first_adaptive_rate_has_no_bias(noise):
 def test_adaptive_rates_fall_with_the_optimum(noise):
     policy = AdaptiveRate(max_rate=1.0, n_warmup_batches=10)
     rates, optimal, _ = on_a_quadratic(policy, noise, 400, 5000)
-    # Gradients of earlier steps are in the parameters too, and lower the estimate.
-    # With the noise left in it does not fall below about 1 / window.
+    # Noise of earlier gradients is in the parameters too: it lowers the estimate.
     ratio = rates[10:].reshape(-1, 30).mean(axis=1)
     ratio /= optimal[10:].reshape(-1, 30).mean(axis=1)
     assert ((ratio > 0.5) & (ratio < 1.1)).all(), ratio
