@@ -49,12 +49,14 @@ cdef extern from "simd.h" nogil:
     ctypedef struct simd_table:
         const char *name
         void (*digamma_f32)(intptr_t, const float *, float *) noexcept nogil
+        void (*trigamma_f32)(intptr_t, const float *, double *) noexcept nogil
         void (*log_gamma_f32)(intptr_t, const float *, double *) noexcept nogil
         double (*exp_digamma_f32)(intptr_t, const float *, double, float *) noexcept nogil
         void (*exp_scaled_f32)(intptr_t, const float *, double, float *) noexcept nogil
         int (*lda_local_step_f32)(lda_block *) noexcept nogil
         int (*lda_scores_f32)(lda_block *) noexcept nogil
         void (*digamma_f64)(intptr_t, const double *, double *) noexcept nogil
+        void (*trigamma_f64)(intptr_t, const double *, double *) noexcept nogil
         void (*log_gamma_f64)(intptr_t, const double *, double *) noexcept nogil
         double (*exp_digamma_f64)(intptr_t, const double *, double, double *) noexcept nogil
         void (*exp_scaled_f64)(intptr_t, const double *, double, double *) noexcept nogil

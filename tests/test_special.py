@@ -18,6 +18,7 @@ def exact(name, x, b):
     f = {
         "digamma": mpmath.digamma,
         "log_gamma": mpmath.loggamma,
+        "trigamma": lambda v: mpmath.polygamma(1, v),
         "exp_digamma": lambda v: mpmath.exp(b * mpmath.digamma(v)),
         "exp_scaled": lambda v: mpmath.exp(b * v),
     }[name]
@@ -60,6 +61,17 @@ def test_log_gamma():
         abs(float(r - v)) for v, r in zip(values, exact("log_gamma", X, 1), strict=True)
     ]
     assert np.max(error / (1 + X * np.abs(np.log(X)))) < 1e-14
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_trigamma(dtype):
+    x = X.astype(dtype)
+    values, _ = _kernels.evaluate_special("trigamma", x)
+    error = [
+        abs(float(v / r - 1))
+        for v, r in zip(values, exact("trigamma", x, 1), strict=True)
+    ]
+    assert np.max(error) < 1e-13
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

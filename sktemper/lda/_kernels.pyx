@@ -368,16 +368,22 @@ def log_predictive(
 def evaluate_special(str name, const floating[::1] x, double b=1.0):
     """Evaluate one of the shared special functions: for tests and for ``prepare``."""
     dtype = np.float32 if floating is float else np.float64
-    out = np.empty(x.shape[0], dtype=np.float64 if name == "log_gamma" else dtype)
+    precise_names = "log_gamma", "trigamma"
+    out = np.empty(x.shape[0], dtype=np.float64 if name in precise_names else dtype)
     cdef floating[::1] result
     cdef double[::1] precise
     cdef double shift = 0
-    if name == "log_gamma":
+    if name in precise_names:
         precise = out
         if floating is float:
-            SIMD.log_gamma_f32(x.shape[0], &x[0], &precise[0])
-        else:
+            if name == "log_gamma":
+                SIMD.log_gamma_f32(x.shape[0], &x[0], &precise[0])
+            else:
+                SIMD.trigamma_f32(x.shape[0], &x[0], &precise[0])
+        elif name == "log_gamma":
             SIMD.log_gamma_f64(x.shape[0], &x[0], &precise[0])
+        else:
+            SIMD.trigamma_f64(x.shape[0], &x[0], &precise[0])
         return out, shift
     result = out
     if name == "digamma":

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import gammaln, logsumexp, polygamma, psi
+from scipy.special import gammaln, logsumexp, psi
 from sklearn.utils import check_array
 
 from ..model import ConjugateModel, LocalStep, Powers, Stopped
@@ -417,8 +417,9 @@ class LDAModel(ConjugateModel):
         """Return the Fisher information of the Dirichlets times ``vector``."""
         topic_word = globals_.dense()
         vector = vector.reshape(topic_word.shape)
-        product = polygamma(1, topic_word) * vector
-        product -= polygamma(1, topic_word.sum(axis=0)) * vector.sum(axis=0)
+        product = _trigamma(topic_word)
+        product *= vector
+        product -= _trigamma(topic_word.sum(axis=0)) * vector.sum(axis=0)
         return product.ravel()
 
     # -- objectives ------------------------------------------------------------------
@@ -541,6 +542,11 @@ def deal_words(block):
             )
         )
     return halves
+
+
+def _trigamma(x):
+    values, _ = _kernels.evaluate_special("trigamma", x.ravel())
+    return values.reshape(x.shape)
 
 
 def _log_dirichlet(alpha, random):

@@ -188,8 +188,8 @@ static const float L_f32[5] = {.04166658961366231f, -.007282819228632366f,
 
 const simd_table TABLE(ISA) = {
     STRING(ISA),
-    digamma_f32, log_gamma_f32, exp_digamma_f32, exp_scaled_f32, log_row_f32,
-    lda_local_step_f32, lda_scores_f32,
-    digamma_f64, log_gamma_f64, exp_digamma_f64, exp_scaled_f64, log_row_f64,
-    lda_local_step_f64, lda_scores_f64,
+    digamma_f32, trigamma_f32, log_gamma_f32, exp_digamma_f32, exp_scaled_f32,
+    log_row_f32, lda_local_step_f32, lda_scores_f32,
+    digamma_f64, trigamma_f64, log_gamma_f64, exp_digamma_f64, exp_scaled_f64,
+    log_row_f64, lda_local_step_f64, lda_scores_f64,
 };

@@ -66,6 +66,8 @@ typedef struct {
 #define DECLARE_LOOPS(REAL, SUFFIX)                                                   \
     /* out = digamma(x) */                                                            \
     void (*digamma_##SUFFIX)(intptr_t n, const REAL *x, REAL *out);                   \
+    /* out = trigamma(x), 0 < x < 1e20 */                                             \
+    void (*trigamma_##SUFFIX)(intptr_t n, const REAL *x, double *out);                \
     /* out = log Gamma(x), 0 < x < 1e40 */                                            \
     void (*log_gamma_##SUFFIX)(intptr_t n, const REAL *x, double *out);               \
     /* out = exp(b digamma(x) - shift), shift chosen so that max(out) neither over-   \
