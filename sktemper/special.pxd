@@ -24,6 +24,7 @@ cdef extern from "simd.h" nogil:
         const double *weights
         double tol
         intptr_t max_iter
+        double drop_tol
         const int *stop
         const unsigned char *sampled
         const double *totals
@@ -42,6 +43,11 @@ cdef extern from "simd.h" nogil:
         void *topic_scratch
         void *word_scratch
         double *double_scratch
+        int32_t *kept_topics
+        double *kept_prior
+        void *kept_gamma
+        void *kept_rows
+        void *panel_sums
         int32_t *chain_topics
         int32_t *chain_tokens
         void *chain_weights

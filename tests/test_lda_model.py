@@ -63,6 +63,66 @@ def test_the_kernel_is_the_reference(name, dtype, rtol, k):
     assert step.n_observed == X.sum()
 
 
+@pytest.mark.parametrize("name", ["plain", "local_step"])
+@pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-8), (np.float32, 1e-5)])
+@pytest.mark.parametrize("k", [3, 17, 49, 130])
+def test_topics_left_out_do_not_matter(name, dtype, rtol, k):
+    """Few words, sharp topics: most topics end with nothing of a document."""
+    random = np.random.default_rng(1)
+    X = random.poisson(0.2, (60, 200))
+    X[7] = 0
+    steps = []
+    for drop_tol in (0.0, 1e-4):
+        model = LDAModel(
+            k,
+            200,
+            np.full(k, 0.05),
+            np.atleast_2d(0.1),
+            dtype=dtype,
+            tol=1e-5,
+            max_iter=300,
+            drop_tol=drop_tol,
+        )
+        topics = Topics.from_dense(
+            np.random.default_rng(2).gamma(0.05, 20, (200, k)) + 0.1,
+            model.topic_word_prior.T,
+        )
+        steps.append(local(model, X, topics, POWERS[name]))
+    all_in, some_out = (step.statistics.dense(k) for step in steps)
+    assert np.abs(all_in - some_out).sum() < rtol * all_in.sum()
+    a, b = (step.local_parameters for step in steps)
+    np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4 * 0.05)
+    assert steps[0].n_iterations == pytest.approx(steps[1].n_iterations, rel=1e-3)
+    assert steps[0].bound == pytest.approx(steps[1].bound, rel=1e-6)
+
+
+def test_a_topic_left_out_is_taken_in_again():
+    """Topic 1 is left out with 40 tokens, by a huge tolerance, but then wants most."""
+    topic_word = np.array([[10.0, 4e5, 0.1, 0.1], [1e6, 6e5, 1e6, 1e6]])
+    gammas = []
+    for drop_tol in (0.0, 1e3):
+        model = LDAModel(
+            4,
+            2,
+            np.full(4, 0.05),
+            np.atleast_2d(0.1),
+            tol=1e-6,
+            max_iter=1000,
+            drop_tol=drop_tol,
+        )
+        topics = Topics.from_dense(topic_word, model.topic_word_prior.T)
+        step = local(
+            model,
+            np.array([[100_000, 0]]),
+            topics,
+            Powers(),
+            local_init=np.array([[1e9, 10.0, 1.0, 1.0]]),
+        )
+        gammas.append(step.local_parameters)
+    assert gammas[0][0, 1] > 9e4
+    np.testing.assert_allclose(gammas[1], gammas[0], rtol=1e-6)
+
+
 def test_a_temperature_and_a_weight_for_each_document():
     X, model, topics = problem(tol=1e-3)
     random = np.random.default_rng(1)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -127,6 +128,24 @@ def test_every_instruction_set_agrees(name):
     np.testing.assert_allclose(
         np.array(values[3:], float), np.array(here[3:], float), rtol=1e-14
     )
+
+
+@pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
+def test_the_kernels_are_right_on_every_instruction_set(name):
+    if name == _kernels.instruction_set:
+        pytest.skip("that is the one the other tests run on")
+    here = Path(__file__).parent
+    files = [str(here / f"test_{what}.py") for what in ("lda_model", "sampled_updates")]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files],
+        env={**os.environ, "SKTEMPER_SIMD": name},
+        capture_output=True,
+        text=True,
+        cwd=here,
+    )
+    if "no instruction set of this machine" in done.stdout + done.stderr:
+        pytest.skip(f"this machine lacks {name}")
+    assert done.returncode == 0, done.stdout[-3000:]
 
 
 def test_an_unknown_instruction_set_is_refused():

@@ -41,10 +41,13 @@ def padded(intptr_t n_topics, dtype):
     return (n_topics + lanes - 1) // lanes * lanes
 
 
-def _aligned_zeros(intptr_t n_rows, intptr_t width, dtype):
-    """Return zeros whose rows begin at whole vectors: a load crosses no cache line."""
+def _aligned(make, intptr_t n_rows, intptr_t width, dtype):
+    """Return an array whose rows begin at whole vectors: a load crosses no cache line.
+
+    ``make`` is `numpy.zeros` or `numpy.empty`.
+    """
     cdef intptr_t n_bytes = n_rows * width * np.dtype(dtype).itemsize
-    raw = np.zeros(n_bytes + SIMD_BYTES, dtype=np.uint8)
+    raw = make(n_bytes + SIMD_BYTES, dtype=np.uint8)
     cdef intptr_t start = -raw.ctypes.data % SIMD_BYTES
     return raw[start : start + n_bytes].view(dtype).reshape(n_rows, width)
 
@@ -145,6 +148,7 @@ def local_step(
     const double[::1] weights,
     double tol,
     intptr_t max_iter,
+    double drop_tol,
     const int[::1] stop,
     const unsigned char[::1] sampled,
     const double[::1] totals,
@@ -180,6 +184,9 @@ def local_step(
         Factor of each document's statistics.
     tol, max_iter
         A document is done once mean \\|change of gamma\\| < ``tol``.
+    drop_tol : float
+        Topics with less of a document than this times their prior are left out of its
+        iterations; 0 leaves none out.
     stop : ndarray of shape (1,)
         Read at each iteration; set it to make the call return.
     sampled : ndarray of shape (n_documents,) or (0,)
@@ -220,17 +227,23 @@ def local_step(
     block.temperature_per_document = inverse_temperatures.shape[0] != 1
 
     # The last row stays zero: it stands for words behind the end of a document.
-    cdef floating[:, ::1] rows = _aligned_zeros(
-        block.n_words + 1, block.width, dtype
+    cdef floating[:, ::1] rows = _aligned(
+        np.empty, block.n_words + 1, block.width, dtype
     )
-    cdef floating[:, ::1] own_rows = _aligned_zeros(
-        longest + 1 if block.temperature_per_document else 1, block.width, dtype
+    cdef floating[:, ::1] own_rows = _aligned(
+        np.zeros,
+        longest + 1 if block.temperature_per_document else 1,
+        block.width,
+        dtype,
     )
-    cdef floating[:, ::1] topic_scratch = _aligned_zeros(2, block.width, dtype)
+    cdef floating[:, ::1] topic_scratch = _aligned(np.zeros, 4, block.width, dtype)
     cdef floating[:, ::1] word_scratch = np.zeros((3, longest), dtype)
     cdef double[::1] row_tops = np.zeros(block.n_words + 1)
     cdef double[:, ::1] double_scratch = np.zeros((3, block.n_topics))
     cdef intptr_t[::1] own_slots = np.arange(longest + 1, dtype=np.intp)
+    cdef int32_t[:, ::1] kept_topics
+    cdef double[::1] kept_prior
+    cdef floating[:, ::1] kept_gamma, kept_rows, panel_sums
     cdef int32_t[:, ::1] chain_topics
     cdef int32_t[::1] chain_tokens
     cdef floating[:, ::1] chain_weights
@@ -245,6 +258,17 @@ def local_step(
     block.weights = &weights[0]
     block.tol = tol
     block.max_iter = max_iter
+    block.drop_tol = drop_tol
+    kept_topics = np.empty((2, block.width), dtype=np.int32)
+    kept_prior = np.empty(block.width)
+    kept_gamma = _aligned(np.empty, 1, block.width, dtype)
+    kept_rows = _aligned(np.empty, longest, max(block.width // 2, min(block.width, 64)), dtype)
+    panel_sums = _aligned(np.empty, block.width, padded(1, dtype), dtype)
+    block.panel_sums = address(panel_sums)
+    block.kept_topics = &kept_topics[0, 0]
+    block.kept_prior = &kept_prior[0]
+    block.kept_gamma = address(kept_gamma)
+    block.kept_rows = address(kept_rows)
     block.stop = &stop[0]
     block.sampled = NULL
     if sampled.shape[0]:
@@ -252,7 +276,7 @@ def local_step(
         chain_tokens = np.empty(
             _longest_sampled(counts, starts, sampled) + 1, dtype=np.int32
         )
-        chain_weights = _aligned_zeros(3, block.width, dtype)
+        chain_weights = _aligned(np.zeros, 3, block.width, dtype)
         block.sampled = &sampled[0]
         block.totals = &totals[0]
         block.untempered_prior = &untempered_prior[0]
@@ -347,8 +371,10 @@ def log_predictive(
     block.decay = decay
     block.prior_share = prior_share
     block.base_share = base_share
-    cdef floating[:, ::1] rows = _aligned_zeros(block.n_words + 1, block.width, dtype)
-    cdef floating[:, ::1] topic_scratch = _aligned_zeros(1, block.width, dtype)
+    cdef floating[:, ::1] rows = _aligned(
+        np.empty, block.n_words + 1, block.width, dtype
+    )
+    cdef floating[:, ::1] topic_scratch = _aligned(np.zeros, 1, block.width, dtype)
     cdef double[::1] double_scratch = np.zeros(block.n_topics)
     block.totals = &totals[0]
     block.stop = &stop[0]

@@ -36,6 +36,7 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
         "doc_update": [StrOptions({"variational", "sampled", "auto"})],
         "mean_change_tol": [Interval(Real, 0, None, closed="left")],
         "max_doc_update_iter": [Interval(Integral, 1, None, closed="left")],
+        "topic_drop_tol": [Interval(Real, 0, None, closed="left")],
     }
 
     def __sklearn_tags__(self):
@@ -79,6 +80,7 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
             dtype=dtype,
             tol=self.mean_change_tol,
             max_iter=self.max_doc_update_iter,
+            drop_tol=self.topic_drop_tol,
             init=self.init,
             doc_update=self._doc_update(),
         )
@@ -298,6 +300,11 @@ _PARAMETERS = """
         A document is done once the mean absolute change of its topic weights is less.
     max_doc_update_iter : int, default=100
         Most iterations on a document.
+    topic_drop_tol : float, default=1e-4
+        A topic that has less than this times ``doc_topic_prior`` of a document's tokens
+        is left out of its iterations, and taken in again should it get some: most
+        topics, most of the time.  Topics change by less than 1e-6 of themselves
+        (float32) or 1e-9 (float64).  0 leaves none out.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never.
@@ -438,6 +445,7 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         doc_update="auto",
         mean_change_tol=1e-3,
         max_doc_update_iter=100,
+        topic_drop_tol=1e-4,
         evaluate_every=0,
         validation_fraction=0.1,
         n_iter_no_change=None,
@@ -462,6 +470,7 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         self.doc_update = doc_update
         self.mean_change_tol = mean_change_tol
         self.max_doc_update_iter = max_doc_update_iter
+        self.topic_drop_tol = topic_drop_tol
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -544,6 +553,7 @@ class AnnealedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         doc_update="auto",
         mean_change_tol=1e-3,
         max_doc_update_iter=100,
+        topic_drop_tol=1e-4,
         evaluate_every=0,
         validation_fraction=0.1,
         n_iter_no_change=None,
@@ -569,6 +579,7 @@ class AnnealedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         self.doc_update = doc_update
         self.mean_change_tol = mean_change_tol
         self.max_doc_update_iter = max_doc_update_iter
+        self.topic_drop_tol = topic_drop_tol
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -654,6 +665,7 @@ class SVIPlusLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         doc_update="auto",
         mean_change_tol=1e-3,
         max_doc_update_iter=100,
+        topic_drop_tol=1e-4,
         evaluate_every=0,
         validation_fraction=0.1,
         n_iter_no_change=None,
@@ -679,6 +691,7 @@ class SVIPlusLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         self.doc_update = doc_update
         self.mean_change_tol = mean_change_tol
         self.max_doc_update_iter = max_doc_update_iter
+        self.topic_drop_tol = topic_drop_tol
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change

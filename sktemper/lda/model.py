@@ -170,6 +170,9 @@ class LDAModel(ConjugateModel):
         What kernels compute in.
     tol, max_iter : float, int
         When a document's inner loop ends.
+    drop_tol : float
+        Topics with less of a document than this times alpha are left out of its inner
+        loop; 0 leaves none out.
     init : ndarray of shape (n_topics, n_features) or None
         Where lambda starts.
     doc_update : {"variational", "sampled", "auto"}
@@ -188,6 +191,7 @@ class LDAModel(ConjugateModel):
         dtype=np.float64,
         tol=1e-3,
         max_iter=100,
+        drop_tol=0.0,
         init=None,
         doc_update="variational",
     ):
@@ -200,6 +204,7 @@ class LDAModel(ConjugateModel):
         self.dtype = dtype
         self.tol = tol
         self.max_iter = max_iter
+        self.drop_tol = drop_tol
         self.init = init
 
     # -- data ------------------------------------------------------------------------
@@ -298,6 +303,7 @@ class LDAModel(ConjugateModel):
             np.ascontiguousarray(factors * powers.statistics, dtype=np.float64),
             self.tol,
             self.max_iter,
+            self.drop_tol,
             self.stop,
             self._sampled(block, powers) if "statistics" in want else NOTHING_SAMPLED,
             prepared.totals,

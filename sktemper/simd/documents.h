@@ -6,11 +6,12 @@
 typedef struct {
     const lda_block *block;
     intptr_t n_words, n_topics, width;
-    const REAL *rows;        /* exp(b E log beta), each row scaled to a maximum of 1 */
+    const REAL *rows;        /* exp(b E log beta), scaled */
     const intptr_t *slots;   /* of each word, its row */
     const intptr_t *words;   /* of each word, its place in block->words */
     REAL *counts;            /* padded with zeros */
     double b;
+    const double *prior;
     REAL *gamma;
     REAL *weights;           /* exp(b E log theta), scaled by exp(-log_scale) */
     double log_scale;
@@ -19,7 +20,17 @@ typedef struct {
     REAL *mass;              /* the normalisers of phi, scaled */
     const REAL *zeros;       /* a row of them */
     double *phi;             /* of one word that underflowed */
+    /* while topics are left out: */
+    int may_drop;
+    int32_t *kept;           /* those that are not; NULL: all */
+    REAL *panels;            /* their rows, PANEL words side by side */
+    REAL *all_gamma;
 } DOCUMENT;
+
+/* Up to so many topics, panels are better than rows for every iteration. */
+#define FEW_TOPICS 48
+/* Words of a panel, whose entries of a topic are one SIMD_BYTES. */
+#define PANEL ((int)(SIMD_BYTES / sizeof(REAL)))
 
 /* phi of a word whose mass underflowed, computed in logarithms; returns the log of its
  * normaliser (less the digamma(sum gamma) that all share).  Rare: words whose only topics
@@ -63,8 +74,10 @@ static inline int NAME(count_ratios)(int n, const REAL *restrict counts,
 #define LANES ((int)(VECTOR_BYTES / sizeof(REAL)))
 #define FEW (LANES < 4 ? LANES : 4)
 #define VECTOR NAME(vector)
+#define MASK NAME(mask)
 typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)),
                                    may_alias));
+typedef INTEGER MASK __attribute__((vector_size(VECTOR_BYTES)));
 
 /* The sums of `n` vectors, in order: neighbours are added, within and between vectors,
  * until one vector is left.  It has LANES places; zeros fill those from n on. */
@@ -127,10 +140,85 @@ static intptr_t NAME(sweep)(DOCUMENT *d)
         underflown += NAME(sweep_rows)(d, n, FEW);
     return underflown;
 }
+/* The same over panels, where no sum of a mass is across a vector. */
+static intptr_t NAME(sweep_panels)(DOCUMENT *d)
+{
+    enum { PARTS = SIMD_BYTES / VECTOR_BYTES };
+    const intptr_t n_topics = d->n_topics;
+    const REAL *weights = d->weights;
+    const VECTOR *panel = (const VECTOR *)d->panels, tiny = (VECTOR){0} + TINY_MASS;
+    VECTOR *totals = d->block->panel_sums;
+    MASK underflown = {0};
+    for (intptr_t i = 0; i < n_topics * PARTS; i++)
+        totals[i] = (VECTOR){0};
+    for (intptr_t n = 0; n < d->n_words; n += PANEL, panel += n_topics * PARTS) {
+        VECTOR even[PARTS], odd[PARTS], ratio[PARTS];
+        intptr_t k = 0;
+        for (int i = 0; i < PARTS; i++)
+            even[i] = odd[i] = (VECTOR){0};
+        for (; k + 1 < n_topics; k += 2)
+            for (int i = 0; i < PARTS; i++) {
+                even[i] += weights[k] * panel[k * PARTS + i];
+                odd[i] += weights[k + 1] * panel[(k + 1) * PARTS + i];
+            }
+        for (int i = 0; i < PARTS; i++) {
+            const VECTOR counts = ((const VECTOR *)(d->counts + n))[i];
+            const VECTOR mass = k < n_topics
+                                    ? even[i] + odd[i] + weights[k] * panel[k * PARTS + i]
+                                    : even[i] + odd[i];
+            const MASK fine = (MASK)(mass > tiny);
+            ratio[i] = (VECTOR)((MASK)(counts / mass) & fine);
+            underflown |= ~fine & (MASK)(counts > (VECTOR){0});
+        }
+        for (k = 0; k < n_topics; k++)
+            for (int i = 0; i < PARTS; i++)
+                totals[k * PARTS + i] += ratio[i] * panel[k * PARTS + i];
+    }
+    for (intptr_t k = 0; k < n_topics; k += LANES) {
+        VECTOR sums[LANES];
+        const int m = n_topics - k < LANES ? (int)(n_topics - k) : LANES;
+        for (int j = 0; j < m; j++) {
+            sums[j] = totals[(k + j) * PARTS];
+            for (int i = 1; i < PARTS; i++)
+                sums[j] += totals[(k + j) * PARTS + i];
+        }
+        *(VECTOR *)(d->sums + k) = NAME(sums_of)(sums, m);
+    }
+    intptr_t any = 0;
+    for (int i = 0; i < LANES; i++)
+        any |= underflown[i] != 0;
+    return any;
+}
 #undef VECTOR
+#undef MASK
 #undef LANES
 #undef FEW
 #else
+static intptr_t NAME(sweep_panels)(DOCUMENT *d)
+{
+    const intptr_t n_topics = d->n_topics;
+    const REAL *restrict w = d->weights, *restrict panel = d->panels;
+    REAL *restrict sums = d->sums;
+    intptr_t underflown = 0;
+    for (intptr_t k = 0; k < n_topics; k++)
+        sums[k] = 0;
+    for (intptr_t n = 0; n < d->n_words; n += PANEL, panel += n_topics * PANEL) {
+        REAL mass[PANEL] = {0};
+        for (intptr_t k = 0; k < n_topics; k++)
+            for (int i = 0; i < PANEL; i++)
+                mass[i] += w[k] * panel[k * PANEL + i];
+        underflown += NAME(count_ratios)(PANEL, d->counts + n, mass, d->ratios + n);
+        for (intptr_t k = 0; k < n_topics; k++) {
+            REAL sum = 0;
+            VECTORISE_REDUCTION(+ : sum)
+            for (int i = 0; i < PANEL; i++)
+                sum += d->ratios[n + i] * panel[k * PANEL + i];
+            sums[k] += sum;
+        }
+    }
+    return underflown;
+}
+
 static intptr_t NAME(sweep)(DOCUMENT *d)
 {
     const intptr_t width = d->width;
@@ -160,7 +248,7 @@ static intptr_t NAME(sweep)(DOCUMENT *d)
 static double NAME(update_gamma)(DOCUMENT *d, intptr_t underflown)
 {
     const REAL b = (REAL)d->b;
-    const double *restrict prior = d->block->doc_topic_prior;
+    const double *restrict prior = d->prior;
     const REAL *restrict w = d->weights;
     REAL *restrict sums = d->sums;
     REAL *restrict gamma = d->gamma;
@@ -186,24 +274,178 @@ static double NAME(update_gamma)(DOCUMENT *d, intptr_t underflown)
 static void NAME(update_weights)(DOCUMENT *d)
 {
     d->log_scale = NAME(exp_digamma)(d->n_topics, d->gamma, d->b, d->weights);
-    for (intptr_t k = d->n_topics; k < d->width; k++)
+    for (intptr_t k = d->n_topics; !d->kept && k < d->width; k++)
         d->weights[k] = 0;
 }
 
-static intptr_t NAME(fit_document)(DOCUMENT *d, intptr_t max_iter)
+/* The topics with more than next to nothing of the document. */
+static intptr_t NAME(choose_topics)(const DOCUMENT *d, int32_t *restrict chosen)
+{
+    const REAL least = 1 + (REAL)d->block->drop_tol;
+    const double *restrict prior = d->prior;
+    const REAL *restrict gamma = d->gamma;
+    intptr_t n = 0, m = 0;
+    VECTORISE_REDUCTION(+ : n)
+    for (intptr_t k = 0; k < d->n_topics; k++)
+        n += gamma[k] > least * (REAL)prior[k];
+    if (n == 0 || 2 * n > d->n_topics)
+        return 0;
+    for (intptr_t k = 0; k < d->n_topics; k++)
+        if (gamma[k] > least * (REAL)prior[k])
+            chosen[m++] = (int32_t)k;
+    return n;
+}
+
+/* Panels of the chosen topics, from rows or from panels of more topics. */
+static void NAME(fill_panels)(DOCUMENT *d, const int32_t *restrict chosen, intptr_t n)
+{
+    REAL *panel = d->block->kept_rows;
+    const REAL *wide = d->panels;
+    for (intptr_t start = 0; start < d->n_words; start += PANEL, panel += n * PANEL) {
+        for (intptr_t j = 0; d->kept && j < n; j++)
+            for (int i = 0; i < PANEL; i++) /* in place: no entry moves back */
+                panel[j * PANEL + i] = wide[chosen[j] * PANEL + i];
+        for (int i = 0; !d->kept && i < PANEL; i++) {
+            const intptr_t word = start + i;
+            const REAL *row = word < d->n_words ? d->rows + d->slots[word] * d->width
+                                                : d->zeros;
+            for (intptr_t j = 0; j < n; j++)
+                panel[j * PANEL + i] = row[chosen[j]];
+        }
+        wide += d->n_topics * PANEL;
+    }
+    d->panels = d->block->kept_rows;
+}
+
+/* Leaves out all but the chosen topics. */
+static void NAME(keep_topics)(DOCUMENT *d, const int32_t *restrict chosen, intptr_t n)
+{
+    const lda_block *block = d->block;
+    REAL *gamma = block->kept_gamma;
+    NAME(fill_panels)(d, chosen, n);
+    if (!d->kept)
+        d->all_gamma = d->gamma;
+    for (intptr_t k = 0; d->kept && k < d->n_topics; k++)
+        d->all_gamma[d->kept[k]] = d->gamma[k];
+    for (intptr_t j = 0; j < n; j++) {
+        gamma[j] = d->gamma[chosen[j]];
+        block->kept_prior[j] = d->prior[chosen[j]];
+        block->kept_topics[j] = d->kept ? d->kept[chosen[j]] : chosen[j];
+    }
+    d->kept = block->kept_topics;
+    d->gamma = gamma;
+    d->prior = block->kept_prior;
+    d->n_topics = n;
+}
+
+/* Leaves out the topics with next to nothing of the document, once they are most. */
+static void NAME(drop_topics)(DOCUMENT *d)
+{
+    int32_t *chosen = d->block->kept_topics + d->block->width;
+    const intptr_t n = NAME(choose_topics)(d, chosen);
+    if (n)
+        NAME(keep_topics)(d, chosen, n);
+}
+
+/* Few topics are swept in panels from the start. */
+static void NAME(keep_few_topics)(DOCUMENT *d)
+{
+    int32_t *all = d->block->kept_topics + d->block->width;
+    for (intptr_t k = 0; k < d->n_topics; k++)
+        all[k] = (int32_t)k;
+    NAME(keep_topics)(d, all, d->n_topics);
+}
+
+/* Takes all topics in again. */
+static void NAME(take_all_topics)(DOCUMENT *d)
+{
+    for (intptr_t k = 0; k < d->n_topics; k++)
+        d->all_gamma[d->kept[k]] = d->gamma[k];
+    d->kept = 0;
+    d->gamma = d->all_gamma;
+    d->prior = d->block->doc_topic_prior;
+    d->n_topics = d->block->n_topics;
+    NAME(update_weights)(d);
+}
+
+/* After a sweep over all topics: would one that had nothing have something now? */
+static int NAME(has_revived)(const DOCUMENT *d)
+{
+    const REAL tol = (REAL)d->block->drop_tol, b = (REAL)d->b;
+    int revived = 0;
+    for (intptr_t k = 0; k < d->n_topics; k++) {
+        const REAL prior = (REAL)d->prior[k];
+        revived |= d->gamma[k] <= prior * (1 + tol)
+                   && b * d->weights[k] * d->sums[k] > 100 * tol * prior;
+    }
+    return revived;
+}
+
+static intptr_t NAME(iterate)(DOCUMENT *d, intptr_t max_iter)
 {
     intptr_t iteration = 0;
     double change = INFINITY;
-    NAME(update_weights)(d);
     while (iteration < max_iter && change >= d->block->tol) {
         if (*d->block->stop)
             return -1;
-        const intptr_t underflown = NAME(sweep)(d);
-        change = NAME(update_gamma)(d, underflown) / (double)d->n_topics;
+        const intptr_t underflown = d->kept ? NAME(sweep_panels)(d) : NAME(sweep)(d);
+        if (underflown)
+            d->may_drop = 0;
+        if (underflown && d->kept) {
+            NAME(take_all_topics)(d);
+            continue;
+        }
+        change = NAME(update_gamma)(d, underflown) / (double)d->block->n_topics;
+        if (d->may_drop)
+            NAME(drop_topics)(d);
         NAME(update_weights)(d);
         iteration++;
     }
     return iteration;
+}
+
+/* Brings gamma to its optimum; returns the number of iterations.  Ends with the weights,
+ * and if `sweep` also the masses and ratios, of all topics at that gamma. */
+static intptr_t NAME(fit_document)(DOCUMENT *d, intptr_t max_iter, int sweep)
+{
+    if (max_iter > 0 && d->n_topics <= FEW_TOPICS)
+        NAME(keep_few_topics)(d);
+    NAME(update_weights)(d);
+    intptr_t iterations = NAME(iterate)(d, max_iter);
+    if (iterations >= 0 && d->kept) {
+        NAME(take_all_topics)(d);
+        if (!sweep && d->block->drop_tol == 0)
+            return iterations;
+        NAME(sweep)(d);
+        if (d->block->drop_tol == 0 || !NAME(has_revived)(d))
+            return iterations;
+        d->may_drop = 0;
+        const intptr_t more = NAME(iterate)(d, max_iter - iterations);
+        iterations = more < 0 ? -1 : iterations + more;
+    }
+    if (iterations >= 0 && sweep)
+        NAME(sweep)(d);
+    return iterations;
+}
+
+/* The topics that have all but a negligible share of the document, if they are few:
+ * together the others have less than NEGLIGIBLE of it. */
+static intptr_t NAME(few_topics)(const DOCUMENT *d, int32_t *restrict chosen)
+{
+    const REAL *restrict w = d->weights, *restrict sums = d->sums;
+    REAL total = 0;
+    intptr_t n = 0;
+    if (d->block->drop_tol == 0)
+        return 0;
+    VECTORISE_REDUCTION(+ : total)
+    for (intptr_t k = 0; k < d->n_topics; k++)
+        total += w[k] * sums[k];
+    const REAL least = total * NEGLIGIBLE / (REAL)d->n_topics;
+    for (intptr_t k = 0; k < d->n_topics; k++) {
+        chosen[n] = (int32_t)k;
+        n += w[k] * sums[k] > least;
+    }
+    return 6 * n < d->n_topics ? n : 0;
 }
 
 /* statistics[word] += weight count phi, with phi at the final gamma; returns
@@ -213,8 +455,9 @@ static double NAME(finish_document)(DOCUMENT *d, double weight, REAL *restrict s
     const intptr_t width = d->width;
     const REAL *restrict w = d->weights;
     const double *row_tops = d->block->row_tops;
+    const int32_t *few = d->block->kept_topics;
+    const intptr_t n_few = statistics ? NAME(few_topics)(d, d->block->kept_topics) : 0;
     double bound = 0;
-    NAME(sweep)(d);
     for (intptr_t n = 0; n < d->n_words; n++) {
         const double count = d->counts[n];
         REAL *restrict sum = statistics ? statistics + d->words[n] * width : 0;
@@ -229,6 +472,10 @@ static double NAME(finish_document)(DOCUMENT *d, double weight, REAL *restrict s
             continue;
         const REAL factor = (REAL)weight * d->ratios[n];
         const REAL *restrict row = d->rows + d->slots[n] * width;
+        for (intptr_t j = 0; j < n_few; j++)
+            sum[few[j]] += factor * w[few[j]] * row[few[j]];
+        if (n_few)
+            continue;
         VECTORISE
         for (intptr_t k = 0; k < width; k++)
             sum[k] += factor * w[k] * row[k];
@@ -277,6 +524,7 @@ static int NAME(lda_local_step)(lda_block *block)
     d.zeros = d.rows + (block->temperature_per_document ? block->longest : block->n_words)
                            * width;
     d.phi = block->double_scratch;
+    d.prior = block->doc_topic_prior;
     block->n_iterations = 0;
     if (block->sampled && NAME(sample_documents)(block))
         return -1;
@@ -290,6 +538,7 @@ static int NAME(lda_local_step)(lda_block *block)
         d.words = block->slots + start;
         d.slots = d.words;
         d.gamma = (REAL *)block->gamma + i * n_topics;
+        d.may_drop = block->drop_tol > 0;
         d.b = block->inverse_temperatures[0];
         if (block->temperature_per_document) {
             d.b = block->inverse_temperatures[i];
@@ -300,7 +549,8 @@ static int NAME(lda_local_step)(lda_block *block)
         }
         const int sampled = block->sampled && block->sampled[i];
         REAL *statistics = sampled ? 0 : block->statistics;
-        const intptr_t iterations = NAME(fit_document)(&d, sampled ? 0 : block->max_iter);
+        const intptr_t iterations = NAME(fit_document)(
+            &d, sampled ? 0 : block->max_iter, statistics || block->bounds);
         if (iterations < 0)
             return -1;
         block->n_iterations += iterations;
@@ -319,8 +569,11 @@ static int NAME(lda_scores)(lda_block *block)
 {
     const intptr_t width = block->width, n_topics = block->n_topics;
     REAL *rows = block->rows, *theta = block->topic_scratch;
-    for (intptr_t n = 0; n < block->n_words; n++)
+    for (intptr_t n = 0; n < block->n_words; n++) {
         NAME(mean_row)(block, n, rows + n * width);
+        for (intptr_t k = n_topics; k < width; k++)
+            rows[n * width + k] = 0;
+    }
     for (intptr_t i = 0; i < block->n_documents; i++) {
         const REAL *gamma = (const REAL *)block->gamma + i * n_topics;
         double total = 0, score = 0;
@@ -340,4 +593,6 @@ static int NAME(lda_scores)(lda_block *block)
     return 0;
 }
 
+#undef FEW_TOPICS
+#undef PANEL
 #undef DOCUMENT

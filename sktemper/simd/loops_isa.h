@@ -68,6 +68,7 @@ static inline uint64_t random_stream(uint64_t seed, uint64_t number)
 /* ---- float64 ------------------------------------------------------------------ */
 #define REAL double
 #define BITS uint64_t
+#define INTEGER int64_t
 #define SUFFIX f64
 #define ADD_NEIGHBOURS(x, y) \
     (SHUFFLE(x, y, int64_t, EVEN_f64) + SHUFFLE(x, y, int64_t, ODD_f64))
@@ -84,6 +85,7 @@ static inline uint64_t random_stream(uint64_t seed, uint64_t number)
 #define LN2_HIGH 6.93147180369123816490e-01
 #define LN2_LOW 1.90821492927058770002e-10
 #define TINY_MASS 1e-280
+#define NEGLIGIBLE 1e-9
 #define UNIFORM(bits) ((double)((bits) >> 11) * 0x1p-53)
 #define EXP_POLYNOMIAL(r)                                                             \
     (1 + r * (1 + r * (1. / 2 + r * (1. / 6 + r * (1. / 24 + r * (1. / 120 + r *      \
@@ -116,6 +118,7 @@ static const double L_f64[9] = {
 #include "documents.h"
 #undef REAL
 #undef BITS
+#undef INTEGER
 #undef SUFFIX
 #undef ADD_NEIGHBOURS
 #undef MANTISSA_BITS
@@ -131,6 +134,7 @@ static const double L_f64[9] = {
 #undef LN2_HIGH
 #undef LN2_LOW
 #undef TINY_MASS
+#undef NEGLIGIBLE
 #undef UNIFORM
 #undef EXP_POLYNOMIAL
 #undef ATANH_POLYNOMIAL
@@ -141,6 +145,7 @@ static const double L_f64[9] = {
 /* ---- float32 ------------------------------------------------------------------ */
 #define REAL float
 #define BITS uint32_t
+#define INTEGER int32_t
 #define SUFFIX f32
 #define ADD_NEIGHBOURS(x, y) \
     (SHUFFLE(x, y, int32_t, EVEN_f32) + SHUFFLE(x, y, int32_t, ODD_f32))
@@ -157,6 +162,7 @@ static const double L_f64[9] = {
 #define LN2_HIGH 6.9314575195e-01f
 #define LN2_LOW 1.4286067653e-06f
 #define TINY_MASS 1e-30f
+#define NEGLIGIBLE 1e-6f
 #define UNIFORM(bits) ((float)((bits) >> 40) * 0x1p-24f)
 #define EXP_POLYNOMIAL(r)                                                             \
     (1 + r * (1 + r * (1.f / 2 + r * (1.f / 6 + r * (1.f / 24 + r * (1.f / 120 + r    \

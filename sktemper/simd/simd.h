@@ -36,6 +36,7 @@ typedef struct {
     const double *weights;               /* factor of each document's statistics */
     double tol;
     intptr_t max_iter;
+    double drop_tol;                     /* leave topics out below this times prior */
     const volatile int *stop;
     /* where not NULL: the documents whose statistics and gamma are sampled */
     const unsigned char *sampled;
@@ -55,9 +56,14 @@ typedef struct {
     double *row_tops;                    /* (n_words,) */
     void *own_rows;                      /* (longest + 1, width) if per document */
     const intptr_t *own_slots;           /* 0, 1, 2, ... */
-    void *topic_scratch;                 /* (2, width) */
+    void *topic_scratch;                 /* (4, width) */
     void *word_scratch;                  /* (3, longest) */
     double *double_scratch;              /* (3, n_topics) */
+    int32_t *kept_topics;                /* (2, width) */
+    double *kept_prior;                  /* (width,) */
+    void *kept_gamma;                    /* (width,) */
+    void *kept_rows;                     /* (longest, half of width, or 64) */
+    void *panel_sums;                    /* (width, SIMD_BYTES) */
     int32_t *chain_topics;               /* (3, n_topics), zeros */
     int32_t *chain_tokens;               /* (tokens of the longest sampled document,) */
     void *chain_weights;                 /* (3, width), zeros */

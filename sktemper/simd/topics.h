@@ -13,16 +13,38 @@ static void NAME(lambda_row)(const lda_block *block, intptr_t slot, double *rest
 }
 
 /* exp(b E log beta) of the block's words, or E log beta where each document has a
- * temperature of its own; scaled so that the largest entry of a row is 1 (or 0). */
+ * temperature of its own; scaled to what floats hold: by exp(-b row_tops). */
 static void NAME(fill_rows)(const lda_block *block)
 {
-    REAL *rows = block->rows;
-    for (intptr_t n = 0; n < block->n_words; n++, rows += block->width) {
+    const intptr_t n_topics = block->n_topics, width = block->width;
+    const double b = block->inverse_temperatures[0];
+    const double *restrict lambda = block->double_scratch;
+    REAL *restrict rows = block->rows;
+    REAL *restrict x = (REAL *)block->topic_scratch + 2 * width, *restrict factors = x + width;
+    double least = block->digamma_totals[0];
+    for (intptr_t k = 0; k < n_topics; k++)
+        least = block->digamma_totals[k] < least ? block->digamma_totals[k] : least;
+    for (intptr_t k = 0; k < n_topics; k++)
+        factors[k] = (REAL)exp(least - block->digamma_totals[k]);
+    for (intptr_t n = 0; n <= block->n_words; n++, rows += width) {
+        for (intptr_t k = n < block->n_words ? n_topics : 0; k < width; k++)
+            rows[k] = 0;
+        if (n == block->n_words)
+            return;
         NAME(lambda_row)(block, n, block->double_scratch);
-        block->row_tops[n] = NAME(log_row)(block->n_topics, block->double_scratch,
-                                           block->digamma_totals, rows);
-        if (!block->temperature_per_document)
-            NAME(exp_scaled)(block->n_topics, rows, block->inverse_temperatures[0], rows);
+        if (block->temperature_per_document || b != 1.0) {
+            block->row_tops[n] = NAME(log_row)(n_topics, lambda, block->digamma_totals, rows);
+            if (!block->temperature_per_document)
+                NAME(exp_scaled)(n_topics, rows, b, rows);
+            continue;
+        }
+        VECTORISE
+        for (intptr_t k = 0; k < n_topics; k++)
+            x[k] = (REAL)lambda[k];
+        block->row_tops[n] = NAME(exp_digamma)(n_topics, x, 1.0, rows) - least;
+        VECTORISE
+        for (intptr_t k = 0; k < n_topics; k++)
+            rows[k] *= factors[k];
     }
 }
 
@@ -47,6 +69,8 @@ static void NAME(fill_mean_rows)(const lda_block *block, const REAL *restrict we
     REAL *restrict row = block->rows;
     for (intptr_t n = 0; n < block->n_words; n++, row += block->width) {
         NAME(mean_row)(block, n, row);
+        for (intptr_t k = n_topics; k < block->width; k++)
+            row[k] = 0;
         if (block->temperature_per_document || b != 1.0)
             VECTORISE
             for (intptr_t k = 0; k < n_topics; k++)
