@@ -69,7 +69,9 @@ class SVIPlusNoise(GradientNoise):
     .. math:: E[w_i] = 1, \quad Cov[w] = (S/M - 1) (I - 1 1^T / S)
 
     so that the gradient is as noisy as that of a batch of M units, and noise can be
-    tuned apart from cost.  The same noise serves coordinate ascent on all data.
+    tuned apart from cost.  The same noise serves coordinate ascent on all data.  On
+    text it gained nothing over plain batches (``benchmarks/quality_lda.py``): anneal
+    first.
 
     Parameters
     ----------

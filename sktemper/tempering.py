@@ -122,6 +122,9 @@ _TARGETS = {
 class Annealing(Tempering):
     """Deterministic annealing: the temperature follows a schedule.
 
+    The first tempering to try: better than plain inference on every corpus tried, and
+    at little cost.
+
     Parameters
     ----------
     schedule : Schedule, callable or None, default=None
@@ -307,6 +310,10 @@ class GlobalTempering(_Ladder):
     falls to T=1 as the model's score S, scaled to the corpus, rises [1]_, [2]_; the
     model is seen at E[1/T].
 
+    Choose it to leave the schedule to the data.  By default a cap falls to 1 as the
+    schedule of `Annealing` does and rules in most steps, so that scores are about those
+    of `Annealing`; what the data add is that a start too hot for them is cut off.
+
     Parameters
     ----------
     n_temperatures : int, default=100
@@ -325,7 +332,9 @@ class GlobalTempering(_Ladder):
         high.  None takes the model's own; "auto" is (0.01, 0.01) for LDA.
     n_samples : int, default=8
         Draws of each global and local parameter for log C: a quenched mean, computed
-        once.  (The nested estimate of the papers is a maximum over the draws.)
+        once.  With sparse priors 8 leave about a tenth of T to chance, which a cap
+        hides; without one take more.  (The nested estimate of the papers is a maximum
+        over the draws, see ``benchmarks/log_partition.py``.)
     target : {"local_step", "likelihood"}, default="local_step"
         Whether the global step gets the full statistics or the tempered ones.
     smoothing : float in [0, 1), default=0.9
@@ -453,6 +462,10 @@ class LocalTempering(_Ladder):
 
     Samples that the model fits badly are seen hot and so weigh less; the statistics
     are those of the tempered likelihood [1]_, its normaliser included.
+
+    Choose it for data with outliers, or to find them.  It does not cool, so that it
+    frees the model of poor optima less than `Annealing` does, and takes about twice as
+    long.
 
     .. math:: r_{dm} \propto \pi_m \exp(b_m S_d - N_d a(b_m)), \quad
         b_d = \sum_m r_{dm} b_m

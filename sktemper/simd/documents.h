@@ -368,16 +368,20 @@ static void NAME(take_all_topics)(DOCUMENT *d)
     NAME(update_weights)(d);
 }
 
-/* After a sweep over all topics: would one that had nothing have something now? */
-static int NAME(has_revived)(const DOCUMENT *d)
+/* After a sweep over all topics: brings those up to date that were left out; returns
+ * whether one that had nothing would have something now. */
+static int NAME(has_revived)(DOCUMENT *d)
 {
     const REAL tol = (REAL)d->block->drop_tol, b = (REAL)d->b;
     int revived = 0;
     for (intptr_t k = 0; k < d->n_topics; k++) {
-        const REAL prior = (REAL)d->prior[k];
-        revived |= d->gamma[k] <= prior * (1 + tol)
-                   && b * d->weights[k] * d->sums[k] > 100 * tol * prior;
+        const REAL prior = (REAL)d->prior[k], tokens = b * d->weights[k] * d->sums[k];
+        const int left_out = d->gamma[k] <= prior * (1 + tol);
+        revived |= left_out && tokens > 100 * tol * prior;
+        d->gamma[k] = left_out ? prior + tokens : d->gamma[k];
     }
+    if (revived)
+        NAME(update_weights)(d);
     return revived;
 }
 
