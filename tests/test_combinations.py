@@ -30,13 +30,17 @@ RATES = [
     AdaptiveRate("identity", n_warmup_batches=3),
 ]
 NOISES = [None, SVIPlusNoise(0.3), SVIPlusNoise(0.3, "gaussian")]
-TABLE = list(itertools.product(TEMPERINGS, RATES, NOISES))
+TABLE = [
+    *itertools.product(TEMPERINGS, RATES, NOISES, ["variational"]),
+    *itertools.product(TEMPERINGS, RATES[:1] + RATES[2:3], NOISES, ["sampled"]),
+]
 
 
-@pytest.mark.parametrize(("tempering", "rate", "noise"), TABLE, ids=str)
-def test_every_combination_fits_and_resumes(counts, tempering, rate, noise):
+@pytest.mark.parametrize(("tempering", "rate", "noise", "doc_update"), TABLE, ids=str)
+def test_every_combination_fits_and_resumes(counts, tempering, rate, noise, doc_update):
     whole = TemperedLDA(
         3,
+        doc_update=doc_update,
         tempering=tempering,
         learning_rate=rate,
         gradient_noise=noise,
