@@ -47,7 +47,6 @@ import corpora
 import numpy as np
 import pandas as pd
 import sklearn
-from matplotlib import colormaps
 from matplotlib.figure import Figure
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
@@ -688,16 +687,20 @@ def picture_of_lengths(frames):
 
 
 def picture_of_peers(frames):
+    """Draw what each has reached after so many seconds; of our fits the longest."""
     groups = frames["peers"].groupby("corpus", sort=False)
     figure, axes = panels(1, groups.ngroups)
     for (corpus, group), ax in zip(groups, axes[0], strict=True):
+        ours = group[group.setting.isin(OURS)]
+        others = set(OURS) - {ours.setting[ours.passes.idxmax()]}
         group = group[(group.temperature < 1 + 1e-9) & (group.seed == 0)]
+        group = group[~group.setting.isin(others)]
         for i, (setting, line) in enumerate(group.groupby("setting", sort=False)):
-            style = "-" if setting in OURS else "--"
-            color = colormaps["tab20"](i)
-            ax.plot(line.seconds, line.tokens, style, color=color, label=setting)
+            width, name = (3, "AnnealedLDA") if setting in OURS else (1.5, setting)
+            ax.plot(line.seconds, line.tokens, lw=width, color=f"C{i}", label=name)
         best = group.groupby("setting").tokens.max()
-        ax.set_ylim(2 * best.median() - best.max(), None)
+        room = 0.05 * (best.max() - best.min())
+        ax.set_ylim(best.min() - room, best.max() + room)
         ax.set(title=corpus, xlabel="CPU seconds", xscale="log")
     return labelled(figure, axes, "held-out nats per token (tokens)")
 

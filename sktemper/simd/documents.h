@@ -288,7 +288,8 @@ static intptr_t NAME(choose_topics)(const DOCUMENT *d, int32_t *restrict chosen)
     VECTORISE_REDUCTION(+ : n)
     for (intptr_t k = 0; k < d->n_topics; k++)
         n += gamma[k] > least * (REAL)prior[k];
-    if (n == 0 || 2 * n > d->n_topics)
+    /* rows are dear to lay side by side, panels cheap to narrow */
+    if (n == 0 || 4 * n > (d->kept ? 3 : 1) * d->n_topics)
         return 0;
     for (intptr_t k = 0; k < d->n_topics; k++)
         if (gamma[k] > least * (REAL)prior[k])
