@@ -501,12 +501,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             )
         if self.tempering_.cools and state.temperature > 1.0 + 1e-9:
             clock = state.clock(self.total_samples or state.total_rows)
-            remedy = (
-                "The schedule stays there: let it stop at 1."
-                if self.tempering_.is_settled(state.tempering, clock)
-                else "Raise max_iter, shorten the schedule (its length), or go on with "
-                "partial_fit or warm_start=True."
-            )
+            remedy = self.tempering_.remedy(state.tempering, clock)
             warnings.warn(
                 f"The fit ended at temperature {state.temperature:.3g}, above 1, after "
                 f"{state.steps} steps. {remedy}",

@@ -204,6 +204,8 @@ class State:
         `partial_fit` calls.
     steps, samples : int
         Global steps done, and samples seen, repeats included.
+    idle_steps, idle_samples : int
+        Those before the first step that changed anything: no clock counts them.
     passes, batches_into_pass, planned_passes : int
         Where in the plan of `fit` the state is.
     start_share : float
@@ -217,6 +219,8 @@ class State:
     total_rows: int = 0
     steps: int = 0
     samples: int = 0
+    idle_steps: int = 0
+    idle_samples: int = 0
     passes: int = 0
     batches_into_pass: int = 0
     planned_passes: int = 0
@@ -231,8 +235,12 @@ class State:
     history: History = field(default_factory=History)
 
     def clock(self, total_samples=None):
-        """Return the time of the next step."""
-        return Clock(self.steps, self.samples, total_samples)
+        """Return the time of the next step, since the first that changed anything."""
+        return Clock(
+            self.steps - self.idle_steps,
+            self.samples - self.idle_samples,
+            total_samples,
+        )
 
 
 # -- one step ------------------------------------------------------------------------
@@ -348,6 +356,8 @@ def advance(
         state.tempering, state.learning_rate = tempering_state, rate_state
         state.steps += 1
         state.samples += len(rows)
+        if rate == 0 and state.start_share == 1:  # a policy only looks, at first
+            state.idle_steps, state.idle_samples = state.steps, state.samples
         state.start_share *= 1.0 - rate
         state.temperature = temperature
         state.seconds += time.perf_counter() - begin

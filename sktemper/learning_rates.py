@@ -110,6 +110,8 @@ class GradientMoments(NamedTuple):
 
     Attributes
     ----------
+    metric : str
+        Of h.
     steps : int
         Gradients seen.
     window : float
@@ -123,6 +125,7 @@ class GradientMoments(NamedTuple):
         The rate that the warm-up asked for.
     """
 
+    metric: str = "fisher"
     steps: int = 0
     window: float = 0.0
     gradient: Any = 0.0
@@ -221,12 +224,12 @@ class AdaptiveRate(LearningRate):
         self.n_warmup_batches = n_warmup_batches
 
     def knows(self, state):
-        """Return whether ``state`` is one of this policy's."""
-        return isinstance(state, GradientMoments)
+        """Return whether ``state`` is one of this policy's, of the same metric."""
+        return isinstance(state, GradientMoments) and state.metric == self.metric
 
     def initial_state(self):
         """Return averages of nothing."""
-        return GradientMoments()
+        return GradientMoments(self.metric)
 
     def next_rate(self, state, clock, gradient):
         """Return the rate of the next step, and the state after it."""

@@ -8,6 +8,7 @@ import math
 from numbers import Integral, Real
 from typing import NamedTuple
 
+import joblib
 import numpy as np
 from scipy.special import softmax
 from sklearn.utils import check_array
@@ -84,6 +85,15 @@ class Tempering(Policy):
         Only where `per_sample` is True.  A pure function.
         """
         raise NotImplementedError
+
+    def remedy(self, state, clock):
+        """Return what to do about a fit that ended hot."""
+        if self.is_settled(state, clock):
+            return "The schedule stays there: let it stop at 1."
+        return (
+            "Raise max_iter, shorten the schedule (its length), or go on with "
+            "partial_fit or warm_start=True."
+        )
 
     def local_step(self, model, block, prepared, powers, weights, seed, state):
         """Run a block's local step; may run it several times.  A pure function."""
@@ -201,9 +211,14 @@ class _Ladder(Tempering):
         return state.probabilities
 
     def knows(self, state):
-        """Return whether ``state`` is one of this policy's, on the same ladder."""
-        return isinstance(state, LadderState) and np.array_equal(
-            state.inverse_temperatures, self._inverse_temperatures()
+        """Return whether ``state`` is one of this policy's, as it is now."""
+        return isinstance(state, LadderState) and state.settings == self._settings()
+
+    def _settings(self):
+        """Return a digest of what a state depends on."""
+        b = self._inverse_temperatures()
+        return joblib.hash(
+            (b, self._log_prior(b), self.partition_priors, self.n_samples)
         )
 
     def initial_state(self, model, hyper, random):
@@ -213,7 +228,9 @@ class _Ladder(Tempering):
         auto = self.partition_priors == "auto"
         priors = self._auto_priors if auto else self.partition_priors
         log_partition = model.log_partition(b, hyper, random, priors, self.n_samples)
-        return LadderState(b, log_prior, log_partition, np.exp(log_prior))
+        return LadderState(
+            b, log_prior, log_partition, np.exp(log_prior), settings=self._settings()
+        )
 
     def _log_prior(self, inverse_temperatures):
         n_temperatures = len(inverse_temperatures)
@@ -291,6 +308,8 @@ class LadderState(NamedTuple):
         q over the temperatures; for `LocalTempering` its mean over a batch.
     score : float
         Moving average of the score per observation; NaN before the first step.
+    settings : str
+        A digest of the policy's parameters.
     """
 
     inverse_temperatures: np.ndarray
@@ -298,6 +317,7 @@ class LadderState(NamedTuple):
     log_partition: np.ndarray
     probabilities: np.ndarray
     score: float = math.nan
+    settings: str = ""
 
 
 class GlobalTempering(_Ladder):
@@ -343,7 +363,8 @@ class GlobalTempering(_Ladder):
     cap : Schedule, callable, "auto" or None, default="auto"
         The temperature is at most this.  "auto" is ``ExponentialSchedule()``, which
         falls to 1: with sparse priors the ladder alone may stay hot for ever.  None is
-        no cap.
+        no cap; T then comes close to 1 but seldom to 1, which early stopping and
+        sampled documents wait for.
 
     Notes
     -----
@@ -369,7 +390,7 @@ class GlobalTempering(_Ladder):
         "max_temperature": [Interval(Real, 1, None, closed="neither")],
         "temperatures": ["array-like", None],
         "temperature_prior": ["array-like", HasMethods("cdf"), None],
-        "partition_priors": [tuple, list, StrOptions({"auto"}), None],
+        "partition_priors": ["array-like", StrOptions({"auto"}), None],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "target": [StrOptions({"local_step", "likelihood"})],
         "smoothing": [Interval(Real, 0, 1, closed="left")],
@@ -442,6 +463,12 @@ class GlobalTempering(_Ladder):
             return self.temperature(state, clock) == 1.0
         return cap.is_settled(clock)
 
+    def remedy(self, state, clock):
+        """Return what to do about a fit that ended hot."""
+        if self.cap is None:
+            return "Set a cap that falls to 1, or partition_priors less sparse."
+        return super().remedy(state, clock)
+
     def next_state(self, state, local_step, scale, clock):
         """Return the state with q given the batch's score."""
         if local_step.n_observed == 0:
@@ -509,7 +536,7 @@ class LocalTempering(_Ladder):
         "n_temperatures": [Interval(Integral, 2, None, closed="left")],
         "min_inverse_temperature": [Interval(Real, 0, 1, closed="neither")],
         "temperature_prior": ["array-like", HasMethods("cdf"), None],
-        "partition_priors": [tuple, list, StrOptions({"auto"}), None],
+        "partition_priors": ["array-like", StrOptions({"auto"}), None],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "n_alternations": [Interval(Integral, 1, None, closed="left")],
     }

@@ -1,6 +1,7 @@
 """SVI+ weights, adaptive rates and inferred temperatures, against their definitions."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from oracles import lda_document, lda_document_bound, lda_global_bound
 from scipy import sparse
 from scipy.special import logsumexp, polygamma, psi, softmax
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper.inference import History
@@ -685,9 +686,9 @@ def test_one_temperature_is_that_of_all(counts, many_documents):
     [
         (0.0, "positive"),
         (-1.0, "positive"),
-        (np.inf, "infinity"),
-        (np.nan, "NaN"),
-        ([1.0, 2.0], r"temperature has shape \(2,\); expected \(1,\) or \(120,\)"),
+        (np.inf, "positive and finite, got inf"),
+        (np.nan, "positive and finite, got nan"),
+        ([1.0, 2.0], r"temperature has shape \(2,\); expected \(120,\)"),
         (np.ones((120, 1)), "temperature has shape"),
         ("hot", "could not convert"),
     ],
@@ -696,3 +697,74 @@ def test_impossible_temperatures_of_a_transform(counts, temperature, message):
     lda = TemperedLDA(3, tempering=None, random_state=0).partial_fit(counts)
     with pytest.raises(ValueError, match=message):
         lda.transform(counts, temperature=temperature)
+
+
+@pytest.mark.parametrize("tempering", [LocalTempering, GlobalTempering])
+@pytest.mark.parametrize(
+    "priors",
+    [(0, 0.1), (-1, 0.1), (np.nan, 0.1), (np.inf, 0.1), (0.1,), ([0.1] * 3, 0.1), "b"],
+)
+def test_bad_partition_priors(documents, tempering, priors):
+    lda = TemperedLDA(4, tempering=tempering(partition_priors=priors))
+    with pytest.raises(ValueError, match="partition_priors"):
+        lda.fit(documents)
+    assert not hasattr(lda, "state_")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"temperature_prior": np.r_[np.zeros(9), 1.0]},
+        {"partition_priors": (1e-4, 1e-4)},
+    ],
+)
+def test_a_changed_ladder_is_used_when_a_fit_goes_on(documents, change):
+    lda = TemperedLDA(4, tempering=LocalTempering(10), random_state=0)
+    lda.partial_fit(documents).partial_fit(documents)
+    cold = lda.temperature_
+    lda.set_params(**{f"tempering__{name}": value for name, value in change.items()})
+    lda.partial_fit(documents).partial_fit(documents)
+    assert lda.temperature_ > cold + 0.2
+
+
+def test_a_changed_metric_begins_anew(documents):
+    lda = AnnealedLDA(4, learning_rate=AdaptiveRate(), random_state=0)
+    lda.partial_fit(documents).set_params(learning_rate__metric="identity")
+    assert lda.partial_fit(documents).state_.learning_rate.metric == "identity"
+
+
+def test_temperatures_wait_for_the_warm_up(documents):
+    """A step of rate 0 does not cool: it would be lost."""
+    lda = AnnealedLDA(
+        4,
+        learning_rate=AdaptiveRate(n_warmup_batches=6),
+        schedule=lambda t: max(1.0, 3.0 - t / 2),
+        batch_size=30,
+        max_iter=6,
+        random_state=0,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        history = lda.fit(documents).history_
+    assert (history["learning_rate"][:6] == 0).all()
+    assert (history["temperature"][:7] == 3.0).all()
+    assert history["temperature"][7] == 2.5
+    assert lda.temperature_ == 1.0
+
+
+def test_a_temperature_does_not_depend_on_neighbours(counts):
+    lda = AnnealedLDA(4, random_state=0).fit(counts)
+    hot = np.where(np.arange(120) % 2, 1.0, 1.7)
+    whole = lda.transform(counts, temperature=hot)
+    one_by_one = [
+        lda.transform(counts[i : i + 1], temperature=hot[i : i + 1]) for i in range(120)
+    ]
+    np.testing.assert_array_equal(whole, np.concatenate(one_by_one))
+    with pytest.raises(ValueError, match="at least"):
+        lda.transform(counts, temperature=1e-300)
+
+
+def test_a_ladder_that_stays_hot_has_its_own_remedy(documents):
+    lda = TemperedLDA(4, tempering=GlobalTempering(cap=None), random_state=0)
+    with pytest.warns(ConvergenceWarning, match="Set a cap"):
+        lda.fit(documents)

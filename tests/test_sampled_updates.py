@@ -217,3 +217,35 @@ def test_auto_begins_to_sample_where_the_temperature_reaches_1(counts):
     np.testing.assert_array_equal(a.components_, b.components_)
     a, b = (fit(update, hot + 2) for update in ("auto", "variational"))
     assert (a.components_ != b.components_).any()
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.3])
+def test_no_token_of_a_huge_count_is_lost(weight):
+    X = np.array([[9_000_000, 0, 1], [0, 3, 1]])
+    lda = TemperedLDA(
+        1, tempering=None, doc_update="sampled", batch_size=None, max_iter=1
+    ).fit(X, sample_weight=[weight, weight])
+    total = lda.components_.sum(dtype=float) - 0.3
+    assert total == pytest.approx(weight * X.sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_counts_whose_sum_overflows_are_refused(dtype):
+    X = np.full((20, 2), 2**62, dtype=dtype) * dtype(2 if dtype == np.uint64 else 1)
+    with pytest.raises(ValueError, match="tokens"):
+        AnnealedLDA(5, doc_update="sampled").fit(X)
+
+
+def test_duplicate_entries_make_whole_counts():
+    X = sparse.csr_array(
+        (np.full(8, 0.5), (np.repeat(range(4), 2), np.repeat([0, 1, 0, 1], 2)))
+    )
+    assert X.nnz == 4
+    X = sparse.csr_array((np.full(8, 0.5), np.repeat([0, 1, 0, 1], 2), range(0, 9, 2)))
+    lda = TemperedLDA(2, tempering=None, doc_update="sampled", batch_size=2)
+    assert np.isfinite(lda.fit(X).components_).all()
+
+
+def test_sampling_all_the_way_begins_less_hot(documents):
+    lda = AnnealedLDA(8, doc_update="sampled", random_state=0).fit(documents)
+    assert lda.schedule_.start == lda_model.SAMPLED_START

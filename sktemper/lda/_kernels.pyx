@@ -145,6 +145,7 @@ def local_step(
     const double[::1] digamma_totals,
     const double[::1] doc_topic_prior,
     const double[::1] inverse_temperatures,
+    bint temperature_per_document,
     const double[::1] weights,
     double tol,
     intptr_t max_iter,
@@ -179,7 +180,9 @@ def local_step(
     doc_topic_prior : ndarray of shape (n_topics,)
         Dirichlet parameters of theta, tempered by the caller.
     inverse_temperatures : ndarray of shape (1,) or (n_documents,)
-        Exponent of the likelihood, for all documents or for each.
+        Exponent of the likelihood, for all documents or for each,
+    temperature_per_document : bool
+        which is another path, also for one document: bits depend on no neighbour.
     weights : ndarray of shape (n_documents,)
         Factor of each document's statistics.
     tol, max_iter
@@ -224,7 +227,7 @@ def local_step(
     longest += SIMD_BYTES // <intptr_t>sizeof(float)
 
     describe(&block, starts, slots, words, u, prior, dtype)
-    block.temperature_per_document = inverse_temperatures.shape[0] != 1
+    block.temperature_per_document = temperature_per_document
 
     # The last row stays zero: it stands for words behind the end of a document.
     cdef floating[:, ::1] rows = _aligned(
@@ -272,7 +275,7 @@ def local_step(
     block.stop = &stop[0]
     block.sampled = NULL
     if sampled.shape[0]:
-        chain_topics = np.zeros((3, block.n_topics), dtype=np.int32)
+        chain_topics = np.zeros((4, block.n_topics), dtype=np.int32)
         chain_tokens = np.empty(
             _longest_sampled(counts, starts, sampled) + 1, dtype=np.int32
         )

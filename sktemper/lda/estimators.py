@@ -16,6 +16,9 @@ from ..schedules import as_schedule
 from ..tempering import Annealing
 from .model import LDAModel, check_samplable, positive
 
+#: Below it 1/T times counts overflows.
+LEAST_TEMPERATURE = 1e-6
+
 
 class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator):
     """What the estimators of latent Dirichlet allocation share."""
@@ -125,12 +128,14 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
         """Return gamma of each document, optimised at its temperature."""
         with self._at_work(X) as (model, workers, X):
             n = X.shape[0]
-            shapes = [(1,), (n,)]
-            power = 1.0 / positive(np.atleast_1d(temperature), "temperature", shapes)
+            temperature = positive(temperature, "temperature", [(n,)])
+            if np.min(temperature) < LEAST_TEMPERATURE:
+                raise ValueError(f"temperature must be at least {LEAST_TEMPERATURE:g}.")
+            power = 1.0 / temperature
             prepared = model.prepare(self.state_.globals_, self.state_.hyper)
 
             def gamma_of(rows):
-                powers = Powers(local=power[rows] if len(power) > 1 else power)
+                powers = Powers(local=power[rows] if np.ndim(power) else power)
                 block = model.take(X, rows)
                 step = model.local_step(block, prepared, powers, want=("local",))
                 return step.local_parameters
@@ -295,7 +300,9 @@ _PARAMETERS = """
         for them, and takes whole counts only.  "auto" is variational while the
         temperature is above 1 and then samples the documents of at most
         ``2 * n_components`` tokens, if their counts are whole; without a tempering
-        that cools it is variational.  `transform` and `score` are always variational.
+        that cools it is variational.  "sampled" wants less heat than "auto": above
+        T=1.3 it makes all topics equal.  `transform` and `score` are always
+        variational.
     mean_change_tol : float, default=1e-3
         A document is done once the mean absolute change of its topic weights is less.
     max_doc_update_iter : int, default=100
@@ -303,8 +310,8 @@ _PARAMETERS = """
     topic_drop_tol : float, default=1e-4
         A topic that has less than this times ``doc_topic_prior`` of a document's tokens
         is left out of its iterations, and taken in again should it get some: most
-        topics, most of the time.  Topics change by less than 1e-6 of themselves
-        (float32) or 1e-9 (float64).  0 leaves none out.
+        topics, most of the time.  A step changes by about 1e-7 of itself (float32) or
+        1e-9 (float64).  0 leaves none out.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never.

@@ -30,6 +30,8 @@ N_BURN_IN, N_KEPT = 5, 5
 LONGEST_SAMPLED = 2
 #: The longest document, in tokens, that can be sampled: each takes four bytes.
 MOST_TOKENS = 10_000_000
+#: Where an annealing of sampled documents begins.
+SAMPLED_START = 1.2
 NOTHING_SAMPLED = np.zeros(0, dtype=np.uint8)
 #: What ``batch_size="auto"`` aims at, in fits and in streams of unknown size.
 TOKENS_PER_BATCH, TOKENS_PER_PIECE = 30_000, 20_000
@@ -231,8 +233,11 @@ class LDAModel(ConjugateModel):
         """Return the fourth root of the number of topics.
 
         Hotter is better for many topics, but where few start too hot they become all
-        equal, and a short fit ends before they are told apart again.
+        equal, and a short fit ends before they are told apart again.  Sampled
+        documents make topics equal at 1.3 already.
         """
+        if self.doc_update == "sampled":
+            return SAMPLED_START
         return max(1.0, self.n_topics**0.25)
 
     # -- the state of a fit ----------------------------------------------------------
@@ -300,6 +305,7 @@ class LDAModel(ConjugateModel):
             prepared.digamma_totals,
             alpha,
             np.atleast_1d(np.asarray(powers.local, dtype=np.float64)),
+            np.ndim(powers.local) > 0,
             np.ascontiguousarray(factors * powers.statistics, dtype=np.float64),
             self.tol,
             self.max_iter,
@@ -458,25 +464,39 @@ class LDAModel(ConjugateModel):
         """Return c(b), log C(b) per token: quenched, so a mean of logarithms.
 
         c(b) = E log sum_v (sum_k theta_k beta_kv)^b over theta ~ Dirichlet(alpha) and
-        beta ~ Dirichlet(eta), from ``n_samples`` of each.  ``priors`` is the pair
-        (alpha, eta), which need not be the model's: it sets the temperature; a string
-        is a key of `PARTITION_PRIORS`.
+        beta ~ Dirichlet(eta), from ``n_samples`` squared pairs of them.  ``priors`` is
+        the pair (alpha, eta), which need not be the model's: it sets the temperature; a
+        string is a key of `PARTITION_PRIORS`.
         """
-        if priors is None:
-            priors = hyper, self.topic_word_prior
-        if isinstance(priors, str):
-            priors = PARTITION_PRIORS[priors]
-        alpha, eta = priors
+        alpha, eta = self._partition_priors(priors, hyper)
         alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), self.n_topics)
         eta = np.broadcast_to(eta, (self.n_topics, self.n_features))
-        theta = _log_dirichlet(np.broadcast_to(alpha, (n_samples, len(alpha))), random)
+        # many topics in one draw are as good as few in many
+        n_topic_draws = min(n_samples, math.ceil(n_samples**2 / self.n_topics))
+        n_theta_draws = math.ceil(n_samples / n_topic_draws)
         total = np.zeros(len(inverse_temperatures))
-        for _ in range(n_samples):
+        for _ in range(n_topic_draws):
             beta = _log_dirichlet(eta, random)
-            log_p = _log_matmul(theta, beta)
-            for m, b in enumerate(inverse_temperatures):
-                total[m] += logsumexp(b * log_p, axis=1).sum()
-        return total / n_samples**2
+            for _ in range(n_theta_draws):
+                theta = np.broadcast_to(alpha, (n_samples, self.n_topics))
+                log_p = _log_matmul(_log_dirichlet(theta, random), beta)
+                for m, b in enumerate(inverse_temperatures):
+                    total[m] += logsumexp(b * log_p, axis=1).sum()
+        return total / (n_topic_draws * n_theta_draws * n_samples)
+
+    def _partition_priors(self, priors, hyper):
+        if priors is None:
+            return hyper, self.topic_word_prior
+        if isinstance(priors, str):
+            return PARTITION_PRIORS[priors]
+        if len(priors) != 2:
+            raise ValueError(
+                "partition_priors must be a pair, alpha and eta; it has "
+                f"{len(priors)} parts."
+            )
+        K, V = self.n_topics, self.n_features
+        alpha = positive(priors[0], "partition_priors[0]", [(K,)])
+        return alpha, positive(priors[1], "partition_priors[1]", [(V,), (K, V)])
 
     def auto_batch_size(self, X, total):
         """Return the rows of a batch: as many as have about 30,000 tokens.
@@ -498,6 +518,8 @@ class LDAModel(ConjugateModel):
 def positive(value, name, shapes):
     """Return a number, or an array of one of ``shapes``, as positive float64."""
     if isinstance(value, Real):
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name} must be positive and finite, got {value}.")
         return np.float64(value)
     array = check_array(
         value, dtype=np.float64, ensure_2d=False, allow_nd=False, input_name=name
@@ -518,13 +540,16 @@ def check_samplable(X):
     ValueError
         If counts are not whole, or a document has more than `MOST_TOKENS` tokens.
     """
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
     counts = X.data if sparse.issparse(X) else X
     if counts.dtype.kind == "f" and (counts != np.rint(counts)).any():
         raise ValueError(
             'doc_update="sampled" draws the topic of each token, so counts must be '
             'whole numbers; doc_update="auto" takes fractional counts variationally.'
         )
-    if X.sum(axis=1).max() > MOST_TOKENS:
+    if X.sum(axis=1, dtype=np.float64).max() > MOST_TOKENS:
         raise ValueError(
             'doc_update="sampled" draws the topic of each token, and a document has '
             f'more than {MOST_TOKENS:,} tokens; doc_update="auto" takes long documents '

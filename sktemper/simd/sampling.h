@@ -23,6 +23,7 @@ typedef struct {
     int32_t *tokens;           /* the topic of each token */
     int32_t *n;                /* tokens of each topic */
     int32_t *present, *place;  /* the topics with tokens, and where they stand there */
+    int32_t *of_word;          /* tokens of one word and topic, zeros */
     intptr_t n_present;
     REAL *gains;               /* (alpha + n)^b - alpha^b of those */
     REAL *cumulated;
@@ -97,6 +98,23 @@ static inline int32_t NAME(draw)(CHAIN *c, const REAL *row, REAL mass)
     return c->present[j];
 }
 
+/* sums += weight for each of a word's tokens, all those of a topic at once: floats that
+ * grow by ones would stop to grow. */
+static void NAME(add_to_statistics)(CHAIN *c, const int32_t *tokens, intptr_t n, REAL weight,
+                                    REAL *sums)
+{
+    if (n == 1) {
+        sums[tokens[0]] += weight;
+        return;
+    }
+    for (intptr_t i = 0; i < n; i++)
+        c->of_word[tokens[i]]++;
+    for (intptr_t i = 0; i < n; i++) {
+        sums[tokens[i]] += weight * (REAL)c->of_word[tokens[i]];
+        c->of_word[tokens[i]] = 0;
+    }
+}
+
 /* Draws every token anew, the first time from those before it alone, and adds `weight`
  * for each to the statistics. */
 static void NAME(sweep_tokens)(CHAIN *c, int first, REAL weight, REAL *statistics)
@@ -105,20 +123,22 @@ static void NAME(sweep_tokens)(CHAIN *c, int first, REAL weight, REAL *statistic
     int32_t *token = c->tokens;
     for (intptr_t n = 0; n < c->n_words; n++) {
         const REAL *row = c->rows + c->slots[n] * width;
-        REAL *sums = statistics + c->words[n] * width;
-        for (intptr_t left = (intptr_t)c->counts[n]; left; left--, token++) {
+        const intptr_t count = (intptr_t)c->counts[n];
+        for (intptr_t i = 0; i < count; i++) {
             if (!first)
-                NAME(remove_token)(c, *token);
-            *token = NAME(draw)(c, row, c->masses[n]);
-            NAME(add_token)(c, *token);
-            if (weight != 0)
-                sums[*token] += weight;
+                NAME(remove_token)(c, token[i]);
+            token[i] = NAME(draw)(c, row, c->masses[n]);
+            NAME(add_token)(c, token[i]);
         }
+        if (weight != 0)
+            NAME(add_to_statistics)(c, token, count, weight,
+                                    statistics + c->words[n] * width);
+        token += count;
     }
 }
 
 /* Samples a document's tokens; gamma = alpha + mean counts.  The statistics are left as
- * sums over the draws: whole numbers, which add up exactly. */
+ * sums over the draws. */
 static int NAME(sample_document)(CHAIN *c, double weight, REAL *restrict gamma,
                                  REAL *statistics)
 {
@@ -174,6 +194,7 @@ static int NAME(sample_documents)(lda_block *block)
     c.n = block->chain_topics;
     c.present = c.n + n_topics;
     c.place = c.present + n_topics;
+    c.of_word = c.place + n_topics;
     NAME(fill_prior)(block, block->inverse_temperatures[0], prior);
     NAME(fill_mean_rows)(block, prior);
     for (intptr_t i = 0; i < block->n_documents; i++) {

@@ -64,7 +64,7 @@ typedef struct {
     void *kept_gamma;                    /* (width,) */
     void *kept_rows;                     /* (longest, half of width, or 64) */
     void *panel_sums;                    /* (width, SIMD_BYTES) */
-    int32_t *chain_topics;               /* (3, n_topics), zeros */
+    int32_t *chain_topics;               /* (4, n_topics), zeros */
     int32_t *chain_tokens;               /* (tokens of the longest sampled document,) */
     void *chain_weights;                 /* (3, width), zeros */
 } lda_block;
