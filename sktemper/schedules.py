@@ -26,6 +26,8 @@ __all__ = [
 #: What ``length="auto"`` aims at, in steps, when the fit is long enough; and what it is
 #: in a stream, which may end at any step.
 AUTO_LENGTH, STREAM_LENGTH = 150, 15
+#: The most passes it takes: small data gain nothing from more, and lose from many.
+AUTO_PASSES = 5
 #: What ``start="auto"`` is when nothing is known, and at most in such a stream.
 AUTO_START = 2.0
 
@@ -173,6 +175,8 @@ class _Ramp(Schedule):
             length = STREAM_LENGTH
             if plan.n_steps is not None:
                 length = min(AUTO_LENGTH, plan.n_steps // 2)
+            if plan.steps_per_pass and plan.n_steps is not None:
+                length = min(length, math.ceil(AUTO_PASSES * plan.steps_per_pass))
             if self.unit == "passes":
                 length = length / plan.steps_per_pass if plan.steps_per_pass else 1.0
         return type(self)(start, self.stop, length, self.unit)
@@ -193,8 +197,8 @@ class LinearSchedule(_Ramp):
         Last value.
     length : float or "auto", default="auto"
         When ``stop`` is reached.  "auto" is set when a fit begins: 150 steps, at
-        most half of those planned; 15 in a stream of unknown length, which may end
-        at any step.
+        most half of those planned and five passes; 15 in a stream of unknown length,
+        which may end at any step.
     unit : {"steps", "passes"}, default="steps"
         What ``t`` and ``length`` count.  Passes are samples seen, repeats included,
         over the size of the data: in a stream they need ``total_samples``.
@@ -226,8 +230,8 @@ class ExponentialSchedule(_Ramp):
         Last value.
     length : float or "auto", default="auto"
         When ``stop`` is reached.  "auto" is set when a fit begins: 150 steps, at
-        most half of those planned; 15 in a stream of unknown length, which may end
-        at any step.
+        most half of those planned and five passes; 15 in a stream of unknown length,
+        which may end at any step.
     unit : {"steps", "passes"}, default="steps"
         What ``t`` and ``length`` count.  Passes are samples seen, repeats included,
         over the size of the data: in a stream they need ``total_samples``.

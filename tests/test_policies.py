@@ -186,10 +186,13 @@ def test_values_of_schedules(schedule, values):
     ("unit", "plan", "length"),
     [
         ("steps", Plan(), STREAM_LENGTH),
-        ("steps", Plan(1000, 10), AUTO_LENGTH),
+        ("steps", Plan(1000, 100), AUTO_LENGTH),
+        ("steps", Plan(1000, 10), 50),  # at most five passes
+        ("steps", Plan(1000, 7.5), 38),
         ("steps", Plan(100, 10), 50),  # at most half of the planned steps
         ("steps", Plan(1, 1), 0),
-        ("passes", Plan(1000, 10), AUTO_LENGTH / 10),
+        ("passes", Plan(1000, 100), AUTO_LENGTH / 100),
+        ("passes", Plan(1000, 10), 5),
         ("passes", Plan(100, 10), 5),
         ("passes", Plan(None, 30), STREAM_LENGTH / 30),
     ],
