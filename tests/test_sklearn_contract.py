@@ -55,7 +55,7 @@ def expected_failures(estimator):
         TemperedLDA(**QUICK, tempering=Annealing(), n_init=2),
         SVIPlusLDA(**QUICK),
         SVIPlusLDA(**QUICK, distribution="gaussian", tempering="global"),
-        *(AnnealedLDA(3, max_iter=40, learning_rate=rate) for rate in ADAPTIVE),
+        *(AnnealedLDA(3, max_iter=200, learning_rate=rate) for rate in ADAPTIVE),
         AnnealedLDA(n_components=3, max_iter=10, batch_size=None),
     ],
     expected_failed_checks=expected_failures,
