@@ -9,6 +9,7 @@ from setuptools.command.build_ext import build_ext
 
 PACKAGE = Path("sktemper")
 SIMD = PACKAGE / "simd"
+SHARED = (PACKAGE / "special.pyx").as_posix()
 # SKTEMPER_DEBUG=1 checks every index and leaves C's assert() in.
 DEBUG = os.environ.get("SKTEMPER_DEBUG", "0") not in ("", "0")
 
@@ -41,12 +42,12 @@ def paths(directory, pattern):
 
 
 def extensions():
-    """One extension for each .pyx; every one has the shared C sources compiled in."""
+    """One extension for each .pyx; `special` has the shared C sources compiled in."""
     depends = [*paths(SIMD, "*.h"), *paths(PACKAGE, "**/*.pxd"), "setup.py"]
     return [
         Extension(
             name=source.removesuffix(".pyx").replace("/", "."),
-            sources=[source, *paths(SIMD, "*.c")],
+            sources=[source, *(paths(SIMD, "*.c") if source == SHARED else [])],
             depends=depends,
             include_dirs=[SIMD.as_posix()],
         )

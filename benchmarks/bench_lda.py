@@ -67,7 +67,7 @@ from threadpoolctl import threadpool_limits
 import sktemper
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper.inference import Workers
-from sktemper.lda import _kernels
+from sktemper import special
 from sktemper.lda import model as lda_model
 from sktemper.lda.model import LDAModel, Topics
 from sktemper.learning_rates import RobbinsMonro
@@ -605,7 +605,7 @@ def instructions(options):
                 )
                 yield key | {
                     "dtype": dtype,
-                    "instructions": name or f"default, {_kernels.instruction_set}",
+                    "instructions": name or f"default, {special.instruction_set}",
                     "CPU s": own,
                     "speed, of the default": default / own,
                 }
@@ -774,7 +774,7 @@ def report(folder, images):
     lines = [
         "# Speed of latent Dirichlet allocation",
         "",
-        f"One thread of {processor()}, kernels for {_kernels.instruction_set}; "
+        f"One thread of {processor()}, kernels for {special.instruction_set}; "
         f"sktemper {sktemper.__version__}, scikit-learn {sklearn.__version__}, numpy "
         f"{np.__version__}, Python {platform.python_version()}. Medians. "
         "`benchmarks/bench_lda.py` made this, and says what is measured; every number "

@@ -29,13 +29,15 @@ from .inference import (
     Policies,
     State,
     Workers,
+    evidence_bound,
     is_over,
     map_blocks,
+    run_moves,
     run_passes,
     run_pieces,
 )
 from .learning_rates import ConstantRate, RobbinsMonro, as_learning_rate
-from .model import Powers
+from .moves import NoMoves
 from .noise import as_noise
 from .policy import Slot, SlotsMixin
 from .schedules import Clock, Plan
@@ -144,6 +146,10 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         """Return the noise policy, not yet resolved."""
         return as_noise(self.gradient_noise)
 
+    def _moves(self):
+        """Return the policy for moves: of a model that can make some."""
+        return NoMoves()
+
     # -- fitting -----------------------------------------------------------------------
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -232,7 +238,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                     model, X, self.total_samples
                 )
             if fresh:
-                state.plan = self._plan_of_stream(model, state)
+                state.plan = self._plan_of_stream(model, state, X)
             policies = self._resolve_policies(state, RobbinsMonro())
             self._start_policies(state, policies, model)
             state.best = None
@@ -256,7 +262,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         for _ in range(self.n_init):
             yield State(
                 globals_=model.initial_globals(X, random),
-                hyper=model.initial_hyper(),
+                hyper=model.initial_hyper(X),
                 seed=int(random.randint(2**31 - 1)),
                 dtype=model.dtype,
             )
@@ -266,7 +272,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         runs = (self._planned_run(model, state, X) for state in starts)
         run = next(runs)
         context = self._init_callback_context(
-            max_subtasks=n_runs * (run.state.planned_passes - run.state.passes)
+            max_subtasks=n_runs * self._tasks_left(run.state)
         )
         context.call_on_fit_task_begin(**self._hooks(X))
         with self._workers(model) as workers:
@@ -287,7 +293,10 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         for number, run in enumerate(runs, 1):
             try:
                 fit_one(run)
-                bound = evidence_bound(model, run.state, workers, X, sample_weight)
+                globals_, hyper = run.state.globals_, run.state.hyper
+                bound = evidence_bound(
+                    model, globals_, hyper, workers, X, sample_weight
+                )
                 self._log("fit %d of %d: lower bound %.10g", number, self.n_init, bound)
                 if best is None or bound > best_bound:
                     best, best_bound = run, bound
@@ -307,45 +316,65 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         if state.steps == 0:
             per_pass = math.ceil(len(train) / state.batch_size)
             state.plan = Plan(
-                per_pass * self.max_iter, per_pass, model.auto_temperature()
+                per_pass * self.max_iter, per_pass, model.auto_temperature(X)
             )
         everything = self.batch_size is None
         policies = self._resolve_policies(
             state, ConstantRate(1.0) if everything else RobbinsMonro()
         )
         self._start_policies(state, policies, model)
-        self._plan_passes(state, X.shape[0])
+        self._plan_passes(state, X.shape[0], policies.moves.n_moves)
         return _Run(state, policies, train, validation)
 
-    def _run_fit(self, model, workers, X, sample_weight, context, run):
-        task = None
+    def _tasks_left(self, state):
+        """Return how many passes and moves the plan still has."""
+        return state.planned_passes - state.passes + state.moves_left
 
-        def before_pass():
+    def _run_fit(self, model, workers, X, sample_weight, context, run):
+        task, stopped = None, False
+
+        def begin(name):
             nonlocal task
-            task = context.subcontext(task_name="pass")
+            task = context.subcontext(task_name=name)
             task.call_on_fit_task_begin(**self._hooks(X))
+
+        def end():
+            nonlocal stopped
+            stopped = task.call_on_fit_task_end(**self._hooks(X), **self._snapshot())
+            return stopped
 
         def after_pass():
             over = self._evaluate(model, run, workers, X)
             self._log_pass(run.state)
-            stop = task.call_on_fit_task_end(**self._hooks(X), **self._snapshot())
-            return stop or over
+            return end() or over
 
+        def after_move(bound, kept):
+            self._log("move: %s, lower bound %.10g", "kept" if kept else "no", bound)
+            return end()
+
+        state, policies = run.state, run.policies
+        loop = model, policies, state, workers, X, run.train
+        shared = {
+            "sample_weight": sample_weight,
+            "on_commit": lambda: self._install(state, policies),
+        }
         run_passes(
-            model,
-            run.policies,
-            run.state,
-            workers,
-            X,
-            run.train,
+            *loop,
             shuffle=self.shuffle,
             total=self.total_samples,
-            sample_weight=sample_weight,
-            on_commit=lambda: self._install(run.state, run.policies),
-            before_pass=before_pass,
+            before_pass=lambda: begin("pass"),
             after_pass=after_pass,
+            **shared,
         )
         self._keep_the_best_state(run)
+        if not stopped and state.temperature == 1.0:
+            run_moves(
+                *loop,
+                total=self.total_samples or len(run.train),
+                before_move=lambda: begin("move"),
+                after_move=after_move,
+                **shared,
+            )
 
     def _hooks(self, X):
         """Return what every hook of a callback may ask for."""
@@ -407,8 +436,8 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             return model.auto_batch_size(X, total)
         return self.batch_size
 
-    def _plan_of_stream(self, model, state):
-        temperature = model.auto_temperature()
+    def _plan_of_stream(self, model, state, X):
+        temperature = model.auto_temperature(X)
         if self.total_samples is None:
             return Plan(temperature=temperature)
         per_pass = math.ceil(self.total_samples / state.batch_size)
@@ -420,10 +449,11 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             return state.batch_size
         return math.ceil(n_rows / max(1, round(n_rows / state.batch_size)))
 
-    def _plan_passes(self, state, n_rows):
-        """Plan `max_iter` passes, unless there is an unfinished plan."""
-        if state.passes >= state.planned_passes:
+    def _plan_passes(self, state, n_rows, n_moves):
+        """Plan `max_iter` passes, and moves, unless there is an unfinished plan."""
+        if state.passes >= state.planned_passes and not state.moves_left:
             state.planned_passes = state.passes + self.max_iter
+            state.moves_left, state.moves_failed = n_moves, 0
         if n_rows != state.total_rows:
             state.total_rows, state.batches_into_pass = n_rows, 0
 
@@ -432,6 +462,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             self._tempering().validate().resolved(state.plan),
             as_learning_rate(self.learning_rate, default_rate).validate(),
             self._noise().validate().resolved(state.plan),
+            self._moves().validate(),
         )
 
     def _start_policies(self, state, policies, model):
@@ -448,7 +479,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     def _install(self, state, policies):
         """Make a step visible: the last thing that a commit does."""
         self.state_ = state
-        self.tempering_, self.learning_rate_, self.gradient_noise_ = policies
+        self.tempering_, self.learning_rate_, self.gradient_noise_ = policies[:3]
         self.batch_size_ = state.batch_size
 
     def _split(self, n_rows, seed):
@@ -550,7 +581,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         score = history["heldout_score"][-1]
         self._log(
             "pass %d of %d: %d steps, %.1f s, temperature %.3g, rate %.3g, "
-            "bound per token %.4f%s",
+            "bound per observation %.4f%s",
             state.passes,
             state.planned_passes,
             state.steps,
@@ -678,7 +709,8 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             In nats, a bound on log p(X): what a better optimum has more of.
         """
         with self._at_work(X) as (model, workers, valid):
-            return evidence_bound(model, self.state_, workers, valid)
+            state = self.state_
+            return evidence_bound(model, state.globals_, state.hyper, workers, valid)
 
     # -- views of the state ------------------------------------------------------------
     @property
@@ -713,23 +745,6 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             raise AttributeError(
                 f"This {type(self).__name__} is not fitted yet."
             ) from None
-
-
-def evidence_bound(model, state, workers, X, sample_weight=None):
-    """Return the evidence lower bound of valid data at T=1, its rows weighted."""
-    prepared = model.prepare(state.globals_, state.hyper)
-    steps = map_blocks(
-        model,
-        workers,
-        X,
-        lambda block: model.local_step(block, prepared, Powers(), want=("bound",)),
-    )
-    if sample_weight is None:
-        local_bound = sum(step.bound for step in steps)
-    else:
-        row_bounds = np.concatenate([step.row_bounds for step in steps])
-        local_bound = (sample_weight * row_bounds).sum()
-    return float(local_bound + model.global_bound(state.globals_, state.hyper))
 
 
 def validate_counts(estimator, X, reset):

@@ -12,13 +12,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .learning_rates import LearningRate
-from .noise import GradientNoise
+from .learning_rates import ConstantRate, LearningRate
+from .linalg import one_blas_thread
+from .model import Powers
+from .moves import Moves, NoMoves
+from .noise import GradientNoise, NoNoise
 from .schedules import Clock, Plan
-from .tempering import Tempering
+from .tempering import Tempering, Untempered
 
-__all__ = ["History", "Policies", "State", "Workers", "advance", "run_passes"]
+__all__ = [
+    "History",
+    "Policies",
+    "State",
+    "Workers",
+    "advance",
+    "evidence_bound",
+    "run_moves",
+    "run_passes",
+    "run_pieces",
+]
 
+#: What the history tells of a move.
+MOVE_COLUMNS = ("step", "kept", "bound")
+#: Steps on all rows after those on a part of them, before a move is judged.
+SETTLING_STEPS = 3
 #: Rows of a memory map are visited in runs of this many neighbours.
 MAPPED_RUN = 64
 
@@ -29,6 +46,7 @@ class Policies(NamedTuple):
     tempering: Tempering
     learning_rate: LearningRate
     gradient_noise: GradientNoise
+    moves: Moves = NoMoves()
 
 
 # -- threads -------------------------------------------------------------------------
@@ -51,12 +69,15 @@ class Workers:
         self.n_threads = n_threads
         self.stop = stop
         self._pool = ThreadPoolExecutor(n_threads, "sktemper")
+        self._blas = one_blas_thread()
 
     def __enter__(self):
+        self._blas.__enter__()
         return self
 
     def __exit__(self, *exception):
         self._pool.shutdown()
+        self._blas.__exit__(None, None, None)
 
     def map(self, function, items):
         """Yield ``function(item)`` in the order of ``items``, few of them ahead."""
@@ -129,6 +150,9 @@ class History:
     distribution over it at which each step was taken, (n_rows, n_temperatures).  Once
     the tempering changes, only the rows on the new ladder have one; those before are
     NaN, or the column is gone if there is no ladder any more.
+
+    Where moves were proposed, "move_step" has the steps done before each, "move_kept"
+    whether it was, and "move_bound" the lower bound after it.
     """
 
     columns = (
@@ -145,6 +169,7 @@ class History:
 
     def __init__(self, limit=1000):
         self._steps, self._scores = _Thinned(limit), _Thinned(limit)
+        self._moves = _Thinned(limit)
         self._ladder = None
 
     def append(self, *, ladder=None, probabilities=None, **row):
@@ -163,6 +188,10 @@ class History:
         row["heldout_score"] = score
         self._scores.append(self._last._replace(values=tuple(row.values())))
 
+    def add_move(self, **move):
+        """Add a move: what `MOVE_COLUMNS` name."""
+        self._moves.append(tuple(move[column] for column in MOVE_COLUMNS))
+
     def to_dict(self):
         """Return the columns as arrays, in the order of the steps."""
         scored = {row.values[0] for row in self._scores.rows}
@@ -180,6 +209,12 @@ class History:
                     for row in rows
                 ]
             )
+        if self._moves.rows:
+            moves = zip(*self._moves.rows, strict=True)
+            columns |= {
+                f"move_{name}": np.array(values)
+                for name, values in zip(MOVE_COLUMNS, moves, strict=True)
+            }
         return columns
 
 
@@ -208,6 +243,8 @@ class State:
         Those before the first step that changed anything: no clock counts them.
     passes, batches_into_pass, planned_passes : int
         Where in the plan of `fit` the state is.
+    moves_left, moves_failed : int
+        Proposals that the plan still has, and how many in a row were not kept.
     start_share : float
         The weight that the start still has in the global parameters.
     """
@@ -224,6 +261,8 @@ class State:
     passes: int = 0
     batches_into_pass: int = 0
     planned_passes: int = 0
+    moves_left: int = 0
+    moves_failed: int = 0
     start_share: float = 1.0
     seconds: float = 0.0
     temperature: float = 1.0
@@ -261,11 +300,19 @@ def _blocks(model, rows, units, weights, powers, seeds):
         stop = min(start + model.block_size, len(rows))
         cut = slice(ends[start], ends[stop])
         yield (
-            rows[start:stop],
+            _as_slice(rows[start:stop]),
             None if weights is None else weights[cut],
             type(powers)(*(part[cut] if np.ndim(part) else part for part in powers)),
             int(seeds.integers(2**63)),
         )
+
+
+def _as_slice(rows):
+    """Return a slice if rows follow one another: it takes a view where they are."""
+    first, last = int(rows[0]), int(rows[-1])
+    if last - first == len(rows) - 1 and (np.diff(rows) == 1).all():
+        return slice(first, last + 1)
+    return rows
 
 
 def _weights(noise, units, sample_weight, clock, random):
@@ -429,6 +476,7 @@ def run_passes(
         returning True.
     """
     n_batches = -(-len(rows) // state.batch_size)
+    shuffle = shuffle and n_batches > 1
     total = total or len(rows)
     while state.passes < state.planned_passes:
         if before_pass is not None:
@@ -458,6 +506,131 @@ def run_passes(
             )
         if after_pass is not None and after_pass():
             return
+
+
+def run_moves(
+    model,
+    policies,
+    state,
+    workers,
+    X,
+    rows,
+    *,
+    total,
+    sample_weight=None,
+    on_commit=None,
+    before_move=None,
+    after_move=None,
+):
+    """Make the planned moves of a fit to ``X[rows]``.
+
+    A proposal is brought to its optimum on some of the rows; if there the lower bound
+    is above that of the present state, also on all of them, and if it still is, the
+    proposal is the model.  The steps on it are not those of the fit.
+
+    Parameters
+    ----------
+    before_move, after_move : callable or None
+        Called around each move; `after_move`, with the lower bound after it and
+        whether it was kept, ends the moves by returning True.
+    """
+    moves = policies.moves
+
+    def bound(globals_, hyper, chosen):
+        return evidence_bound(
+            model,
+            globals_,
+            hyper,
+            workers,
+            X,
+            sample_weight,
+            chosen,
+            scale=total / len(chosen),
+        )
+
+    best = bound(state.globals_, state.hyper, rows) if state.moves_left else None
+    while state.moves_left:
+        if before_move is not None:
+            before_move()
+        random = np.random.default_rng(
+            np.random.SeedSequence(state.seed, spawn_key=(state.moves_left, 4))
+        )
+        part = rows
+        if len(rows) > moves.max_samples:
+            part = np.sort(random.choice(rows, moves.max_samples, replace=False))
+        proposed = moves.propose(
+            model, state.globals_, state.hyper, model.take(X, _as_slice(part)), random
+        )
+        trial = State(*proposed, int(random.integers(2**31)), state.dtype)
+        improve = functools.partial(
+            _steps, model, trial, workers, X, total=total, sample_weight=sample_weight
+        )
+        improve(part, moves.tempering(), moves.n_steps())
+        kept = bound(trial.globals_, trial.hyper, part) > bound(
+            state.globals_, state.hyper, part
+        )
+        if kept and len(part) < len(rows):
+            improve(rows, Untempered(), SETTLING_STEPS)
+        reached = bound(trial.globals_, trial.hyper, rows) if kept else -np.inf
+        kept = bool(reached > best)
+        best = max(best, reached)
+
+        def commit(trial=trial, kept=kept, best=best):
+            if kept:
+                state.globals_, state.hyper = trial.globals_, trial.hyper
+            state.moves_left -= 1
+            state.moves_failed = 0 if kept else state.moves_failed + 1
+            state.history.add_move(step=state.steps, kept=kept, bound=best)
+            if state.moves_failed >= moves.patience:
+                state.moves_left = 0
+            if on_commit is not None:
+                on_commit()
+
+        workers.run_whole(commit)
+        if after_move is not None and after_move(best, kept):
+            return
+
+
+def _steps(model, trial, workers, X, rows, tempering, n_steps, *, total, sample_weight):
+    """Take steps of coordinate ascent on ``X[rows]``, from a state of their own."""
+    policies = Policies(tempering, ConstantRate(1.0), NoNoise())
+    trial.steps = trial.samples = 0
+    for _ in range(n_steps):
+        advance(
+            model,
+            policies,
+            trial,
+            workers,
+            X,
+            rows,
+            total=total,
+            clock_total=None,
+            sample_weight=sample_weight,
+        )
+
+
+def evidence_bound(
+    model, globals_, hyper, workers, X, sample_weight=None, rows=None, scale=1.0
+):
+    """Return the evidence lower bound of ``X[rows]`` at T=1, its rows weighted.
+
+    The rows' part is multiplied by ``scale``, for rows that stand for more.
+    """
+    prepared = model.prepare(globals_, hyper)
+    steps = map_blocks(
+        model,
+        workers,
+        X,
+        lambda block: model.local_step(block, prepared, Powers(), want=("bound",)),
+        rows,
+    )
+    if sample_weight is None:
+        local_bound = sum(step.bound for step in steps)
+    else:
+        row_bounds = np.concatenate([step.row_bounds for step in steps])
+        weight = sample_weight if rows is None else sample_weight[rows]
+        local_bound = (weight * row_bounds).sum()
+    return float(scale * local_bound + model.global_bound(globals_, hyper))
 
 
 def run_pieces(
@@ -504,7 +677,9 @@ def map_blocks(model, workers, X, function, rows=None):
 
     n, size = X.shape[0] if rows is None else len(rows), model.block_size
     slices = (slice(start, min(start + size, n)) for start in range(0, n, size))
-    return workers.map(task, slices if rows is None else (rows[s] for s in slices))
+    if rows is not None:
+        slices = (_as_slice(rows[part]) for part in slices)
+    return workers.map(task, slices)
 
 
 def is_over(state, score, settled, n_iter_no_change, tol):

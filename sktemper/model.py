@@ -136,13 +136,16 @@ class ConjugateModel:
         """
         return 256
 
-    def auto_temperature(self):
-        """Return where an annealing with ``start="auto"`` begins."""
+    def auto_temperature(self, X):
+        """Return where an annealing of ``X`` with ``start="auto"`` begins."""
         return 2.0
 
     # -- the state of a fit ----------------------------------------------------------
-    def initial_hyper(self):
-        """Return the starting values of priors and variances."""
+    def initial_hyper(self, X):
+        """Return the starting values of priors and variances.
+
+        ``X`` are the data, or the first chunk of a stream.
+        """
         raise NotImplementedError
 
     def initial_globals(self, X, random):
@@ -280,5 +283,22 @@ class ConjugateModel:
             In nats, 0 where nothing is held out.
         n_held_out : ndarray of shape (n_rows,)
             Tokens, values or ratings.
+        """
+        raise NotImplementedError
+
+    # -- leaving a poor optimum --------------------------------------------------------
+    def propose_birth(self, globals_, hyper, block, random):
+        """Propose global parameters with a component put where the fit is bad.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+        block : object
+            Rows that tell where that is.
+        random : numpy.random.Generator
+
+        Returns
+        -------
+        globals_, hyper : object
         """
         raise NotImplementedError

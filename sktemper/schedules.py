@@ -26,7 +26,8 @@ __all__ = [
 #: What ``length="auto"`` aims at, in steps, when the fit is long enough; and what it is
 #: in a stream, which may end at any step.
 AUTO_LENGTH, STREAM_LENGTH = 150, 15
-#: The most passes it takes: small data gain nothing from more, and lose from many.
+#: The most passes it takes, if a pass has several steps: small data gain nothing from
+#: more, and lose from many.
 AUTO_PASSES = 5
 #: What ``start="auto"`` is when nothing is known, and at most in such a stream.
 AUTO_START = 2.0
@@ -175,7 +176,8 @@ class _Ramp(Schedule):
             length = STREAM_LENGTH
             if plan.n_steps is not None:
                 length = min(AUTO_LENGTH, plan.n_steps // 2)
-            if plan.steps_per_pass and plan.n_steps is not None:
+            in_batches = plan.steps_per_pass and plan.steps_per_pass > 1
+            if in_batches and plan.n_steps is not None:
                 length = min(length, math.ceil(AUTO_PASSES * plan.steps_per_pass))
             if self.unit == "passes":
                 length = length / plan.steps_per_pass if plan.steps_per_pass else 1.0

@@ -52,6 +52,23 @@ cdef extern from "simd.h" nogil:
         int32_t *chain_tokens
         void *chain_weights
 
+    ctypedef struct binary_block:
+        intptr_t n_samples, n_features
+        const void *products
+        const void *gram
+        const void *offsets
+        const double *powers
+        int power_per_sample
+        double heat, cooling
+        double tol
+        intptr_t max_iter
+        const int *stop
+        void *nu
+        double *fits
+        double *entropies
+        intptr_t n_iterations
+        void *scratch
+
     ctypedef struct simd_table:
         const char *name
         void (*digamma_f32)(intptr_t, const float *, float *) noexcept nogil
@@ -61,6 +78,10 @@ cdef extern from "simd.h" nogil:
         void (*exp_scaled_f32)(intptr_t, const float *, double, float *) noexcept nogil
         int (*lda_local_step_f32)(lda_block *) noexcept nogil
         int (*lda_scores_f32)(lda_block *) noexcept nogil
+        int (*binary_local_step_f32)(binary_block *) noexcept nogil
+        void (*row_squares_f32)(
+            intptr_t, intptr_t, intptr_t, const float *, double *
+        ) noexcept nogil
         void (*digamma_f64)(intptr_t, const double *, double *) noexcept nogil
         void (*trigamma_f64)(intptr_t, const double *, double *) noexcept nogil
         void (*log_gamma_f64)(intptr_t, const double *, double *) noexcept nogil
@@ -68,7 +89,15 @@ cdef extern from "simd.h" nogil:
         void (*exp_scaled_f64)(intptr_t, const double *, double, double *) noexcept nogil
         int (*lda_local_step_f64)(lda_block *) noexcept nogil
         int (*lda_scores_f64)(lda_block *) noexcept nogil
+        int (*binary_local_step_f64)(binary_block *) noexcept nogil
+        void (*row_squares_f64)(
+            intptr_t, intptr_t, intptr_t, const double *, double *
+        ) noexcept nogil
 
     const simd_table *simd_choose(const char *name) noexcept
     unsigned int simd_flush_subnormals() noexcept
     void simd_restore_subnormals(unsigned int mode) noexcept
+
+
+#: The loops for the instruction set in use.
+cdef const simd_table *SIMD

@@ -33,7 +33,7 @@ def problem(seed=0, dtype=np.float64, n=N, v=V, k=K, alpha=0.2, eta=0.1, **setti
 
 
 def local(model, X, topics, powers, **arguments):
-    prepared = model.prepare(topics, model.initial_hyper())
+    prepared = model.prepare(topics, model.initial_hyper(None))
     block = model.take(sparse.csr_array(X), slice(None))
     want = ("statistics", "bound", "local")
     return model.local_step(block, prepared, powers, want=want, **arguments)
@@ -184,7 +184,7 @@ def test_statistics_add_up_over_blocks():
 @pytest.mark.parametrize("name", POWERS)
 def test_the_lazy_step_is_the_dense_step(name):
     X, model, topics = problem()
-    hyper = model.initial_hyper()
+    hyper = model.initial_hyper(None)
     random = np.random.default_rng(3)
     vector = model.natural_parameters(topics)
     for i, rate in enumerate([0.3, 0.0, 0.9, 0.999999, 1.0, 0.5, 0.99999, 0.2]):
@@ -205,13 +205,13 @@ def test_the_lazy_step_is_the_dense_step(name):
 
 def tempered_bound(model, X, topics, powers):
     step = local(model, X, topics, powers)
-    return step.bound + model.global_bound(topics, model.initial_hyper(), powers)
+    return step.bound + model.global_bound(topics, model.initial_hyper(None), powers)
 
 
 @pytest.mark.parametrize("name", ["plain", "likelihood", "posterior"])
 def test_the_tempered_bound_is_the_reference_and_never_falls(name):
     X, model, topics = problem()
-    powers, hyper = POWERS[name], model.initial_hyper()
+    powers, hyper = POWERS[name], model.initial_hyper(None)
     reference = oracles.lda_global_bound(
         topics.dense(), model.topic_word_prior.T, powers.prior
     )
@@ -239,7 +239,7 @@ def test_target_local_step_ascends_in_the_document():
 def test_the_natural_gradient_against_finite_differences(name, factor):
     # The objectives of MATH are per T for "posterior"; ours is b times that.
     X, model, topics = problem()
-    powers, hyper = POWERS[name], model.initial_hyper()
+    powers, hyper = POWERS[name], model.initial_hyper(None)
     vector = model.natural_parameters(topics)
     statistics = local(model, X, topics, powers).statistics
     target = model.target_parameters(statistics, 1.0, powers, hyper)
@@ -260,7 +260,7 @@ def test_the_natural_gradient_against_finite_differences(name, factor):
 
 def test_a_step_of_rate_one_reaches_the_target():
     X, model, topics = problem()
-    powers, hyper = POWERS["posterior"], model.initial_hyper()
+    powers, hyper = POWERS["posterior"], model.initial_hyper(None)
     statistics = local(model, X, topics, powers).statistics
     target = model.target_parameters(statistics, 2.0, powers, hyper)
     reached = model.step(topics, statistics, 2.0, powers, 1.0, hyper)

@@ -43,11 +43,11 @@ def test_a_gaussian_step_stays_in_the_domain():
     model = LDAModel(2, 3, np.full(2, 0.5), np.array([[0.1]]))
     topics = Topics.from_dense(np.full((3, 2), 1.0), np.array([[0.1]]))
     block = model.take(sparse.csr_array(np.eye(3)), slice(None))
-    prepared = model.prepare(topics, model.initial_hyper())
+    prepared = model.prepare(topics, model.initial_hyper(None))
     weights = np.array([-1.0, 2.0, 2.0])
     step = model.local_step(block, prepared, Powers(), weights)
     rate = model.largest_rate(
-        topics, step.statistics, 4.0, Powers(), model.initial_hyper()
+        topics, step.statistics, 4.0, Powers(), model.initial_hyper(None)
     )
     # lambda = 1 falls toward .1 - 4 / 2: it is 0 at 1 / 2.9
     assert rate == pytest.approx(1 / 2.9)
@@ -147,7 +147,7 @@ def test_the_partition_function_is_the_quenched_mean():
     model = LDAModel(K, V, np.full(K, alpha), np.array([[eta]]))
     b = np.array([1.0, 0.5, 0.1])
     estimate = model.log_partition(
-        b, model.initial_hyper(), np.random.default_rng(0), None, 200
+        b, model.initial_hyper(None), np.random.default_rng(0), None, 200
     )
     random = np.random.default_rng(1)
     direct = []
@@ -177,7 +177,9 @@ def test_the_partition_function_is_a_sum_over_all_documents():
     np.testing.assert_allclose(log_c, by_token, atol=1e-12)
 
     model = LDAModel(2, V, alpha, np.array([[eta]]))
-    estimate = model.log_partition(b, model.initial_hyper(), random, None, n_samples)
+    estimate = model.log_partition(
+        b, model.initial_hyper(None), random, None, n_samples
+    )
     spread = log_c.std(axis=1)
     # all pairs of draws: the variance is at most that of n_samples of them
     error = 3 * spread * np.sqrt(1 / n_samples + 1 / n_draws)
@@ -190,7 +192,11 @@ def test_the_partition_function_is_a_sum_over_all_documents():
 def test_sparse_priors_do_not_underflow():
     model = LDAModel(20, 300, np.full(20, 1e-3), np.array([[1e-3]]))
     c = model.log_partition(
-        np.array([1.0, 0.5]), model.initial_hyper(), np.random.default_rng(0), None, 4
+        np.array([1.0, 0.5]),
+        model.initial_hyper(None),
+        np.random.default_rng(0),
+        None,
+        4,
     )
     assert np.isfinite(c).all() and 0 <= c[1] < np.log(300)
 
@@ -198,7 +204,9 @@ def test_sparse_priors_do_not_underflow():
 def test_the_global_temperature_is_the_posterior_of_the_ladder():
     policy = GlobalTempering(temperatures=[1, 2, 4], smoothing=0.5, cap=None)
     model = LDAModel(3, 6, np.full(3, 0.1), np.array([[0.1]]))
-    state = policy.initial_state(model, model.initial_hyper(), np.random.default_rng(0))
+    state = policy.initial_state(
+        model, model.initial_hyper(None), np.random.default_rng(0)
+    )
     np.testing.assert_allclose(state.probabilities, 1 / 3)
     assert policy.temperature(state, Clock()) == pytest.approx(3 / 1.75)
     first = policy.next_state(state, LocalStep(score=-30, n_observed=20), 2.0, Clock())
@@ -216,7 +224,9 @@ def test_the_global_temperature_is_the_posterior_of_the_ladder():
 def test_local_temperatures_are_those_of_each_document():
     policy = LocalTempering(n_temperatures=4, min_inverse_temperature=0.25)
     model = LDAModel(3, 6, np.full(3, 0.1), np.array([[0.1]]), tol=1e-10)
-    state = policy.initial_state(model, model.initial_hyper(), np.random.default_rng(0))
+    state = policy.initial_state(
+        model, model.initial_hyper(None), np.random.default_rng(0)
+    )
     step = LocalStep(
         row_scores=np.array([-2.0, -80.0]), row_observed=np.array([9, 9.0])
     )
@@ -265,14 +275,16 @@ def test_responsibilities_are_bayes_rule(target):
     topics = Topics.from_dense(
         np.random.default_rng(0).gamma(1, 1, (3, 2)), np.array([[0.1]])
     )
-    prepared = model.prepare(topics, model.initial_hyper())
+    prepared = model.prepare(topics, model.initial_hyper(None))
     block = model.take(sparse.csr_array(X), slice(None))
     step = model.local_step(block, prepared, Powers(), want=("score", "local"))
     doc_topic = step.local_parameters / step.local_parameters.sum(1, keepdims=True)
     topic_word = (topics.dense() / topics.dense().sum(axis=0)).T
     likelihood = ((doc_topic @ topic_word) ** X).prod(axis=1)
 
-    state = policy.initial_state(model, model.initial_hyper(), np.random.default_rng(0))
+    state = policy.initial_state(
+        model, model.initial_hyper(None), np.random.default_rng(0)
+    )
     prior = np.array([0.1, 0.2, 0.3, 0.4])
     b = 1 / policy.ladder()
     logits = bayes_by_enumeration(X, likelihood, theta @ beta, b, prior)
@@ -344,7 +356,7 @@ def test_which_updates_never_lower_the_joint_objective(score, partition_priors, 
         n_samples=30,
     )
     model = LDAModel(3, 15, np.full(3, ALPHA), np.array([[ETA]]), **EXACT)
-    hyper, random = model.initial_hyper(), np.random.default_rng(0)
+    hyper, random = model.initial_hyper(None), np.random.default_rng(0)
     state = policy.initial_state(model, hyper, random)
     topics = Topics.from_dense(random.gamma(100, 0.01, (15, 3)), np.array([[ETA]]))
     block, n_tokens = model.take(sparse.csr_array(X), slice(None)), X.sum()

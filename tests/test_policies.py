@@ -289,7 +289,7 @@ def test_temperings_keep_their_contract(policy):
 
     def run():
         random = np.random.default_rng(0)
-        state = resolved.initial_state(model, model.initial_hyper(), random)
+        state = resolved.initial_state(model, model.initial_hyper(None), random)
         for clock in (Clock(0, 0, 20), Clock(3, 30, 20), Clock(1000, 10_000, 20)):
             temperature = resolved.temperature(state, clock)
             powers = resolved.powers(state, clock)
@@ -335,7 +335,7 @@ def prior_of(policy):
     """Return the ladder of inverse temperatures, and its prior weights."""
     model = LDAModel(2, 9, np.full(2, 0.5), np.full((1, 1), 0.5))
     random = np.random.default_rng(0)
-    state = policy.initial_state(model, model.initial_hyper(), random)
+    state = policy.initial_state(model, model.initial_hyper(None), random)
     np.testing.assert_array_equal(state.probabilities, np.exp(state.log_prior))
     return state.inverse_temperatures, state.probabilities
 

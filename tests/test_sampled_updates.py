@@ -28,7 +28,7 @@ def tiny(doc_update="sampled", dtype=np.float64):
 
 
 def local(model, topics, X, powers, **arguments):
-    prepared = model.prepare(topics, model.initial_hyper())
+    prepared = model.prepare(topics, model.initial_hyper(None))
     block = model.take(sparse.csr_array(X), slice(None))
     return model.local_step(
         block, prepared, powers, want=("statistics", "bound", "local"), **arguments

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from sktemper.lda import _kernels
+from sktemper import special
 
 mpmath.mp.dps = 40
 X = np.concatenate([np.geomspace(1e-3, 1e7, 400), [1.0, 2.0, 0.5, 1e10]])
@@ -30,7 +30,7 @@ def exact(name, x, b):
 @pytest.mark.parametrize("b", [1.0, 1 / 3])
 def test_exp_digamma(dtype, b):
     x = X.astype(dtype)
-    values, shift = _kernels.evaluate_special("exp_digamma", x, b)
+    values, shift = special.evaluate("exp_digamma", x, b)
     eps = np.finfo(dtype).eps
     smallest = np.log(np.finfo(dtype).tiny)
     references = exact("exp_digamma", x, b)
@@ -47,7 +47,7 @@ def test_exp_digamma(dtype, b):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_digamma(dtype):
     x = X.astype(dtype)
-    values, _ = _kernels.evaluate_special("digamma", x)
+    values, _ = special.evaluate("digamma", x)
     error = [
         abs(float(r - float(v)))
         for v, r in zip(values, exact("digamma", x, 1), strict=True)
@@ -57,7 +57,7 @@ def test_digamma(dtype):
 
 
 def test_log_gamma():
-    values, _ = _kernels.evaluate_special("log_gamma", X)
+    values, _ = special.evaluate("log_gamma", X)
     error = [
         abs(float(r - v)) for v, r in zip(values, exact("log_gamma", X, 1), strict=True)
     ]
@@ -67,7 +67,7 @@ def test_log_gamma():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_trigamma(dtype):
     x = X.astype(dtype)
-    values, _ = _kernels.evaluate_special("trigamma", x)
+    values, _ = special.evaluate("trigamma", x)
     error = [
         abs(float(v / r - 1))
         for v, r in zip(values, exact("trigamma", x, 1), strict=True)
@@ -78,7 +78,7 @@ def test_trigamma(dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_exp(dtype):
     x = np.linspace(-60, 30, 1001).astype(dtype)
-    values, _ = _kernels.evaluate_special("exp_scaled", x, 0.5)
+    values, _ = special.evaluate("exp_scaled", x, 0.5)
     error = [
         abs(float(float(v) / r - 1))
         for v, r in zip(values, exact("exp_scaled", x, 0.5), strict=True)
@@ -88,18 +88,18 @@ def test_exp(dtype):
 
 def test_float32_cannot_underflow_wholesale():
     x = np.full(7, 1e-4, dtype=np.float32)  # exp(digamma) is e^-10000
-    values, _ = _kernels.evaluate_special("exp_digamma", x)
+    values, _ = special.evaluate("exp_digamma", x)
     assert np.isfinite(values).all() and (values > 0.5).all()
 
 
 PROGRAM = """
 import numpy as np
-from sktemper.lda import _kernels
+from sktemper import special
 x = np.geomspace(1e-3, 1e7, 1000)
-out = [_kernels.instruction_set]
+out = [special.instruction_set]
 for dtype in (np.float32, np.float64):
     for name in ("digamma", "exp_digamma", "log_gamma"):
-        values, shift = _kernels.evaluate_special(name, x.astype(dtype))
+        values, shift = special.evaluate(name, x.astype(dtype))
         out.append(repr(float(np.abs(values).astype(float).sum())))
 print(*out)
 """
@@ -132,7 +132,7 @@ def test_every_instruction_set_agrees(name):
 
 @pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
 def test_the_kernels_are_right_on_every_instruction_set(name):
-    if name == _kernels.instruction_set:
+    if name == special.instruction_set:
         pytest.skip("that is the one the other tests run on")
     here = Path(__file__).parent
     files = [str(here / f"test_{what}.py") for what in ("lda_model", "sampled_updates")]

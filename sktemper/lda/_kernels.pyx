@@ -4,36 +4,22 @@ Arrays go in and come out; nothing here draws random numbers or knows a policy. 
 loops themselves are C, in ``simd/documents.h``, one table per instruction set.
 """
 
-import os
-
 import numpy as np
 
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t, intptr_t, uint64_t
 
 from sktemper.special cimport (
+    SIMD,
     SIMD_BYTES,
     lda_block,
-    simd_choose,
     simd_flush_subnormals,
     simd_restore_subnormals,
-    simd_table,
 )
 
 ctypedef fused index:
     int32_t
     int64_t
-
-cdef bytes _wanted = os.environ.get("SKTEMPER_SIMD", "").encode()
-cdef const simd_table *SIMD = simd_choose(_wanted)
-if SIMD == NULL:
-    raise ImportError(
-        f"SKTEMPER_SIMD={_wanted.decode()!r} names no instruction set of this machine; "
-        "use 'avx512', 'avx2' or 'baseline', or leave it unset."
-    )
-#: The instruction set in use.
-instruction_set = SIMD.name.decode()
-
 
 def padded(intptr_t n_topics, dtype):
     """Return the length of a row of topics: whole vectors of the widest kind."""
@@ -392,44 +378,3 @@ def log_predictive(
         else:
             status = SIMD.lda_scores_f64(&block)
     return status
-
-
-def evaluate_special(str name, const floating[::1] x, double b=1.0):
-    """Evaluate one of the shared special functions: for tests and for ``prepare``."""
-    dtype = np.float32 if floating is float else np.float64
-    precise_names = "log_gamma", "trigamma"
-    out = np.empty(x.shape[0], dtype=np.float64 if name in precise_names else dtype)
-    cdef floating[::1] result
-    cdef double[::1] precise
-    cdef double shift = 0
-    if name in precise_names:
-        precise = out
-        if floating is float:
-            if name == "log_gamma":
-                SIMD.log_gamma_f32(x.shape[0], &x[0], &precise[0])
-            else:
-                SIMD.trigamma_f32(x.shape[0], &x[0], &precise[0])
-        elif name == "log_gamma":
-            SIMD.log_gamma_f64(x.shape[0], &x[0], &precise[0])
-        else:
-            SIMD.trigamma_f64(x.shape[0], &x[0], &precise[0])
-        return out, shift
-    result = out
-    if name == "digamma":
-        if floating is float:
-            SIMD.digamma_f32(x.shape[0], &x[0], &result[0])
-        else:
-            SIMD.digamma_f64(x.shape[0], &x[0], &result[0])
-    elif name == "exp_digamma":
-        if floating is float:
-            shift = SIMD.exp_digamma_f32(x.shape[0], &x[0], b, &result[0])
-        else:
-            shift = SIMD.exp_digamma_f64(x.shape[0], &x[0], b, &result[0])
-    elif name == "exp_scaled":
-        if floating is float:
-            SIMD.exp_scaled_f32(x.shape[0], &x[0], b, &result[0])
-        else:
-            SIMD.exp_scaled_f64(x.shape[0], &x[0], b, &result[0])
-    else:
-        raise ValueError(name)
-    return out, shift

@@ -9,11 +9,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import TemperedEstimator, validate_counts
+from ..kinds import AnnealedMixin, SVIPlusMixin, annealed, document, svi_plus
 from ..model import Powers
-from ..noise import SVIPlusNoise
-from ..policy import Slot
-from ..schedules import as_schedule
-from ..tempering import Annealing
 from .model import LDAModel, check_samplable, positive
 
 #: Below it 1/T times counts overflows.
@@ -251,15 +248,13 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
 
 
 #: What the docstrings of the estimators share.
+_WORDS = {"samples": "documents", "unit": "token", "observed": "token"}
+
 _RATE = """
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`."""
+    $learning_rate"""
 
 _NOISE = """
-    gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off."""
+    $gradient_noise"""
 
 _PARAMETERS = """
     doc_topic_prior : float, array-like of shape (n_components,) or None, default=0.05
@@ -272,12 +267,7 @@ _PARAMETERS = """
     init : array-like of shape (n_components, n_features), default=None
         Where ``components_`` start.  None draws what scikit-learn's
         LatentDirichletAllocation draws for the same ``random_state``.
-    n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is given, only the order of the documents and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    $n_init
     max_iter : int, default=10
         Passes of `fit` over the data.
     batch_size : int, "auto" or None, default="auto"
@@ -287,11 +277,8 @@ _PARAMETERS = """
         score then falls from pass to pass.  In a stream without ``total_samples``:
         about 20,000 tokens.  None: all at once, which with
         rate 1 is coordinate ascent.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the documents in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    $shuffle
+    $total_samples
     doc_update : {"auto", "variational", "sampled"}, default="auto"
         How a step of the fit gets the topics of a document's words.  "variational" is
         mean field.  "sampled" draws the topic of each token by collapsed Gibbs sampling
@@ -312,26 +299,7 @@ _PARAMETERS = """
         is left out of its iterations, and taken in again should it get some: most
         topics, most of the time.  A step changes by about 1e-7 of itself (float32) or
         1e-9 (float64).  0 leaves none out.
-    evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never.
-    validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per token.
-    warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.
-    n_jobs : int, default=None
-        Threads; None is 1 unless in a `joblib.parallel_config`.  The result is the
-        same, bit for bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the documents.
-    verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+    $evaluate_every
 """
 
 _ATTRIBUTES = """
@@ -345,30 +313,7 @@ _ATTRIBUTES = """
         ``exp(E[log topic_word])``.
     doc_topic_prior_, topic_word_prior_ : ndarray
         The priors in use.
-    tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
-    batch_size_ : int
-        Documents of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Passes of `fit` completed.
-    n_batch_iter_ : int
-        Steps completed.
-    n_samples_seen_ : int
-        Documents seen, repeats included.
-    history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the documents' part of the
-        tempered bound of the batch, in nats per token), "heldout_score" (NaN where not
-        evaluated) and "mean_iterations" (on a document); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures).
-    state_ : State
-        All that changes during a fit.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+    $policies
 
     Notes
     -----
@@ -391,7 +336,7 @@ _ATTRIBUTES = """
 
 
 class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
-    __doc__ = (
+    __doc__ = document(
         """Latent Dirichlet allocation under any tempering.
 
     Stochastic variational inference [1]_ for topics in word counts, in which the
@@ -429,7 +374,8 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
     >>> lda = TemperedLDA(5, tempering=Annealing(target="likelihood"), random_state=0)
     >>> lda.fit_transform(X).shape
     (300, 5)
-    """
+    """,
+        **_WORDS,
     )
 
     _parameter_constraints = _LDA._parameter_constraints
@@ -488,8 +434,8 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         self.verbose = verbose
 
 
-class AnnealedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
-    __doc__ = (
+class AnnealedLDA(AnnealedMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
+    __doc__ = document(
         """Latent Dirichlet allocation by deterministic annealing.
 
     Stochastic variational inference [1]_ whose documents are first seen at a high
@@ -502,20 +448,13 @@ class AnnealedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
     ----------
     n_components : int, default=10
         Number of topics K.
-    schedule : Schedule or callable, default=None
-        The temperature at each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``.
+    $schedule
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         What the temperature flattens, see `sktemper.tempering.Annealing`."""
         + _RATE
         + _NOISE
         + _PARAMETERS
-        + _ATTRIBUTES.replace(
-            "    tempering_,",
-            "    schedule_ : Schedule\n"
-            "        The schedule in use, with its length resolved.\n"
-            "    tempering_,",
-        )
+        + _ATTRIBUTES.replace("$policies", "$fitted_schedule\n    $policies")
         + """
     Examples
     --------
@@ -527,19 +466,11 @@ class AnnealedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
     (2, 5)
     >>> lda.temperature_
     1.0
-    """
+    """,
+        **_WORDS,
     )
 
-    _slots = {
-        "schedule": Slot(as_schedule),
-        "learning_rate": _LDA._slots["learning_rate"],
-        "gradient_noise": _LDA._slots["gradient_noise"],
-    }
-    _parameter_constraints = {
-        **{k: v for k, v in _LDA._parameter_constraints.items() if k != "tempering"},
-        "schedule": "no_validation",
-        "target": Annealing._parameter_constraints["target"],
-    }
+    _slots, _parameter_constraints = annealed(_LDA)
 
     def __init__(
         self,
@@ -596,18 +527,9 @@ class AnnealedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         self.random_state = random_state
         self.verbose = verbose
 
-    def _tempering(self):
-        return Annealing(self.schedule, self.target)
 
-    @property
-    def schedule_(self):
-        """The schedule in use, its length resolved."""
-        self._state()
-        return self.tempering_.schedule
-
-
-class SVIPlusLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
-    __doc__ = (
+class SVIPlusLDA(SVIPlusMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
+    __doc__ = document(
         """Latent Dirichlet allocation by SVI+: tuneable noise on the gradients.
 
     Stochastic variational inference [1]_ in which the batch is as large as is cheap,
@@ -619,13 +541,7 @@ class SVIPlusLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
     ----------
     n_components : int, default=10
         Number of topics K.
-    effective_batch_size : float, int, Schedule or callable, default=0.5
-        M: a share of the batch, a number of documents, or a number at each step; see
-        `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Of the documents' weights, see `sktemper.noise.SVIPlusNoise`.
-    tempering : Tempering, "global", "local" or None, default=None
-        The temperature during training, see `sktemper.tempering`; None is T=1."""
+    $effective_batch_size"""
         + _RATE
         + _PARAMETERS
         + _ATTRIBUTES
@@ -637,21 +553,11 @@ class SVIPlusLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
     >>> X = make_lda_documents(n_samples=300, n_components=5, random_state=0)
     >>> SVIPlusLDA(5, effective_batch_size=0.25, random_state=0).fit_transform(X).shape
     (300, 5)
-    """
+    """,
+        **_WORDS,
     )
 
-    _slots = {
-        "tempering": _LDA._slots["tempering"],
-        "learning_rate": _LDA._slots["learning_rate"],
-    }
-    _parameter_constraints = {
-        **{
-            k: v
-            for k, v in _LDA._parameter_constraints.items()
-            if k != "gradient_noise"
-        },
-        **SVIPlusNoise._parameter_constraints,
-    }
+    _slots, _parameter_constraints = svi_plus(_LDA)
 
     def __init__(
         self,
@@ -707,6 +613,3 @@ class SVIPlusLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    def _noise(self):
-        return SVIPlusNoise(self.effective_batch_size, self.distribution)

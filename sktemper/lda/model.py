@@ -14,6 +14,7 @@ from scipy import sparse
 from scipy.special import gammaln, logsumexp, psi
 from sklearn.utils import check_array
 
+from .. import special
 from ..model import ConjugateModel, LocalStep, Powers, Stopped
 from . import _kernels
 
@@ -229,7 +230,7 @@ class LDAModel(ConjugateModel):
             slots,
         )
 
-    def auto_temperature(self):
+    def auto_temperature(self, X):
         """Return the fourth root of the number of topics.
 
         Hotter is better for many topics, but where few start too hot they become all
@@ -241,7 +242,7 @@ class LDAModel(ConjugateModel):
         return max(1.0, self.n_topics**0.25)
 
     # -- the state of a fit ----------------------------------------------------------
-    def initial_hyper(self):
+    def initial_hyper(self, X):
         """Return alpha."""
         return self.doc_topic_prior
 
@@ -576,7 +577,7 @@ def deal_words(block):
 
 
 def _trigamma(x):
-    values, _ = _kernels.evaluate_special("trigamma", x.ravel())
+    values, _ = special.evaluate("trigamma", x.ravel())
     return values.reshape(x.shape)
 
 

@@ -1,4 +1,4 @@
-/* Which table this machine runs, and the handling of subnormal numbers. */
+/* Which table this machine runs. */
 #include <string.h>
 #include "simd.h"
 
@@ -24,23 +24,3 @@ const simd_table *simd_choose(const char *name)
             return usable[i];
     return 0;
 }
-
-#if defined(__SSE2__) || defined(_M_X64)
-#include <xmmintrin.h>
-#define FLUSH_BITS 0x8040u /* flush to zero, denormals are zero */
-
-unsigned int simd_flush_subnormals(void)
-{
-    const unsigned int mode = _mm_getcsr();
-    _mm_setcsr(mode | FLUSH_BITS);
-    return mode;
-}
-
-void simd_restore_subnormals(unsigned int mode)
-{
-    _mm_setcsr(mode);
-}
-#else
-unsigned int simd_flush_subnormals(void) { return 0; }
-void simd_restore_subnormals(unsigned int mode) { (void)mode; }
-#endif

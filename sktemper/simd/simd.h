@@ -69,6 +69,31 @@ typedef struct {
     void *chain_weights;                 /* (3, width), zeros */
 } lda_block;
 
+/* A block of samples with binary latent features: what `binary_local_step` reads and
+ * writes.  Given the rest of a sample's features, the logit of one is
+ *     power (products[k] + offsets[k] - sum_{j != k} gram[k][j] nu[j]). */
+typedef struct {
+    intptr_t n_samples, n_features;
+    const void *products;                /* (n_samples, n_features) */
+    const void *gram;                    /* (n_features, n_features), symmetric */
+    const void *offsets;                 /* (n_features,) */
+    const double *powers;                /* one, or one a sample */
+    int power_per_sample;
+    /* the first sweep is at `heat` times the temperature, each that follows at
+     * 1 / `cooling` of that, until it is 1 */
+    double heat, cooling;
+    double tol;
+    intptr_t max_iter;
+    const volatile int *stop;
+    /* in and out: (n_samples, n_features) */
+    void *nu;
+    /* out: (n_samples,) */
+    double *fits;                        /* nu . products - E[z . gram z] / 2 */
+    double *entropies;
+    intptr_t n_iterations;
+    void *scratch;                       /* (3, n_features, SIMD_BYTES) */
+} binary_block;
+
 #define DECLARE_LOOPS(REAL, SUFFIX)                                                   \
     /* out = digamma(x) */                                                            \
     void (*digamma_##SUFFIX)(intptr_t n, const REAL *x, REAL *out);                   \
@@ -88,7 +113,12 @@ typedef struct {
      * told to stop */                                                                \
     int (*lda_local_step_##SUFFIX)(lda_block *block);                                 \
     /* bounds = the log-likelihoods of the documents at their mean topics */           \
-    int (*lda_scores_##SUFFIX)(lda_block *block)
+    int (*lda_scores_##SUFFIX)(lda_block *block);                                      \
+    /* bring the features of every sample to the optimum of its bound; 0, or -1 */     \
+    int (*binary_local_step_##SUFFIX)(binary_block *block);                           \
+    /* out = the rows' sums of squares; rows are `stride` elements apart */            \
+    void (*row_squares_##SUFFIX)(intptr_t n_rows, intptr_t n_columns,                 \
+                                 intptr_t stride, const REAL *x, double *out)
 
 typedef struct {
     const char *name;
@@ -105,7 +135,24 @@ extern const simd_table simd_avx512;
 const simd_table *simd_choose(const char *name);
 
 /* Flush subnormals to zero in this thread; restore the caller's mode. */
-unsigned int simd_flush_subnormals(void);
-void simd_restore_subnormals(unsigned int mode);
+#if defined(__SSE2__) || defined(_M_X64)
+#include <xmmintrin.h>
+#define FLUSH_BITS 0x8040u /* flush to zero, denormals are zero */
+
+static inline unsigned int simd_flush_subnormals(void)
+{
+    const unsigned int mode = _mm_getcsr();
+    _mm_setcsr(mode | FLUSH_BITS);
+    return mode;
+}
+
+static inline void simd_restore_subnormals(unsigned int mode)
+{
+    _mm_setcsr(mode);
+}
+#else
+static inline unsigned int simd_flush_subnormals(void) { return 0; }
+static inline void simd_restore_subnormals(unsigned int mode) { (void)mode; }
+#endif
 
 #endif

@@ -1,0 +1,13 @@
+"""The factorial mixture: binary latent features."""
+
+from .estimators import (
+    AnnealedFactorialMixture,
+    SVIPlusFactorialMixture,
+    TemperedFactorialMixture,
+)
+
+__all__ = [
+    "AnnealedFactorialMixture",
+    "SVIPlusFactorialMixture",
+    "TemperedFactorialMixture",
+]

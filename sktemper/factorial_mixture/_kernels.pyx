@@ -1,0 +1,127 @@
+"""Factorial mixture: the loops over samples and their binary features.
+
+Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
+loops themselves are C, in ``simd/binary.h``, one table per instruction set.
+"""
+
+import numpy as np
+
+from cython cimport floating
+from libc.stdint cimport intptr_t
+
+from sktemper.special cimport (
+    SIMD,
+    SIMD_BYTES,
+    binary_block,
+    simd_flush_subnormals,
+    simd_restore_subnormals,
+)
+
+
+def local_step(
+    const floating[:, ::1] products,
+    const floating[:, ::1] gram,
+    const floating[::1] offsets,
+    const double[::1] powers,
+    bint power_per_sample,
+    double heat,
+    double cooling,
+    double tol,
+    intptr_t max_iter,
+    const int[::1] stop,
+    floating[:, ::1] probabilities,
+    double[::1] fits,
+    double[::1] entropies,
+):
+    """Bring each sample's probabilities to the optimum of its (tempered) bound.
+
+    Sweeps over the features in their order; each sets ``logit(p_k) = power *
+    (products_k + offsets_k - sum_{j != k} gram_kj p_j)``.
+
+    Parameters
+    ----------
+    products : ndarray of shape (n_samples, n_features)
+        Samples times components, over the noise variance.
+    gram : ndarray of shape (n_features, n_features)
+        E[components times components], over the noise variance; symmetric.
+    offsets : ndarray of shape (n_features,)
+    powers : ndarray of shape (1,) or (n_samples,)
+        Exponent of the likelihood, for all samples or for each,
+    power_per_sample : bool
+        which this says.
+    heat, cooling : float
+        The first sweep is at ``heat`` times the temperature, and each one after it at
+        1 / ``cooling`` of that of the last, until the factor is 1.
+    tol, max_iter
+        A sample is done once no probability changed by ``tol`` in a sweep, or after
+        ``max_iter`` sweeps beside those that cooled.
+    stop : ndarray of shape (1,)
+        Read at each sweep; set it to make the call return.
+    probabilities : ndarray of shape (n_samples, n_features)
+        Where to start; the optimum on return.
+    fits : ndarray of shape (n_samples,)
+        Receives ``p @ products - E[z @ gram @ z] / 2``.
+    entropies : ndarray of shape (n_samples,)
+        Receives the entropies of the probabilities.
+
+    Returns
+    -------
+    n_iterations : int
+        Sweeps, summed over the samples; -1 if stopped.
+    """
+    cdef binary_block block
+    cdef int status
+    cdef unsigned int mode
+    dtype = np.float32 if floating is float else np.float64
+    block.n_samples = products.shape[0]
+    block.n_features = products.shape[1]
+    lanes = SIMD_BYTES // <intptr_t>sizeof(floating)
+    raw = np.empty((3 * block.n_features + 1) * lanes, dtype=dtype)
+    start = -raw.ctypes.data % SIMD_BYTES // <intptr_t>sizeof(floating)
+    cdef floating[::1] scratch = raw[start:]
+    block.products = &products[0, 0]
+    block.gram = &gram[0, 0]
+    block.offsets = &offsets[0]
+    block.powers = &powers[0]
+    block.power_per_sample = power_per_sample
+    block.heat = heat
+    block.cooling = cooling
+    block.tol = tol
+    block.max_iter = max_iter
+    block.stop = &stop[0]
+    block.nu = &probabilities[0, 0]
+    block.fits = &fits[0]
+    block.entropies = &entropies[0]
+    block.scratch = &scratch[0]
+    with nogil:
+        mode = simd_flush_subnormals()
+        if floating is float:
+            status = SIMD.binary_local_step_f32(&block)
+        else:
+            status = SIMD.binary_local_step_f64(&block)
+        simd_restore_subnormals(mode)
+    return -1 if status else block.n_iterations
+
+
+def row_squares(const floating[:, :] rows, double[::1] out):
+    """Write the rows' sums of squares, added up in float64, into ``out``.
+
+    Raises
+    ------
+    ValueError
+        If the entries of a row are not contiguous.
+    """
+    if rows.shape[1] > 1 and rows.strides[1] != sizeof(floating):
+        raise ValueError("The entries of a row must be contiguous.")
+    cdef intptr_t stride = rows.strides[0] // <intptr_t>sizeof(floating)
+    if rows.shape[0] == 0:
+        return
+    with nogil:
+        if floating is float:
+            SIMD.row_squares_f32(
+                rows.shape[0], rows.shape[1], stride, &rows[0, 0], &out[0]
+            )
+        else:
+            SIMD.row_squares_f64(
+                rows.shape[0], rows.shape[1], stride, &rows[0, 0], &out[0]
+            )

@@ -1,0 +1,622 @@
+"""The estimators of the factorial mixture."""
+
+import functools
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..base import TemperedEstimator
+from ..kinds import AnnealedMixin, SVIPlusMixin, annealed, document, svi_plus
+from ..model import Powers
+from ..moves import as_moves
+from ..policy import Slot
+from .model import FactorialMixtureModel, filled
+from .starts import STARTS
+
+#: Where learned inclusion probabilities begin: well below 1/2, which tells a feature
+#: from its absence.
+INITIAL_INCLUSION = 0.3
+
+
+class _FactorialMixture(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
+):
+    """What the estimators of the factorial mixture share."""
+
+    _slots = {
+        **TemperedEstimator._slots,
+        "moves": Slot(as_moves, True, "sktemper.moves.BirthMoves()"),
+    }
+    _parameter_constraints = {
+        **TemperedEstimator._parameter_constraints,
+        "moves": "no_validation",
+        "inclusion_probability": [
+            Interval(Real, 0, 1, closed="neither"),
+            "array-like",
+            None,
+        ],
+        "noise_variance": [Interval(Real, 0, None, closed="neither"), None],
+        "component_variance": [Interval(Real, 0, None, closed="neither"), None],
+        "learn_noise_variance": ["boolean", StrOptions({"auto"})],
+        "learn_inclusion_probability": ["boolean", StrOptions({"auto"})],
+        "posterior": [StrOptions({"structured", "factorised"})],
+        "init": [StrOptions(set(STARTS)), "array-like"],
+        "local_tol": [Interval(Real, 0, None, closed="left")],
+        "max_local_iter": [Interval(Integral, 1, None, closed="left")],
+        "local_cooling": [Interval(Real, 1, None, closed="neither"), None],
+    }
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _validate(self, X, reset):
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
+        )
+
+    def _moves(self):
+        return as_moves(self.moves)
+
+    def _make_model(self, n_features, dtype):
+        K = self.n_components
+        return FactorialMixtureModel(
+            K,
+            n_features,
+            noise_variance=self.noise_variance,
+            component_variance=self.component_variance,
+            inclusion_probability=_inclusion(self.inclusion_probability, K),
+            learn_noise_variance=_learns(
+                self.learn_noise_variance, self.noise_variance
+            ),
+            learn_inclusion_probability=_learns(
+                self.learn_inclusion_probability, self.inclusion_probability
+            ),
+            structured=self.posterior == "structured",
+            dtype=dtype,
+            tol=self.local_tol,
+            max_iter=self.max_local_iter,
+            init=functools.partial(_start, self.init, K),
+            local_cooling=self.local_cooling,
+        )
+
+    # -- what users call ---------------------------------------------------------------
+    def transform(self, X):
+        """Return the probabilities that samples have the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            NaN is a value that is not known; it is left out.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_components)
+            The posterior inclusion probabilities nu, at T=1.
+        """
+        return np.concatenate(
+            self._map(
+                X,
+                lambda model, block, prepared: (
+                    model.local_step(
+                        block, prepared, Powers(), want=("local",)
+                    ).local_parameters
+                ),
+            )
+        )
+
+    def inverse_transform(self, X):
+        """Return the values that features stand for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Features or their probabilities, as `transform` returns.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples, n_features)
+            ``X @ components_``.
+        """
+        check_is_fitted(self, "state_")
+        X = check_array(X, dtype=[np.float64, np.float32])
+        components = self.components_
+        if X.shape[1] != len(components):
+            raise ValueError(
+                f"X has {X.shape[1]} features, but there are {len(components)} "
+                "components."
+            )
+        return X @ components
+
+    def impute(self, X):
+        """Return ``X`` with its missing values at their expectation.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            NaN is a value that is not known.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            A copy; what was known is as it was.
+        """
+        expected = self.inverse_transform(self.transform(X))
+        X = self._validate(X, reset=False)
+        return np.where(np.isnan(X), expected, X)
+
+    # -- views of the state ------------------------------------------------------------
+    @property
+    def components_(self):
+        """Posterior means of the components, ndarray (n_components, n_features)."""
+        state = self._state()
+        return state.globals_.means().astype(state.dtype)
+
+    @property
+    def components_covariance_(self):
+        """Posterior covariance of the components, the same in each dimension."""
+        state = self._state()
+        model = self._make_model(state.globals_.weighted_means.shape[1], state.dtype)
+        return model.covariance(state.globals_)
+
+    @property
+    def noise_variance_(self):
+        """Variance of the noise, given or learned."""
+        return self._state().hyper.noise_variance
+
+    @property
+    def component_variance_(self):
+        """Prior variance of the components, given or from the data."""
+        return self._state().hyper.component_variance
+
+    @property
+    def inclusion_probability_(self):
+        """Probabilities of the features, ndarray (n_components,), given or learned."""
+        return self._state().hyper.inclusion_probability
+
+    @property
+    def _n_features_out(self):
+        return len(self._state().globals_.precision)
+
+
+def _learns(choice, value):
+    """Return whether a parameter is learned: "auto" is where none was given."""
+    return value is None if choice == "auto" else choice
+
+
+def _inclusion(value, n_components):
+    """Return inclusion probabilities as a valid array of shape (n_components,)."""
+    if value is None:
+        value = INITIAL_INCLUSION
+    if not isinstance(value, Real):
+        value = check_array(
+            value,
+            dtype=np.float64,
+            ensure_2d=False,
+            input_name="inclusion_probability",
+        )
+        if value.shape != (n_components,):
+            raise ValueError(
+                f"inclusion_probability has shape {value.shape}; expected "
+                f"({n_components},)."
+            )
+    value = np.broadcast_to(np.asarray(value, dtype=np.float64), n_components).copy()
+    if not ((value > 0) & (value < 1)).all():
+        raise ValueError("inclusion_probability must be in (0, 1) everywhere.")
+    return value
+
+
+def _start(init, n_components, X, hyper, random):
+    """Return where the means start, ndarray of shape (n_components, n_features)."""
+    if isinstance(init, str):
+        return STARTS[init](filled(X), n_components, hyper, random)
+    means = check_array(init, dtype=np.float64, input_name="init")
+    if means.shape != (n_components, X.shape[1]):
+        raise ValueError(
+            f"init has shape {means.shape}; expected ({n_components}, {X.shape[1]})."
+        )
+    return means
+
+
+#: What the docstrings of the estimators share.
+_WORDS = {"samples": "samples", "unit": "sample", "observed": "value"}
+
+_PARAMETERS = """
+    $moves
+    inclusion_probability : float, array-like or None, default=None
+        pi, the prior probability that a sample has a feature, in (0, 1), or one for
+        each feature.  None begins with 0.3 and is learned.
+    noise_variance : float, default=None
+        sigma^2, of each value (the papers give its square root).  None begins with the
+        variance of the data and is learned.
+    component_variance : float, default=None
+        Prior variance of each entry of a component.  None takes what explains the mean
+        square of the data by as many features as a sample is expected to have.
+    learn_noise_variance : bool or "auto", default="auto"
+        Whether the noise variance is learned, from ``noise_variance`` on; "auto" if
+        that is None.
+    learn_inclusion_probability : bool or "auto", default="auto"
+        Whether the inclusion probabilities are learned, one for each feature; "auto" if
+        ``inclusion_probability`` is None.
+    posterior : {"structured", "factorised"}, default="structured"
+        Of the components: with correlations between them, which is exact given the
+        features, or without, as in [1]_ (its means at their joint optimum).
+    init : {"random", "data", "ica", "nmf"} or array-like, default="random"
+        Where the components start: draws from their prior, samples, scikit-learn's
+        FastICA or NMF (non-negative data only) with each component scaled to be on or
+        off, or an array of shape (n_components, n_features).
+    $n_init
+    max_iter : int, default=100
+        Passes of `fit` over the data.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        "auto": a tenth of the data, from 100 to 1,000; in `partial_fit` 1,000.
+    $shuffle
+    $total_samples
+    local_tol : float, default=1e-3
+        A sample is done once none of its probabilities changes by this in a sweep.
+    max_local_iter : int, default=100
+        Most sweeps on a sample, beside those that cool.
+    local_cooling : float > 1 or None, default=2.0
+        Each sample is annealed on its own, one sweep a temperature: from where every
+        feature is undecided, divided by this in each sweep, to the temperature of the
+        model.  Without it (None) features that overlap are taken for one another:
+        where components were the true ones it inferred 11 % of samples wrongly, and
+        none with it.
+    $evaluate_every
+"""
+
+_ATTRIBUTES = """
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Posterior means of the components.
+    components_covariance_ : ndarray of shape (n_components, n_components)
+        Their posterior covariance, the same for each of the n_features dimensions.
+    noise_variance_, component_variance_ : float
+        Variances, given or learned.
+    inclusion_probability_ : ndarray of shape (n_components,)
+        Given or learned.
+    $policies
+
+    Notes
+    -----
+    ``NaN`` is a value that is not known.  `transform` and the scores leave it out; `fit`
+    takes it as one more latent variable.
+
+    `score_samples` is a lower bound on log p(x) under the posterior of the components:
+    comparable between fits, and with any other density of x.  `score` is its mean.
+
+    The noise has mean zero and so have the components: centre data that are not on a
+    natural scale.
+
+    References
+    ----------
+    .. [1] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016, equation 12 and appendix C.
+    .. [2] F. Doshi-Velez, K. Miller, J. Van Gael, Y. W. Teh, "Variational inference for
+       the Indian buffet process", AISTATS 2009.
+    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [4] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+"""
+
+
+class TemperedFactorialMixture(_FactorialMixture):  # noqa: D101 (composed __doc__)
+    __doc__ = document(
+        """Binary latent features under any tempering.
+
+    Each sample is the sum of the components whose features it has, and of noise: a
+    factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of features K.
+    tempering : Tempering, "global", "local" or None, default="global"
+        The temperature during training, see `sktemper.tempering`.
+
+        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
+          well the model fits, the mean squared residual over the noise variance, and
+          never above a cap that falls to 1.
+        - "local", `LocalTempering` as it comes: a temperature for each sample, a noise
+          variance of its own.  Outliers weigh less, and `temperatures` tells them.
+        - An `Annealing`, for schedules and targets of your own;
+          `AnnealedFactorialMixture` says it in fewer words, and is the first to try.
+        - None, T=1: plain variational inference.  A baseline.
+    $learning_rate
+    $gradient_noise"""
+        + _PARAMETERS
+        + _ATTRIBUTES
+        + """
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper import TemperedFactorialMixture
+    >>> random = np.random.default_rng(0)
+    >>> features = random.random((500, 3)) < 0.3
+    >>> X = features @ np.eye(3, 6) + 0.1 * random.normal(size=(500, 6))
+    >>> mixture = TemperedFactorialMixture(3, random_state=0).fit(X)
+    >>> mixture.transform(X).shape
+    (500, 3)
+    """,
+        moves_default="None",
+        **_WORDS,
+    )
+
+    _parameter_constraints = _FactorialMixture._parameter_constraints
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        tempering="global",
+        learning_rate=None,
+        gradient_noise=None,
+        moves=None,
+        inclusion_probability=None,
+        noise_variance=None,
+        component_variance=None,
+        learn_noise_variance="auto",
+        learn_inclusion_probability="auto",
+        posterior="structured",
+        init="random",
+        n_init=1,
+        max_iter=100,
+        batch_size=None,
+        shuffle=True,
+        total_samples=None,
+        local_tol=1e-3,
+        max_local_iter=100,
+        local_cooling=2.0,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-3,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.tempering = tempering
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.moves = moves
+        self.inclusion_probability = inclusion_probability
+        self.noise_variance = noise_variance
+        self.component_variance = component_variance
+        self.learn_noise_variance = learn_noise_variance
+        self.learn_inclusion_probability = learn_inclusion_probability
+        self.posterior = posterior
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+        self.local_tol = local_tol
+        self.max_local_iter = max_local_iter
+        self.local_cooling = local_cooling
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+
+class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):  # noqa: D101
+    __doc__ = document(
+        """Binary latent features by deterministic annealing and moves.
+
+    Each sample is the sum of the components whose features it has, and of noise: a
+    factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.  It is
+    fitted from a high temperature down [3]_, and then by moves that put superfluous
+    components where they are missed.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of features K.
+    $schedule
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        What the temperature flattens, see `sktemper.tempering.Annealing`.
+    $learning_rate
+    $gradient_noise"""
+        + _PARAMETERS
+        + _ATTRIBUTES.replace("$policies", "$fitted_schedule\n    $policies")
+        + """
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper import AnnealedFactorialMixture
+    >>> random = np.random.default_rng(0)
+    >>> features = random.random((500, 3)) < 0.3
+    >>> X = features @ np.eye(3, 6) + 0.1 * random.normal(size=(500, 6))
+    >>> mixture = AnnealedFactorialMixture(3, random_state=0).fit(X)
+    >>> np.abs(mixture.components_).round(1).max(axis=1)
+    array([1., 1., 1.])
+    >>> mixture.inverse_transform(mixture.transform(X)).shape
+    (500, 6)
+    """,
+        moves_default='"birth"',
+        **_WORDS,
+    )
+
+    _slots, _parameter_constraints = annealed(_FactorialMixture)
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        schedule=None,
+        target="local_step",
+        learning_rate=None,
+        gradient_noise=None,
+        moves="birth",
+        inclusion_probability=None,
+        noise_variance=None,
+        component_variance=None,
+        learn_noise_variance="auto",
+        learn_inclusion_probability="auto",
+        posterior="structured",
+        init="random",
+        n_init=1,
+        max_iter=100,
+        batch_size=None,
+        shuffle=True,
+        total_samples=None,
+        local_tol=1e-3,
+        max_local_iter=100,
+        local_cooling=2.0,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-3,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.schedule = schedule
+        self.target = target
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.moves = moves
+        self.inclusion_probability = inclusion_probability
+        self.noise_variance = noise_variance
+        self.component_variance = component_variance
+        self.learn_noise_variance = learn_noise_variance
+        self.learn_inclusion_probability = learn_inclusion_probability
+        self.posterior = posterior
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+        self.local_tol = local_tol
+        self.max_local_iter = max_local_iter
+        self.local_cooling = local_cooling
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+
+class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):  # noqa: D101
+    __doc__ = document(
+        """Binary latent features by SVI+: tuneable noise on the gradients.
+
+    Each sample is the sum of the components whose features it has, and of noise: a
+    factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.  Its
+    steps are as noisy as those of a smaller batch [4]_, see
+    `sktemper.noise.SVIPlusNoise`.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of features K.
+    $effective_batch_size
+    $learning_rate"""
+        + _PARAMETERS
+        + _ATTRIBUTES
+        + """
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper import SVIPlusFactorialMixture
+    >>> random = np.random.default_rng(0)
+    >>> features = random.random((500, 3)) < 0.3
+    >>> X = features @ np.eye(3, 6) + 0.1 * random.normal(size=(500, 6))
+    >>> mixture = SVIPlusFactorialMixture(3, batch_size=100, random_state=0).fit(X)
+    >>> mixture.transform(X).shape
+    (500, 3)
+    """,
+        moves_default="None",
+        **_WORDS,
+    )
+
+    _slots, _parameter_constraints = svi_plus(_FactorialMixture)
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        effective_batch_size=0.5,
+        distribution="dirichlet",
+        tempering=None,
+        learning_rate=None,
+        moves=None,
+        inclusion_probability=None,
+        noise_variance=None,
+        component_variance=None,
+        learn_noise_variance="auto",
+        learn_inclusion_probability="auto",
+        posterior="structured",
+        init="random",
+        n_init=1,
+        max_iter=100,
+        batch_size=None,
+        shuffle=True,
+        total_samples=None,
+        local_tol=1e-3,
+        max_local_iter=100,
+        local_cooling=2.0,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-3,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.effective_batch_size = effective_batch_size
+        self.distribution = distribution
+        self.tempering = tempering
+        self.learning_rate = learning_rate
+        self.moves = moves
+        self.inclusion_probability = inclusion_probability
+        self.noise_variance = noise_variance
+        self.component_variance = component_variance
+        self.learn_noise_variance = learn_noise_variance
+        self.learn_inclusion_probability = learn_inclusion_probability
+        self.posterior = posterior
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+        self.local_tol = local_tol
+        self.max_local_iter = max_local_iter
+        self.local_cooling = local_cooling
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose

@@ -1,0 +1,657 @@
+"""The factorial mixture, binary latent features, as a `ConjugateModel`.
+
+x_n = sum_k z_nk mu_k + noise, in the papers' letters: mu (components, Gaussian), z and
+nu (a sample's features, binary, and their probabilities), pi (inclusion
+probabilities), sigma^2 and s^2 (noise and component variance).
+"""
+
+import copy
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, cholesky, eigh
+from scipy.special import logit
+
+from ..linalg import tiled_matmul
+from ..model import ConjugateModel, LocalStep, Powers, Stopped
+from . import _kernels
+from .starts import from_ica
+
+#: The elements of a block, about, and the fewest and most of its rows.
+BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**17, 256, 2048
+#: Rows that tell what the data are like.
+ROWS_LOOKED_AT = 10_000
+#: How often all components are born anew, and how often one is a difference of samples.
+SHARE_OF_REMIXES, SHARE_OF_DIFFERENCES = 0.3, 0.5
+#: The steps in which all adapt to a new component; near samples to differ from.
+BIRTH_STEPS, NEAREST = 10, 10
+#: The least noise variance that is learned, in component variances.
+LEAST_NOISE = 1e-9
+#: How far learned inclusion probabilities keep from 0 and 1.
+LEAST_INCLUSION = 1e-6
+
+
+class Samples(NamedTuple):
+    """A block of samples.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows, n_features)
+        With 0 where a value is missing.
+    missing : ndarray of shape (n_rows, n_features) or None
+        Whether a value is; None if none is.
+    squares : ndarray of shape (n_rows,)
+        Sums of the squared values.
+    observed : ndarray of shape (n_rows,)
+        Numbers of values that are not missing.
+    """
+
+    values: Any
+    missing: Any
+    squares: Any
+    observed: Any
+
+
+class Hyper(NamedTuple):
+    """Priors and variances.
+
+    Attributes
+    ----------
+    noise_variance, component_variance : float
+    inclusion_probability : ndarray of shape (n_components,)
+    """
+
+    noise_variance: float
+    component_variance: float
+    inclusion_probability: np.ndarray
+
+
+class Components(NamedTuple):
+    """The natural parameters of q(mu): Gaussian, one covariance for every dimension.
+
+    Attributes
+    ----------
+    precision : ndarray of shape (n_components, n_components)
+    weighted_means : ndarray of shape (n_components, n_features)
+        ``precision @ means``.
+    """
+
+    precision: np.ndarray
+    weighted_means: np.ndarray
+
+    def means(self):
+        """Return E[mu], of shape (n_components, n_features)."""
+        return cho_solve(cho_factor(self.precision), self.weighted_means)
+
+    def covariance(self):
+        """Return the covariance of the components, (n_components, n_components)."""
+        return cho_solve(cho_factor(self.precision), np.eye(len(self.precision)))
+
+
+@dataclass(frozen=True)
+class FeatureStatistics:
+    """Sums over samples, each times its weight and power.
+
+    Attributes
+    ----------
+    second : ndarray of shape (n_components, n_components)
+        E[z z^T].
+    cross : ndarray of shape (n_components, n_features)
+        E[z] x^T, a missing x at its expectation.
+    residual : float
+        E|x - z mu|^2 over what is observed.
+    samples, values : float
+        Numbers of samples, and of observed values.
+    """
+
+    second: np.ndarray
+    cross: np.ndarray
+    residual: float
+    samples: float
+    values: float
+
+    def __add__(self, other):
+        return FeatureStatistics(
+            *(a + b for a, b in zip(self._parts(), other._parts(), strict=True))
+        )
+
+    def scaled(self, factor):
+        """Return ``factor`` times the statistics."""
+        return FeatureStatistics(*(factor * part for part in self._parts()))
+
+    def _parts(self):
+        return self.second, self.cross, self.residual, self.samples, self.values
+
+
+class Prepared(NamedTuple):
+    """What a local step needs of the components and priors."""
+
+    means: np.ndarray
+    #: What E[mu mu^T] has beside the means' products, for each dimension.
+    spread: np.ndarray
+    #: The means over the noise variance, in the dtype of the kernel.
+    filters: np.ndarray
+    #: The means' products.
+    products: np.ndarray
+    hyper: Hyper
+
+
+class FactorialMixtureModel(ConjugateModel):
+    """Binary latent features with Gaussian components and noise.
+
+    Parameters
+    ----------
+    n_components, n_features : int
+    noise_variance : float or None
+        sigma^2; None is that of the data.
+    component_variance : float or None
+        s^2; None explains the data's mean square by the expected features.
+    inclusion_probability : ndarray of shape (n_components,)
+        pi.
+    learn_noise_variance, learn_inclusion_probability : bool
+    structured : bool
+        Whether q(mu) has correlations between components.
+    dtype : {float32, float64}
+        What kernels compute in.
+    tol, max_iter : float, int
+        When a sample's sweeps end.
+    init : callable
+        ``init(X, random)`` returns where the means start, (n_components, n_features).
+    """
+
+    def __init__(
+        self,
+        n_components,
+        n_features,
+        *,
+        noise_variance,
+        component_variance,
+        inclusion_probability,
+        learn_noise_variance=False,
+        learn_inclusion_probability=False,
+        structured=True,
+        dtype=np.float64,
+        tol=1e-4,
+        max_iter=100,
+        init=None,
+        local_cooling=3.0,
+    ):
+        super().__init__()
+        self.n_components = n_components
+        self.n_features = n_features
+        self.noise_variance = noise_variance
+        self.component_variance = component_variance
+        self.inclusion_probability = inclusion_probability
+        self.learn_noise_variance = learn_noise_variance
+        self.learn_inclusion_probability = learn_inclusion_probability
+        self.structured = structured
+        self.dtype = dtype
+        self.tol = tol
+        self.max_iter = max_iter
+        self.init = init
+        self.local_cooling = local_cooling
+        rows = max(BLOCK_ELEMENTS // n_features, 1)
+        self.block_size = min(max(1 << rows.bit_length() - 1, FEWEST_ROWS), MOST_ROWS)
+
+    # -- data ------------------------------------------------------------------------
+    def take(self, X, rows):
+        """Return ``X[rows]`` as `Samples`."""
+        values = np.asarray(X[rows], dtype=self.dtype)
+        if values.strides[1] != values.itemsize:
+            values = np.ascontiguousarray(values)
+        squares = np.empty(len(values))
+        _kernels.row_squares(values, squares)
+        missing, observed = None, np.full(len(values), float(self.n_features))
+        if np.isnan(squares).any():
+            missing = np.isnan(values)
+            values = np.where(missing, self.dtype.type(0), values)
+            _kernels.row_squares(values, squares)
+            observed -= missing.sum(axis=1)
+        return Samples(values, missing, squares, observed)
+
+    def auto_batch_size(self, X, total):
+        """Return a tenth of the data, from 100 to 1,000 rows; of a stream 1,000."""
+        if total is None:
+            return 1000
+        return max(1, min(max(round(total / 10), 100), 1000, total // 2))
+
+    def auto_temperature(self, X):
+        """Return the data's mean square over the noise variance, at most 100.
+
+        The temperature that tempering infers where nothing is explained yet.
+        """
+        square = mean_square(X)
+        noise = self._initial_noise(X)
+        return min(max(square / noise, 1.0), 100.0)
+
+    # -- the state of a fit ----------------------------------------------------------
+    def initial_hyper(self, X):
+        """Return the variances and inclusion probabilities."""
+        component_variance = self.component_variance
+        if component_variance is None:
+            component_variance = (
+                mean_square(X) / self.inclusion_probability.sum() or 1.0
+            )
+        return Hyper(
+            self._initial_noise(X), component_variance, self.inclusion_probability
+        )
+
+    def _initial_noise(self, X):
+        if self.noise_variance is not None:
+            return self.noise_variance
+        return variance(X) or 1.0
+
+    def initial_globals(self, X, random):
+        """Return means from ``init``, as sure of them as of samples of their own."""
+        hyper = self.initial_hyper(X)
+        means = self.init(X, hyper, random)
+        precision = np.diag(
+            1 / hyper.component_variance
+            + hyper.inclusion_probability * len(X) / hyper.noise_variance
+        )
+        return Components(precision, precision @ means)
+
+    def prepare(self, globals_, hyper):
+        """Return what `local_step` needs, computed once a step."""
+        if globals_.weighted_means.shape != (self.n_components, self.n_features):
+            raise ValueError(
+                f"The fitted model has {len(globals_.precision)} components, but "
+                f"n_components is {self.n_components} now: fit it anew."
+            )
+        means = globals_.means()
+        return Prepared(
+            means,
+            self.covariance(globals_),
+            (means / hyper.noise_variance).astype(self.dtype),
+            means @ means.T,
+            hyper,
+        )
+
+    def covariance(self, globals_):
+        """Return the covariance of q(mu) in each dimension."""
+        if self.structured:
+            return globals_.covariance()
+        return np.diag(1 / np.diag(globals_.precision))
+
+    # -- the step --------------------------------------------------------------------
+    def local_step(
+        self,
+        block,
+        prepared,
+        powers,
+        weights=None,
+        seed=0,
+        local_init=None,
+        want=("statistics", "bound"),
+    ):
+        """Optimise nu of a block; see `ConjugateModel.local_step`.
+
+        For statistics, missing values are latent too: those of a sample have the
+        covariance of all dimensions then, which makes a step on all samples ascend.
+        """
+        n_rows = len(block.values)
+        nu = np.empty((n_rows, self.n_components), dtype=self.dtype)
+        nu[...] = prepared.hyper.inclusion_probability
+        if local_init is not None:
+            nu[...] = local_init
+        completing = "statistics" in want
+        fits, entropies, n_iterations = self._optimise(
+            block,
+            prepared,
+            np.asarray(powers.local, dtype=float),
+            nu,
+            completing,
+            self.local_cooling is not None and local_init is None,
+        )
+        noise = prepared.hyper.noise_variance
+        likelihoods = fits - block.squares / (2 * noise)
+        prior = prepared.hyper.inclusion_probability
+        # not by BLAS, whose bits depend on the number of rows
+        scores = likelihoods + (nu * logit(prior)).sum(axis=1) + np.log1p(-prior).sum()
+        bounds = entropies + powers.local * (
+            scores - 0.5 * block.observed * math.log(2 * math.pi * noise)
+        )
+        statistics = None
+        if completing:
+            factors = np.ones(n_rows) if weights is None else weights
+            residuals = -2 * noise * likelihoods
+            statistics = self._statistics(
+                block, prepared, nu, residuals, factors * powers.statistics
+            )
+        return LocalStep(
+            statistics=statistics,
+            n_rows=n_rows,
+            n_observed=float(block.observed.sum()),
+            n_iterations=n_iterations,
+            bound=float(bounds.sum()),
+            score=float(scores.sum()),
+            row_observed=block.observed,
+            row_bounds=bounds,
+            row_scores=scores,
+            local_parameters=nu if "local" in want else None,
+        )
+
+    def _optimise(self, block, prepared, powers, nu, completing, cooled):
+        """Optimise nu in place; return each row's fit and entropy, and the sweeps."""
+        noise, prior = prepared.hyper.noise_variance, prepared.hyper[2]
+        products = tiled_matmul(block.values, prepared.filters.T)
+        fits, entropies = np.empty(len(nu)), np.empty(len(nu))
+        n_iterations = 0
+        for rows, absent in patterns(block.missing):
+            gram, dimensions = prepared.products, self.n_features
+            if absent is not None:
+                hidden = prepared.means[:, absent]
+                gram = gram - hidden @ hidden.T
+                dimensions -= 0 if completing else len(absent)
+            gram = (gram + dimensions * prepared.spread) / noise
+            offsets = logit(prior) - 0.5 * np.diag(gram)
+            heat = max(0.5 * np.diag(gram).max(), 1.0) if cooled else 1.0
+            parts = nu[rows], fits[rows], entropies[rows]
+            sweeps = _kernels.local_step(
+                products[rows],
+                gram.astype(self.dtype),
+                offsets.astype(self.dtype),
+                np.atleast_1d(powers[rows] if powers.ndim else powers),
+                powers.ndim > 0,
+                heat,
+                self.local_cooling or 1.0,
+                self.tol,
+                self.max_iter,
+                self.stop,
+                *parts,
+            )
+            if sweeps < 0:
+                raise Stopped
+            n_iterations += sweeps
+            nu[rows], fits[rows], entropies[rows] = parts
+        return fits, entropies, n_iterations
+
+    def _statistics(self, block, prepared, nu, residuals, factors):
+        on = nu.astype(np.float64)
+        weighted = factors[:, None] * on
+        second = weighted.T @ on
+        second[np.diag_indices_from(second)] = weighted.sum(axis=0)
+        values, spread = block.values, 0.0
+        if block.missing is not None:
+            # E[z x^T] of a missing x is E[z z^T] mu
+            values = np.where(block.missing, on @ prepared.means, values)
+            spread = (weighted * (1 - on)).T @ block.missing * prepared.means
+        cross = weighted.astype(self.dtype).T @ values.astype(self.dtype, copy=False)
+        return FeatureStatistics(
+            second,
+            cross.astype(np.float64) + spread,
+            float(factors @ residuals),
+            float(factors.sum()),
+            float(factors @ block.observed),
+        )
+
+    def step(self, globals_, statistics, scale, powers, rate, hyper):
+        """Step the natural parameters toward the prior's plus the statistics."""
+        target = self._target(statistics, scale, powers, hyper)
+        return Components(
+            (1 - rate) * globals_.precision + rate * target.precision,
+            (1 - rate) * globals_.weighted_means + rate * target.weighted_means,
+        )
+
+    def _target(self, statistics, scale, powers, hyper):
+        prior = powers.prior / hyper.component_variance
+        factor = scale / hyper.noise_variance
+        return Components(
+            prior * np.eye(self.n_components) + factor * statistics.second,
+            factor * statistics.cross,
+        )
+
+    def largest_rate(self, globals_, statistics, scale, powers, hyper):
+        """Return the rate at which the precision, or a variance, would become 0."""
+        rate = math.inf
+        learned = self._learned(hyper, statistics)
+        for old, new in (
+            (hyper.noise_variance, learned.noise_variance),
+            (hyper.inclusion_probability, learned.inclusion_probability),
+            (1 - hyper.inclusion_probability, 1 - learned.inclusion_probability),
+        ):
+            leaving = np.asarray(new < 0)
+            if leaving.any():
+                share = old / (old - new)
+                rate = min(
+                    rate, float(np.min(share[leaving] if share.shape else share))
+                )
+        for noise in {hyper.noise_variance, max(learned.noise_variance, 0.0)} - {0.0}:
+            target = self._target(
+                statistics, scale, powers, hyper._replace(noise_variance=noise)
+            )
+            least = eigh(target.precision, globals_.precision, eigvals_only=True)[0]
+            if least < 0:
+                rate = min(rate, 1 / (1 - least))
+        return rate
+
+    def update_hyper(self, hyper, statistics, scale, rate, powers):
+        """Step the learned variance and probabilities toward those of the batch."""
+        learned = self._learned(hyper, statistics)
+        noise = (1 - rate) * hyper.noise_variance + rate * learned.noise_variance
+        inclusion = (1 - rate) * hyper.inclusion_probability
+        inclusion += rate * learned.inclusion_probability
+        if self.learn_noise_variance:
+            noise = max(noise, LEAST_NOISE * hyper.component_variance)
+        if self.learn_inclusion_probability:
+            inclusion = np.clip(inclusion, LEAST_INCLUSION, 1 - LEAST_INCLUSION)
+        return hyper._replace(noise_variance=noise, inclusion_probability=inclusion)
+
+    def _learned(self, hyper, statistics):
+        """Return what is best for a batch; what is fixed stays as it is."""
+        noise, inclusion = hyper.noise_variance, hyper.inclusion_probability
+        if self.learn_noise_variance and statistics.values > 0:
+            noise = statistics.residual / statistics.values
+        if self.learn_inclusion_probability and statistics.samples > 0:
+            inclusion = np.diag(statistics.second) / statistics.samples
+        return hyper._replace(noise_variance=noise, inclusion_probability=inclusion)
+
+    # -- dense vectors ---------------------------------------------------------------
+    def natural_parameters(self, globals_):
+        """Return the precision and the weighted means, as one vector.
+
+        They pair with -mu mu^T / 2, summed over dimensions, and mu.
+        """
+        return np.concatenate([part.ravel() for part in globals_])
+
+    def from_natural_parameters(self, vector):
+        """Return the components of a vector."""
+        K = self.n_components
+        return Components(
+            vector[: K * K].reshape(K, K), vector[K * K :].reshape(K, self.n_features)
+        )
+
+    def target_parameters(self, statistics, scale, powers, hyper):
+        """Return the target of a step as a vector."""
+        return self.natural_parameters(self._target(statistics, scale, powers, hyper))
+
+    def fisher_product(self, globals_, vector):
+        """Return the derivative along ``vector`` of the mean parameters of q(mu)."""
+        change = self.from_natural_parameters(vector)
+        means, covariance = globals_.means(), globals_.covariance()
+        means_change = covariance @ (change.weighted_means - change.precision @ means)
+        product = means_change @ means.T
+        second_change = product + product.T
+        second_change -= self.n_features * covariance @ change.precision @ covariance
+        return self.natural_parameters(Components(-0.5 * second_change, means_change))
+
+    # -- objectives ------------------------------------------------------------------
+    def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
+        """Return p E log p(mu) - E log q(mu), p = ``powers.prior``."""
+        D, size = self.n_features, self.n_components * self.n_features
+        means, covariance = globals_.means(), self.covariance(globals_)
+        square = (means**2).sum() + D * np.trace(covariance)
+        variance = hyper.component_variance
+        log_prior = -0.5 * (size * math.log(2 * math.pi * variance) + square / variance)
+        log_determinant = 2 * np.log(np.diag(cholesky(covariance))).sum()
+        entropy = 0.5 * (size * (1 + math.log(2 * math.pi)) + D * log_determinant)
+        return powers.prior * log_prior + entropy
+
+    def log_partition(
+        self, inverse_temperatures, hyper, random, priors=None, n_samples=8
+    ):
+        """Return log C(b) per observed value: exact, and the same for all components.
+
+        Less the part of the normaliser that no temperature changes, which the score
+        leaves out too: so it does not depend on the noise variance, and stays right
+        while that is learned.  ``priors``, the inclusion probabilities, are by default
+        the model's own.
+        """
+        b = inverse_temperatures
+        inclusion = hyper.inclusion_probability
+        if not (priors is None or isinstance(priors, str)):
+            inclusion = np.broadcast_to(
+                np.asarray(priors, dtype=float), self.n_components
+            )
+            if not ((inclusion > 0) & (inclusion < 1)).all():
+                raise ValueError(
+                    "partition_priors must be inclusion probabilities, in (0, 1)."
+                )
+        on = np.log(inclusion)[:, None] * b
+        off = np.log1p(-inclusion)[:, None] * b
+        binary = np.logaddexp(on, off).sum(axis=0)
+        return binary / self.n_features - 0.5 * np.log(b)
+
+    def log_predictive(self, block, prepared):
+        """Return a lower bound on each sample's log p(x) at T=1, and 1 a sample.
+
+        The local bound under q(mu), at most the log predictive density; of the values
+        that are not missing.
+        """
+        step = self.local_step(block, prepared, Powers(), want=("bound",))
+        seen = block.observed > 0
+        return np.where(seen, step.row_bounds, 0.0), seen.astype(float)
+
+    # -- leaving a poor optimum --------------------------------------------------------
+    def propose_birth(self, globals_, hyper, block, random):
+        """Return the components, and priors, after a birth and a death.
+
+        A component is born, all adapt to it on ``block``, and the one that the bound
+        misses least dies.  The new one is what its other features leave of a sample,
+        taken in proportion to its squared residual, or the difference between it and
+        one of its nearest.  Or all are born anew: as the independent components of what
+        they span, for features that were taken for sums and differences of features.
+        """
+        if random.random() < SHARE_OF_REMIXES:
+            return self._remixed(globals_, hyper, block, random)
+        larger = copy.copy(self)
+        larger.n_components += 1
+        prior = hyper.inclusion_probability
+        wider = hyper._replace(inclusion_probability=np.append(prior, prior.mean()))
+        components = self._with_born(globals_, hyper, block, random)
+        for _ in range(BIRTH_STEPS):
+            prepared = larger.prepare(components, wider)
+            step = larger.local_step(block, prepared, Powers())
+            wider = larger.update_hyper(wider, step.statistics, 1.0, 1.0, Powers())
+            components = larger.step(
+                components, step.statistics, 1.0, Powers(), 1.0, wider
+            )
+        dead = larger._least_missed(components, wider, block)
+        left = np.arange(self.n_components)
+        if dead < self.n_components:
+            left[dead] = self.n_components  # the new one takes the place of the old
+        precision = components.precision[np.ix_(left, left)]
+        proposed = Components(precision, precision @ components.means()[left])
+        if self.learn_inclusion_probability:
+            prior = wider.inclusion_probability[left]
+        return proposed, hyper._replace(inclusion_probability=prior)
+
+    def _remixed(self, globals_, hyper, block, random):
+        """Return independent components of the space that the present ones span."""
+        means = globals_.means()
+        coordinates = block.values @ np.linalg.pinv(means)
+        seed = np.random.RandomState(random.integers(2**31))
+        mixed = from_ica(coordinates, self.n_components, hyper, seed)
+        precision = np.diag(np.diag(globals_.precision))
+        return Components(precision, precision @ (mixed @ means)), hyper
+
+    def _with_born(self, globals_, hyper, block, random):
+        """Return the components and a new one."""
+        prepared = self.prepare(globals_, hyper)
+        step = self.local_step(block, prepared, Powers(), want=("local",))
+        nu = np.asarray(step.local_parameters, dtype=np.float64)
+        residuals = block.values - nu @ prepared.means
+        if block.missing is not None:
+            residuals[block.missing] = 0.0
+        squares = (residuals**2).sum(axis=1)
+        n = random.choice(len(nu), p=squares / squares.sum())
+        born = residuals[n]
+        if random.random() < SHARE_OF_DIFFERENCES:
+            distances = ((block.values - block.values[n]) ** 2).sum(axis=1)
+            other = random.choice(np.argsort(distances)[1 : NEAREST + 1])
+            born = random.choice([-1, 1]) * (block.values[n] - block.values[other])
+        means = np.vstack([prepared.means, born])
+        precision = np.zeros((len(means), len(means)))
+        precision[:-1, :-1] = globals_.precision
+        precision[-1, -1] = np.diag(globals_.precision).mean()
+        return Components(precision, precision @ means)
+
+    def _least_missed(self, components, hyper, block):
+        """Return the component without which the bound is highest."""
+        prepared = self.prepare(components, hyper)
+        bounds = []
+        for k in range(self.n_components):
+            left = np.delete(np.arange(self.n_components), k)
+            square = np.ix_(left, left)
+            fewer = copy.copy(self)
+            fewer.n_components -= 1
+            without = Prepared(
+                prepared.means[left],
+                prepared.spread[square],
+                prepared.filters[left],
+                prepared.products[square],
+                hyper._replace(inclusion_probability=hyper.inclusion_probability[left]),
+            )
+            step = fewer.local_step(block, without, Powers(), want=("bound",))
+            bounds.append(step.bound)
+        return int(np.argmax(bounds))
+
+
+def patterns(missing):
+    """Yield the rows that miss the same values, and which columns those are.
+
+    Yields
+    ------
+    rows : slice or ndarray
+    absent : ndarray or None
+    """
+    if missing is None:
+        yield slice(None), None
+        return
+    keys, inverse = np.unique(np.packbits(missing, axis=1), axis=0, return_inverse=True)
+    order = np.argsort(inverse.ravel(), kind="stable")
+    ends = np.cumsum(np.bincount(inverse.ravel(), minlength=len(keys)))[:-1]
+    for rows in np.split(order, ends):
+        yield rows, np.flatnonzero(missing[rows[0]])
+
+
+def looked_at(X):
+    """Return rows that tell what the data are like, evenly from all of them."""
+    step = -(-len(X) // ROWS_LOOKED_AT)
+    return np.asarray(X[::step], dtype=np.float64)
+
+
+def filled(X):
+    """Return the rows looked at, their missing values at the means of the columns."""
+    rows = looked_at(X)
+    missing = np.isnan(rows)
+    if not missing.any():
+        return rows
+    counts = np.maximum((~missing).sum(axis=0), 1)
+    return np.where(missing, np.nansum(rows, axis=0) / counts, rows)
+
+
+def mean_square(X):
+    """Return the mean square of the values that are not missing; 0 if none is there."""
+    squares = looked_at(X) ** 2
+    return float(np.nanmean(squares)) if not np.isnan(squares).all() else 0.0
+
+
+def variance(X):
+    """Return the variance of the values about the means of their columns."""
+    rows = looked_at(X)
+    counts = (~np.isnan(rows)).sum(axis=0)
+    centred = rows - np.nansum(rows, axis=0) / np.maximum(counts, 1)
+    return mean_square(centred)

@@ -1,0 +1,164 @@
+"""What the tempered, annealed and SVI+ estimators of every model have in common.
+
+Each model has three: a general one, and two whose names fix the tempering or the
+noise.  These mixins fix them, and `document` fills in what all docstrings say.
+"""
+
+from string import Template
+
+from .noise import SVIPlusNoise
+from .policy import Slot
+from .schedules import as_schedule
+from .tempering import Annealing
+
+__all__ = ["AnnealedMixin", "SVIPlusMixin", "annealed", "document", "svi_plus"]
+
+
+class AnnealedMixin:
+    """Of an estimator with the parameters ``schedule`` and ``target``."""
+
+    def _tempering(self):
+        return Annealing(self.schedule, self.target)
+
+    @property
+    def schedule_(self):
+        """The schedule in use, its length resolved."""
+        self._state()
+        return self.tempering_.schedule
+
+
+class SVIPlusMixin:
+    """Of an estimator with ``effective_batch_size`` and ``distribution``."""
+
+    def _noise(self):
+        return SVIPlusNoise(self.effective_batch_size, self.distribution)
+
+
+def annealed(general):
+    """Return slots and constraints of the annealed kind of a ``general`` estimator."""
+    constraints = {
+        "schedule": "no_validation",
+        "target": Annealing._parameter_constraints["target"],
+    }
+    slots = {"schedule": Slot(as_schedule)}
+    return _exchanged(general, "tempering", slots, constraints)
+
+
+def svi_plus(general):
+    """Return slots and constraints of the SVI+ kind of a ``general`` estimator."""
+    constraints = SVIPlusNoise._parameter_constraints
+    return _exchanged(general, "gradient_noise", {}, constraints)
+
+
+def _exchanged(general, name, slots, constraints):
+    """Return those of ``general`` with the parameter ``name`` exchanged for others."""
+
+    def others(mapping):
+        return {key: value for key, value in mapping.items() if key != name}
+
+    return (
+        {**slots, **others(general._slots)},
+        {**others(general._parameter_constraints), **constraints},
+    )
+
+
+def document(text, **words):
+    """Return a docstring whose $names are filled in.
+
+    Parameters
+    ----------
+    text : str
+        With the names of the shared paragraphs, each at the place of a parameter.
+    **words : str
+        ``samples`` and ``unit``, what the model calls its samples and what a score is
+        divided by, both for the shared paragraphs; and what else ``text`` names.
+    """
+    paragraphs = {
+        key: Template(value).safe_substitute(words) for key, value in SHARED.items()
+    }
+    return Template(text).substitute({**paragraphs, **words})
+
+
+#: Paragraphs on what all estimators have.
+SHARED = {
+    "schedule": """schedule : Schedule or callable, default=None
+        The temperature at each step, see `sktemper.schedules`.  None is
+        ``ExponentialSchedule()``.""",
+    "effective_batch_size": """\
+effective_batch_size : float, int, Schedule or callable, default=0.5
+        M: a share of the batch, a number of $samples, or a number at each step; see
+        `sktemper.noise.SVIPlusNoise`.
+    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Of the weights of $samples, see `sktemper.noise.SVIPlusNoise`.
+    tempering : Tempering, "global", "local" or None, default=None
+        The temperature during training, see `sktemper.tempering`; None is T=1.""",
+    "learning_rate": """learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.""",
+    "gradient_noise": """gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.""",
+    "moves": """moves : Moves, "birth" or None, default=$moves_default
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, None is nothing.  The
+        lower bound of the training data never falls by it.  None in `partial_fit`.""",
+    "n_init": """n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the $samples and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.""",
+    "shuffle": """shuffle : bool, default=True
+        Whether each pass of `fit` visits the $samples in another order.""",
+    "total_samples": """total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.""",
+    "evaluate_every": """evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per $unit.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.
+    n_jobs : int, default=None
+        Threads; None is 1 unless in a `joblib.parallel_config`.  The result is the
+        same, bit for bit, for every value.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the $samples.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".""",
+    "fitted_schedule": """schedule_ : Schedule
+        The schedule in use, with its length resolved.""",
+    "policies": """tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the $samples in the
+        tempered bound of the batch, in nats per $observed), "heldout_score" (NaN where
+        not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
+        where moves were made also, a row a move, "move_step", "move_kept" and
+        "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.""",
+}

@@ -1,0 +1,62 @@
+"""Special functions, and the table of loops that every kernel calls.
+
+The table is chosen at import: the best that this machine runs, or the one that the
+environment variable SKTEMPER_SIMD names.
+"""
+
+import os
+
+import numpy as np
+
+from cython cimport floating
+
+cdef bytes _wanted = os.environ.get("SKTEMPER_SIMD", "").encode()
+SIMD = simd_choose(_wanted)
+if SIMD == NULL:
+    raise ImportError(
+        f"SKTEMPER_SIMD={_wanted.decode()!r} names no instruction set of this machine; "
+        "use 'avx512', 'avx2' or 'baseline', or leave it unset."
+    )
+#: The instruction set in use.
+instruction_set = SIMD.name.decode()
+
+
+def evaluate(str name, const floating[::1] x, double b=1.0):
+    """Evaluate one of the shared special functions: exact where the model needs it."""
+    dtype = np.float32 if floating is float else np.float64
+    precise_names = "log_gamma", "trigamma"
+    out = np.empty(x.shape[0], dtype=np.float64 if name in precise_names else dtype)
+    cdef floating[::1] result
+    cdef double[::1] precise
+    cdef double shift = 0
+    if name in precise_names:
+        precise = out
+        if floating is float:
+            if name == "log_gamma":
+                SIMD.log_gamma_f32(x.shape[0], &x[0], &precise[0])
+            else:
+                SIMD.trigamma_f32(x.shape[0], &x[0], &precise[0])
+        elif name == "log_gamma":
+            SIMD.log_gamma_f64(x.shape[0], &x[0], &precise[0])
+        else:
+            SIMD.trigamma_f64(x.shape[0], &x[0], &precise[0])
+        return out, shift
+    result = out
+    if name == "digamma":
+        if floating is float:
+            SIMD.digamma_f32(x.shape[0], &x[0], &result[0])
+        else:
+            SIMD.digamma_f64(x.shape[0], &x[0], &result[0])
+    elif name == "exp_digamma":
+        if floating is float:
+            shift = SIMD.exp_digamma_f32(x.shape[0], &x[0], b, &result[0])
+        else:
+            shift = SIMD.exp_digamma_f64(x.shape[0], &x[0], b, &result[0])
+    elif name == "exp_scaled":
+        if floating is float:
+            SIMD.exp_scaled_f32(x.shape[0], &x[0], b, &result[0])
+        else:
+            SIMD.exp_scaled_f64(x.shape[0], &x[0], b, &result[0])
+    else:
+        raise ValueError(name)
+    return out, shift
