@@ -291,8 +291,8 @@ _ATTRIBUTES = """
 
     Notes
     -----
-    ``NaN`` is a value that is not known.  `transform` and the scores leave it out; `fit`
-    takes it as one more latent variable.
+    ``NaN`` is a value that is not known.  `transform` and the scores leave it out;
+    `fit` takes it as one more latent variable.
 
     `score_samples` is a lower bound on log p(x) under the posterior of the components:
     comparable between fits, and with any other density of x.  `score` is its mean.
