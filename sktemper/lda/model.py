@@ -213,9 +213,10 @@ class LDAModel(ConjugateModel):
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
         """Return ``X[rows]`` as `Documents`."""
-        block = X[rows]
-        if not sparse.issparse(block):
-            block = sparse.csr_array(np.asarray(block, dtype=self.dtype))
+        if sparse.issparse(X):
+            block = sparse_rows(X, rows)
+        else:
+            block = sparse.csr_array(np.asarray(X[rows], dtype=self.dtype))
         if not (block.has_canonical_format and block.data.all()):
             block = block.copy()
             block.sum_duplicates()
@@ -514,6 +515,20 @@ class LDAModel(ConjugateModel):
         if self.doc_update == "variational":
             rows = max(rows, total / 20)
         return max(1, round(min(rows, total / 5)))
+
+
+def sparse_rows(X, rows):
+    """Return ``X[rows]``; of a slice a view.
+
+    scipy's own slices drop column indices outside of the matrix without a word.
+    """
+    if not isinstance(rows, slice):
+        return X[rows]
+    start, stop, _ = rows.indices(X.shape[0])
+    starts = X.indptr[start : stop + 1]
+    part = slice(starts[0], starts[-1])
+    shape = (stop - start, X.shape[1])
+    return type(X)((X.data[part], X.indices[part], starts - starts[0]), shape=shape)
 
 
 def positive(value, name, shapes):
