@@ -116,12 +116,13 @@ ALWAYS_INLINE int NAME(sweep_rows)(DOCUMENT *d, intptr_t n, const int m)
         d->ratios[n + j] = ratio[j];
     }
     for (intptr_t k = 0; k < width; k += LANES) {
-        VECTOR even = *(VECTOR *)(sums + k), odd = (VECTOR){0};
+        VECTOR even = (VECTOR){0}, odd = (VECTOR){0};
         for (int j = 0; j < m; j += 2) {
             even += ratio[j] * *(const VECTOR *)(row[j] + k);
             odd += ratio[j + 1] * *(const VECTOR *)(row[j + 1] + k);
         }
-        *(VECTOR *)(sums + k) = even + odd;
+        /* one rounding to the digits of a long document's sum, not m */
+        *(VECTOR *)(sums + k) += even + odd;
     }
     return underflown;
 }
@@ -224,9 +225,10 @@ static intptr_t NAME(sweep)(DOCUMENT *d)
     const intptr_t width = d->width;
     const REAL *restrict w = d->weights;
     REAL *restrict sums = d->sums;
+    REAL *restrict partial = (REAL *)d->block->topic_scratch + 2 * width;
     intptr_t underflown = 0;
     for (intptr_t k = 0; k < width; k++)
-        sums[k] = 0;
+        sums[k] = partial[k] = 0;
     for (intptr_t n = 0; n < d->n_words; n++) {
         const REAL *restrict row = d->rows + d->slots[n] * width;
         REAL mass = 0;
@@ -238,7 +240,13 @@ static intptr_t NAME(sweep)(DOCUMENT *d)
         const REAL ratio = d->ratios[n];
         VECTORISE
         for (intptr_t k = 0; k < width; k++)
-            sums[k] += ratio * row[k];
+            partial[k] += ratio * row[k];
+        /* few words at a time: the sum of a long document keeps its digits */
+        for (intptr_t k = 0; (n % PANEL == PANEL - 1 || n + 1 == d->n_words) && k < width;
+             k++) {
+            sums[k] += partial[k];
+            partial[k] = 0;
+        }
     }
     return underflown;
 }
