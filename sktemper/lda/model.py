@@ -127,6 +127,11 @@ class Topics:
         """Return the prior as a view of shape (n_features, n_topics)."""
         return np.broadcast_to(self.prior, self.u.shape)
 
+    def parts(self):
+        """Return what lambda is a sum of, as kernels take it."""
+        full_prior = self.full_prior()
+        return self.u, full_prior, self.decay, self.prior_share, self.base_share
+
     def dense(self):
         """Return lambda, of shape (n_features, n_topics)."""
         dense = self.decay * self.u
@@ -289,19 +294,11 @@ class LDAModel(ConjugateModel):
         )
         bounds = np.empty(n_rows if "bound" in want else 0)
         factors = np.ones(n_rows) if weights is None else weights
-        topics = prepared.topics
         # base measure: the natural parameter of a Dirichlet is alpha - 1
         alpha = 1.0 + powers.prior * (prepared.doc_topic_prior - 1.0)
         n_iterations = _kernels.local_step(
-            block.counts,
-            block.starts,
-            block.slots,
-            block.words,
-            topics.u,
-            topics.full_prior(),
-            topics.decay,
-            topics.prior_share,
-            topics.base_share,
+            block,
+            prepared.topics.parts(),
             prepared.digamma_totals,
             alpha,
             np.atleast_1d(np.asarray(powers.local, dtype=np.float64)),
@@ -357,18 +354,10 @@ class LDAModel(ConjugateModel):
 
     def _scores(self, block, prepared, gamma):
         """Return sum_v n_dv log sum_k E[theta_dk] E[beta_kv] of each document."""
-        topics = prepared.topics
         scores = np.zeros(len(gamma))
         stopped = _kernels.log_predictive(
-            block.counts,
-            block.starts,
-            block.slots,
-            block.words,
-            topics.u,
-            topics.full_prior(),
-            topics.decay,
-            topics.prior_share,
-            topics.base_share,
+            block,
+            prepared.topics.parts(),
             prepared.totals,
             self.stop,
             gamma,

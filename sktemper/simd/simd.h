@@ -62,7 +62,7 @@ typedef struct {
     int32_t *kept_topics;                /* (2, width) */
     double *kept_prior;                  /* (width,) */
     void *kept_gamma;                    /* (width,) */
-    void *kept_rows;                     /* (longest, half of width, or 64) */
+    void *kept_rows;                     /* (longest, quarter of width, or 64) */
     void *panel_sums;                    /* (width, SIMD_BYTES) */
     int32_t *chain_topics;               /* (4, n_topics), zeros */
     int32_t *chain_tokens;               /* (tokens of the longest sampled document,) */
