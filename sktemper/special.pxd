@@ -44,7 +44,6 @@ cdef extern from "simd.h" nogil:
         void *word_scratch
         double *double_scratch
         int32_t *kept_topics
-        double *kept_prior
         void *kept_gamma
         void *kept_rows
         void *panel_sums
@@ -59,6 +58,10 @@ cdef extern from "simd.h" nogil:
         void (*log_gamma_f32)(intptr_t, const float *, double *) noexcept nogil
         double (*exp_digamma_f32)(intptr_t, const float *, double, float *) noexcept nogil
         void (*exp_scaled_f32)(intptr_t, const float *, double, float *) noexcept nogil
+        void (*add_rows_f32)(
+            intptr_t, intptr_t, intptr_t, const intptr_t *, const float *, double, double *,
+            double *
+        ) noexcept nogil
         int (*lda_local_step_f32)(lda_block *) noexcept nogil
         int (*lda_scores_f32)(lda_block *) noexcept nogil
         void (*digamma_f64)(intptr_t, const double *, double *) noexcept nogil
@@ -66,6 +69,10 @@ cdef extern from "simd.h" nogil:
         void (*log_gamma_f64)(intptr_t, const double *, double *) noexcept nogil
         double (*exp_digamma_f64)(intptr_t, const double *, double, double *) noexcept nogil
         void (*exp_scaled_f64)(intptr_t, const double *, double, double *) noexcept nogil
+        void (*add_rows_f64)(
+            intptr_t, intptr_t, intptr_t, const intptr_t *, const double *, double, double *,
+            double *
+        ) noexcept nogil
         int (*lda_local_step_f64)(lda_block *) noexcept nogil
         int (*lda_scores_f64)(lda_block *) noexcept nogil
 

@@ -237,13 +237,12 @@ def local_step(
         block.width,
         dtype,
     )
-    cdef floating[:, ::1] topic_scratch = _aligned(np.zeros, 4, block.width, dtype)
+    cdef floating[:, ::1] topic_scratch = _aligned(np.zeros, 6, block.width, dtype)
     cdef floating[:, ::1] word_scratch = np.zeros((3, longest), dtype)
     cdef double[::1] row_tops = np.zeros(block.n_words + 1)
     cdef double[:, ::1] double_scratch = np.zeros((3, block.n_topics))
     cdef intptr_t[::1] own_slots = np.arange(longest + 1, dtype=np.intp)
     cdef int32_t[:, ::1] kept_topics
-    cdef double[::1] kept_prior
     cdef floating[:, ::1] kept_gamma, kept_rows, panel_sums
     cdef int32_t[:, ::1] chain_topics
     cdef int32_t[::1] chain_tokens
@@ -257,8 +256,7 @@ def local_step(
     block.max_iter = max_iter
     block.drop_tol = drop_tol
     kept_topics = np.empty((2, block.width), dtype=np.int32)
-    kept_prior = np.empty(block.width)
-    kept_gamma = _aligned(np.empty, 1, block.width, dtype)
+    kept_gamma = _aligned(np.empty, 2, block.width, dtype)
     # panels hold all of few topics, and a quarter of many
     kept_rows = _aligned(
         np.empty, longest, max(block.width // 4, min(block.width, 64)), dtype
@@ -266,7 +264,6 @@ def local_step(
     panel_sums = _aligned(np.empty, block.width, padded(1, dtype), dtype)
     block.panel_sums = address(panel_sums)
     block.kept_topics = &kept_topics[0, 0]
-    block.kept_prior = &kept_prior[0]
     block.kept_gamma = address(kept_gamma)
     block.kept_rows = address(kept_rows)
     block.stop = &stop[0]
@@ -311,22 +308,25 @@ def add_rows(
     double[:, ::1] u,
     double[::1] totals,
     const intptr_t[::1] words,
-    const floating[:, :] rows,
+    const floating[:, ::1] rows,
     double factor,
 ):
     """``u[words] += factor * rows`` and ``totals += factor * rows.sum(axis=0)``.
 
     The columns of ``rows`` beyond those of ``u`` are padding.
     """
-    cdef intptr_t n, k
-    cdef double change
-    cdef double *row
-    for n in range(words.shape[0]):
-        row = &u[words[n], 0]
-        for k in range(u.shape[1]):
-            change = factor * rows[n, k]
-            row[k] += change
-            totals[k] += change
+    if not words.shape[0]:
+        return
+    if floating is float:
+        SIMD.add_rows_f32(
+            words.shape[0], u.shape[1], rows.shape[1], &words[0], &rows[0, 0], factor,
+            &u[0, 0], &totals[0],
+        )
+    else:
+        SIMD.add_rows_f64(
+            words.shape[0], u.shape[1], rows.shape[1], &words[0], &rows[0, 0], factor,
+            &u[0, 0], &totals[0],
+        )
 
 
 def log_predictive(

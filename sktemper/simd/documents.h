@@ -6,12 +6,13 @@
 typedef struct {
     const lda_block *block;
     intptr_t n_words, n_topics, width;
+    intptr_t n_places;       /* n_topics in whole PANELs: loops have no remainder */
     const REAL *rows;        /* exp(b E log beta), scaled */
     const intptr_t *slots;   /* of each word, its row */
     const intptr_t *words;   /* of each word, its place in block->words */
     REAL *counts;            /* padded with zeros */
     double b;
-    const double *prior;
+    const REAL *prior;       /* padded with ones, as gamma is */
     REAL *gamma;
     REAL *weights;           /* exp(b E log theta), scaled by exp(-log_scale) */
     double log_scale;
@@ -25,12 +26,21 @@ typedef struct {
     int32_t *kept;           /* those that are not; NULL: all */
     REAL *panels;            /* their rows, PANEL words side by side */
     REAL *all_gamma;
+    const REAL *all_prior;
 } DOCUMENT;
 
 /* Up to so many topics, panels are better than rows for every iteration. */
 #define FEW_TOPICS 48
 /* Words of a panel, whose entries of a topic are one SIMD_BYTES. */
 #define PANEL ((int)(SIMD_BYTES / sizeof(REAL)))
+
+/* Fills the last places of n topics, which then stay as they are. */
+static intptr_t NAME(pad)(intptr_t n, REAL *gamma, REAL *prior)
+{
+    for (; n % PANEL; n++)
+        gamma[n] = prior[n] = 1;
+    return n;
+}
 
 /* phi of a word whose mass underflowed, computed in logarithms; returns the log of its
  * normaliser (less the digamma(sum gamma) that all share).  Rare: words whose only topics
@@ -175,7 +185,8 @@ static intptr_t NAME(sweep_panels)(DOCUMENT *d)
             for (int i = 0; i < PARTS; i++)
                 totals[k * PARTS + i] += ratio[i] * panel[k * PARTS + i];
     }
-    for (intptr_t k = 0; k < n_topics; k += LANES) {
+    intptr_t k = 0;
+    for (; k < n_topics; k += LANES) {
         VECTOR sums[LANES];
         const int m = n_topics - k < LANES ? (int)(n_topics - k) : LANES;
         for (int j = 0; j < m; j++) {
@@ -185,6 +196,8 @@ static intptr_t NAME(sweep_panels)(DOCUMENT *d)
         }
         *(VECTOR *)(d->sums + k) = NAME(sums_of)(sums, m);
     }
+    for (; k < d->n_places; k++)
+        d->sums[k] = 0;
     intptr_t any = 0;
     for (int i = 0; i < LANES; i++)
         any |= underflown[i] != 0;
@@ -201,7 +214,7 @@ static intptr_t NAME(sweep_panels)(DOCUMENT *d)
     const REAL *restrict w = d->weights, *restrict panel = d->panels;
     REAL *restrict sums = d->sums;
     intptr_t underflown = 0;
-    for (intptr_t k = 0; k < n_topics; k++)
+    for (intptr_t k = 0; k < d->n_places; k++)
         sums[k] = 0;
     for (intptr_t n = 0; n < d->n_words; n += PANEL, panel += n_topics * PANEL) {
         REAL mass[PANEL] = {0};
@@ -256,11 +269,13 @@ static intptr_t NAME(sweep)(DOCUMENT *d)
 static double NAME(update_gamma)(DOCUMENT *d, intptr_t underflown)
 {
     const REAL b = (REAL)d->b;
-    const double *restrict prior = d->prior;
+    const REAL *restrict prior = d->prior;
     const REAL *restrict w = d->weights;
     REAL *restrict sums = d->sums;
     REAL *restrict gamma = d->gamma;
-    for (intptr_t k = 0; k < d->n_topics; k++)
+    const intptr_t n_places = d->n_places;
+    VECTORISE
+    for (intptr_t k = 0; k < n_places; k++)
         sums[k] *= w[k];
     for (intptr_t n = 0; underflown && n < d->n_words; n++)
         if (d->ratios[n] == 0 && d->counts[n] > 0) {
@@ -270,8 +285,8 @@ static double NAME(update_gamma)(DOCUMENT *d, intptr_t underflown)
         }
     REAL change = 0;
     VECTORISE_REDUCTION(+ : change)
-    for (intptr_t k = 0; k < d->n_topics; k++) {
-        const REAL new = (REAL)prior[k] + b * sums[k];
+    for (intptr_t k = 0; k < n_places; k++) {
+        const REAL new = prior[k] + b * sums[k];
         const REAL difference = new - gamma[k];
         change += difference < 0 ? -difference : difference;
         gamma[k] = new;
@@ -281,27 +296,26 @@ static double NAME(update_gamma)(DOCUMENT *d, intptr_t underflown)
 
 static void NAME(update_weights)(DOCUMENT *d)
 {
-    d->log_scale = NAME(exp_digamma)(d->n_topics, d->gamma, d->b, d->weights);
-    for (intptr_t k = d->n_topics; !d->kept && k < d->width; k++)
-        d->weights[k] = 0;
+    const REAL top = NAME(largest)(d->n_topics, d->gamma);
+    d->log_scale = NAME(exp_digamma_below)(d->n_places, top, d->gamma, d->b, d->weights);
 }
 
 /* The topics with more than next to nothing of the document. */
 static intptr_t NAME(choose_topics)(const DOCUMENT *d, int32_t *restrict chosen)
 {
     const REAL least = 1 + (REAL)d->block->drop_tol;
-    const double *restrict prior = d->prior;
-    const REAL *restrict gamma = d->gamma;
-    intptr_t n = 0, m = 0;
+    const REAL *restrict prior = d->prior, *restrict gamma = d->gamma;
+    INTEGER n = 0, m = 0;
     VECTORISE_REDUCTION(+ : n)
-    for (intptr_t k = 0; k < d->n_topics; k++)
-        n += gamma[k] > least * (REAL)prior[k];
+    for (intptr_t k = 0; k < d->n_places; k++)
+        n += gamma[k] > least * prior[k];
     /* rows are dear to lay side by side, panels cheap to narrow */
     if (n == 0 || 4 * n > (d->kept ? 3 : 1) * d->n_topics)
         return 0;
-    for (intptr_t k = 0; k < d->n_topics; k++)
-        if (gamma[k] > least * (REAL)prior[k])
-            chosen[m++] = (int32_t)k;
+    for (intptr_t k = 0; k < d->n_topics; k++) {
+        chosen[m] = (int32_t)k;
+        m += gamma[k] > least * prior[k];
+    }
     return n;
 }
 
@@ -330,21 +344,20 @@ static void NAME(fill_panels)(DOCUMENT *d, const int32_t *restrict chosen, intpt
 static void NAME(keep_topics)(DOCUMENT *d, const int32_t *restrict chosen, intptr_t n)
 {
     const lda_block *block = d->block;
-    REAL *gamma = block->kept_gamma;
+    REAL *gamma = block->kept_gamma, *prior = gamma + d->width;
     NAME(fill_panels)(d, chosen, n);
-    if (!d->kept)
-        d->all_gamma = d->gamma;
     for (intptr_t k = 0; d->kept && k < d->n_topics; k++)
         d->all_gamma[d->kept[k]] = d->gamma[k];
     for (intptr_t j = 0; j < n; j++) {
         gamma[j] = d->gamma[chosen[j]];
-        block->kept_prior[j] = d->prior[chosen[j]];
+        prior[j] = d->prior[chosen[j]];
         block->kept_topics[j] = d->kept ? d->kept[chosen[j]] : chosen[j];
     }
     d->kept = block->kept_topics;
     d->gamma = gamma;
-    d->prior = block->kept_prior;
+    d->prior = prior;
     d->n_topics = n;
+    d->n_places = NAME(pad)(n, gamma, prior);
 }
 
 /* Leaves out the topics with next to nothing of the document, once they are most. */
@@ -372,8 +385,9 @@ static void NAME(take_all_topics)(DOCUMENT *d)
         d->all_gamma[d->kept[k]] = d->gamma[k];
     d->kept = 0;
     d->gamma = d->all_gamma;
-    d->prior = d->block->doc_topic_prior;
+    d->prior = d->all_prior;
     d->n_topics = d->block->n_topics;
+    d->n_places = d->width;
     NAME(update_weights)(d);
 }
 
@@ -384,7 +398,7 @@ static int NAME(has_revived)(DOCUMENT *d)
     const REAL tol = (REAL)d->block->drop_tol, b = (REAL)d->b;
     int revived = 0;
     for (intptr_t k = 0; k < d->n_topics; k++) {
-        const REAL prior = (REAL)d->prior[k], tokens = b * d->weights[k] * d->sums[k];
+        const REAL prior = d->prior[k], tokens = b * d->weights[k] * d->sums[k];
         const int left_out = d->gamma[k] <= prior * (1 + tol);
         revived |= left_out && tokens > 100 * tol * prior;
         d->gamma[k] = left_out ? prior + tokens : d->gamma[k];
@@ -537,7 +551,12 @@ static int NAME(lda_local_step)(lda_block *block)
     d.zeros = d.rows + (block->temperature_per_document ? block->longest : block->n_words)
                            * width;
     d.phi = block->double_scratch;
-    d.prior = block->doc_topic_prior;
+    REAL *gamma = (REAL *)block->topic_scratch + 4 * width, *prior = gamma + width;
+    for (intptr_t k = 0; k < n_topics; k++)
+        prior[k] = (REAL)block->doc_topic_prior[k];
+    d.all_gamma = gamma;
+    d.prior = d.all_prior = prior;
+    d.n_places = NAME(pad)(n_topics, gamma, prior);
     block->n_iterations = 0;
     if (block->sampled && NAME(sample_documents)(block))
         return -1;
@@ -550,7 +569,8 @@ static int NAME(lda_local_step)(lda_block *block)
             d.counts[n] = n < d.n_words ? counts[n] : 0;
         d.words = block->slots + start;
         d.slots = d.words;
-        d.gamma = (REAL *)block->gamma + i * n_topics;
+        d.gamma = gamma;
+        memcpy(gamma, (REAL *)block->gamma + i * n_topics, n_topics * sizeof(REAL));
         d.may_drop = block->drop_tol > 0;
         d.b = block->inverse_temperatures[0];
         if (block->temperature_per_document) {
@@ -567,6 +587,7 @@ static int NAME(lda_local_step)(lda_block *block)
         if (iterations < 0)
             return -1;
         block->n_iterations += iterations;
+        memcpy((REAL *)block->gamma + i * n_topics, gamma, n_topics * sizeof(REAL));
         if (!statistics && !block->bounds)
             continue;
         const double word_bound = NAME(finish_document)(&d, block->weights[i], statistics);
