@@ -47,6 +47,12 @@ cdef extern from "simd.h" nogil:
         void *kept_gamma
         void *kept_rows
         void *panel_sums
+        intptr_t *places
+        int32_t *noted_documents
+        void *noted_ratios
+        void *shares
+        int32_t *share_topics
+        intptr_t *n_shares
         int32_t *chain_topics
         int32_t *chain_tokens
         void *chain_weights

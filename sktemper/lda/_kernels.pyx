@@ -165,7 +165,7 @@ def local_step(
     intptr_t n_burn_in,
     intptr_t n_kept,
     floating[:, ::1] gamma,
-    floating[:, ::1] statistics,
+    bint want_statistics,
     double[::1] bounds,
 ):
     """Bring each document's gamma and phi to the optimum of its (tempered) bound.
@@ -205,8 +205,7 @@ def local_step(
         Sweeps over a document's tokens that are dropped, and averaged.
     gamma : ndarray of shape (n_documents, n_topics)
         Where to start; the optimum on return.
-    statistics : ndarray of shape (n_words, padded(n_topics, dtype)) or (0, 0)
-        ``weights * counts * phi`` is added.
+    want_statistics : bool
     bounds : ndarray of shape (n_documents,) or (0,)
         Receives b E log p(x, z) + H(z) + E log p(theta) - E log q(theta), less the
         normaliser of theta's prior.
@@ -215,6 +214,8 @@ def local_step(
     -------
     n_iterations : int
         Summed over the documents; -1 if stopped.
+    statistics : ndarray of shape (n_words, padded(n_topics, dtype)) or None
+        Sums of ``weights * counts * phi``.
     """
     cdef lda_block block
     cdef intptr_t d, longest = 0
@@ -228,9 +229,8 @@ def local_step(
     block.temperature_per_document = temperature_per_document
 
     # The last row stays zero: it stands for words behind the end of a document.
-    cdef floating[:, ::1] rows = _aligned(
-        np.empty, block.n_words + 1, block.width, dtype
-    )
+    rows_array = _aligned(np.empty, block.n_words + 1, block.width, dtype)
+    cdef floating[:, ::1] rows = rows_array, sums
     cdef floating[:, ::1] own_rows = _aligned(
         np.zeros,
         longest + 1 if block.temperature_per_document else 1,
@@ -247,6 +247,11 @@ def local_step(
     cdef int32_t[:, ::1] chain_topics
     cdef int32_t[::1] chain_tokens
     cdef floating[:, ::1] chain_weights
+    cdef intptr_t[::1] places, n_shares
+    cdef int32_t[::1] noted_documents
+    cdef floating[::1] noted_ratios
+    cdef floating[:, ::1] shares
+    cdef int32_t[:, ::1] share_topics
 
     block.digamma_totals = &digamma_totals[0]
     block.doc_topic_prior = &doc_topic_prior[0]
@@ -284,10 +289,32 @@ def local_step(
         block.chain_topics = &chain_topics[0, 0]
         block.chain_tokens = &chain_tokens[0]
         block.chain_weights = address(chain_weights)
-    block.statistics = address(statistics)
+    block.rows = address(rows)
+    block.statistics = NULL
+    statistics = None
+    if want_statistics:
+        statistics = rows_array[: block.n_words]
+        if sampled.shape[0] or temperature_per_document:
+            statistics = _aligned(np.zeros, block.n_words, block.width, dtype)
+        sums = statistics
+        block.statistics = address(sums)
+    if want_statistics and not temperature_per_document:
+        places = np.empty(block.n_words, dtype=np.intp)
+        noted_documents = np.empty(block.starts[block.n_documents], dtype=np.int32)
+        noted_ratios = np.empty(block.starts[block.n_documents], dtype=dtype)
+        shares = _aligned(np.empty, block.n_documents, block.width, dtype)
+        share_topics = np.empty((block.n_documents, block.width), dtype=np.int32)
+        n_shares = np.empty(block.n_documents, dtype=np.intp)
+        if block.n_words:
+            block.places = &places[0]
+            block.noted_documents = &noted_documents[0]
+            block.noted_ratios = &noted_ratios[0]
+        if block.n_documents:
+            block.shares = address(shares)
+            block.share_topics = &share_topics[0, 0]
+            block.n_shares = &n_shares[0]
     block.bounds = &bounds[0] if bounds.shape[0] else NULL
     block.longest = longest
-    block.rows = address(rows)
     block.row_tops = &row_tops[0]
     block.own_rows = address(own_rows)
     block.own_slots = &own_slots[0]
@@ -301,7 +328,7 @@ def local_step(
         else:
             status = SIMD.lda_local_step_f64(&block)
         simd_restore_subnormals(mode)
-    return -1 if status else block.n_iterations
+    return -1 if status else block.n_iterations, statistics
 
 
 def add_rows(

@@ -286,17 +286,11 @@ class LDAModel(ConjugateModel):
         gamma = np.ones((n_rows, self.n_topics), dtype=self.dtype)
         if local_init is not None:
             gamma[...] = local_init
-        rows = np.zeros(
-            (len(block.words), _kernels.padded(self.n_topics, self.dtype))
-            if "statistics" in want
-            else (0, 0),
-            dtype=self.dtype,
-        )
         bounds = np.empty(n_rows if "bound" in want else 0)
         factors = np.ones(n_rows) if weights is None else weights
         # base measure: the natural parameter of a Dirichlet is alpha - 1
         alpha = 1.0 + powers.prior * (prepared.doc_topic_prior - 1.0)
-        n_iterations = _kernels.local_step(
+        n_iterations, rows = _kernels.local_step(
             block,
             prepared.topics.parts(),
             prepared.digamma_totals,
@@ -315,17 +309,18 @@ class LDAModel(ConjugateModel):
             N_BURN_IN,
             N_KEPT,
             gamma,
-            rows,
+            "statistics" in want,
             bounds,
         )
         if n_iterations < 0:
             raise Stopped
+        parts = () if rows is None else ((block.words, rows),)
         prior = prepared.doc_topic_prior
         bounds += powers.prior * (gammaln(prior.sum()) - gammaln(prior).sum())
         observed = block.tokens()
         scores = self._scores(block, prepared, gamma) if "score" in want else None
         return LocalStep(
-            statistics=WordStatistics(((block.words, rows),), self.n_features),
+            statistics=WordStatistics(parts, self.n_features),
             n_rows=n_rows,
             n_observed=float(observed.sum()),
             n_iterations=n_iterations,

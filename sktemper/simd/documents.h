@@ -45,10 +45,10 @@ static intptr_t NAME(pad)(intptr_t n, REAL *gamma, REAL *prior)
 /* phi of a word whose mass underflowed, computed in logarithms; returns the log of its
  * normaliser (less the digamma(sum gamma) that all share).  Rare: words whose only topics
  * the document lacks. */
-static double NAME(underflown_phi)(DOCUMENT *d, intptr_t n)
+static double NAME(underflown_phi)(DOCUMENT *d, intptr_t word)
 {
     double *phi = d->phi;
-    NAME(lambda_row)(d->block, d->words[n], phi);
+    NAME(lambda_row)(d->block, word, phi);
     double top = -INFINITY, total = 0;
     for (intptr_t k = 0; k < d->n_topics; k++) {
         phi[k] = d->b * (digamma_one_f64(phi[k]) - d->block->digamma_totals[k]
@@ -279,7 +279,7 @@ static double NAME(update_gamma)(DOCUMENT *d, intptr_t underflown)
         sums[k] *= w[k];
     for (intptr_t n = 0; underflown && n < d->n_words; n++)
         if (d->ratios[n] == 0 && d->counts[n] > 0) {
-            NAME(underflown_phi)(d, n);
+            NAME(underflown_phi)(d, d->words[n]);
             for (intptr_t k = 0; k < d->n_topics; k++)
                 sums[k] += (REAL)(d->counts[n] * d->phi[k]);
         }
@@ -455,59 +455,171 @@ static intptr_t NAME(fit_document)(DOCUMENT *d, intptr_t max_iter, int sweep)
     return iterations;
 }
 
+/* b E log p(x, z) + H(z) at the final gamma, to which every word gives count
+ * log(normaliser). */
+static double NAME(words_bound)(DOCUMENT *d)
+{
+    const double *restrict row_tops = d->block->row_tops;
+    const REAL *restrict counts = d->counts, *restrict ratios = d->ratios;
+    const REAL *restrict mass = d->mass;
+    const intptr_t *restrict words = d->words;
+    const double b = d->b, log_scale = d->log_scale;
+    double bound = 0;
+    VECTORISE_REDUCTION(+ : bound)
+    for (intptr_t n = 0; n < d->n_words; n++) {
+        const double m = ratios[n] == 0 ? 1 : (double)mass[n];
+        const double count = ratios[n] == 0 ? 0 : (double)counts[n];
+        bound += count * (log_f64(m) + log_scale + b * row_tops[words[n]]);
+    }
+    for (intptr_t n = 0; n < d->n_words; n++)
+        if (ratios[n] == 0 && counts[n] > 0)
+            bound += counts[n] * NAME(underflown_phi)(d, d->words[n]);
+    return bound;
+}
+
+/* statistics[word] += weight count phi, with phi at the final gamma. */
+static void NAME(add_own_statistics)(DOCUMENT *d, double weight)
+{
+    const intptr_t width = d->width;
+    const REAL *restrict w = d->weights;
+    for (intptr_t n = 0; n < d->n_words; n++) {
+        REAL *restrict sum = (REAL *)d->block->statistics + d->words[n] * width;
+        if (d->ratios[n] == 0 && d->counts[n] > 0) {
+            NAME(underflown_phi)(d, d->words[n]);
+            for (intptr_t k = 0; k < d->n_topics; k++)
+                sum[k] += (REAL)(weight * d->counts[n] * d->phi[k]);
+            continue;
+        }
+        const REAL factor = (REAL)weight * d->ratios[n];
+        const REAL *restrict row = d->rows + d->slots[n] * width;
+        VECTORISE
+        for (intptr_t k = 0; k < width; k++)
+            sum[k] += factor * w[k] * row[k];
+    }
+}
+
 /* The topics that have all but a negligible share of the document, if they are few:
  * together the others have less than NEGLIGIBLE of it. */
 static intptr_t NAME(few_topics)(const DOCUMENT *d, int32_t *restrict chosen)
 {
     const REAL *restrict w = d->weights, *restrict sums = d->sums;
     REAL total = 0;
-    intptr_t n = 0;
+    INTEGER n = 0, m = 0;
     if (d->block->drop_tol == 0)
         return 0;
     VECTORISE_REDUCTION(+ : total)
-    for (intptr_t k = 0; k < d->n_topics; k++)
+    for (intptr_t k = 0; k < d->width; k++)
         total += w[k] * sums[k];
     const REAL least = total * NEGLIGIBLE / (REAL)d->n_topics;
-    for (intptr_t k = 0; k < d->n_topics; k++) {
-        chosen[n] = (int32_t)k;
+    VECTORISE_REDUCTION(+ : n)
+    for (intptr_t k = 0; k < d->width; k++)
         n += w[k] * sums[k] > least;
+    if (n * PANEL > d->width)
+        return 0;
+    for (intptr_t k = 0; k < d->n_topics; k++) {
+        chosen[m] = (int32_t)k;
+        m += w[k] * sums[k] > least;
     }
-    return 6 * n < d->n_topics ? n : 0;
+    return n;
 }
 
-/* statistics[word] += weight count phi, with phi at the final gamma; returns
- * b E log p(x, z) + H(z), to which every word gives count log(normaliser). */
-static double NAME(finish_document)(DOCUMENT *d, double weight, REAL *restrict statistics)
+/* Where all documents share the rows, a row is a factor of its word's statistics: they
+ * wait for it as pairs of a document and weight * ratio, in the order of the words.  Of
+ * a word that underflowed the pair is the complement and weight * count. */
+static void NAME(note_statistics)(DOCUMENT *d, intptr_t i, double weight)
 {
-    const intptr_t width = d->width;
-    const REAL *restrict w = d->weights;
-    const double *row_tops = d->block->row_tops;
-    const int32_t *few = d->block->kept_topics;
-    const intptr_t n_few = statistics ? NAME(few_topics)(d, d->block->kept_topics) : 0;
-    double bound = 0;
+    const lda_block *block = d->block;
+    REAL *shares = (REAL *)block->shares + i * d->width, *ratios = block->noted_ratios;
+    int32_t *topics = block->share_topics + i * d->width;
+    const intptr_t few = NAME(few_topics)(d, topics);
+    block->n_shares[i] = few;
+    for (intptr_t j = 0; j < few; j++)
+        shares[j] = d->weights[topics[j]];
+    if (!few)
+        memcpy(shares, d->weights, d->width * sizeof(REAL));
     for (intptr_t n = 0; n < d->n_words; n++) {
-        const double count = d->counts[n];
-        REAL *restrict sum = statistics ? statistics + d->words[n] * width : 0;
-        if (d->ratios[n] == 0 && count > 0) {
-            bound += count * NAME(underflown_phi)(d, n);
-            for (intptr_t k = 0; sum && k < d->n_topics; k++)
-                sum[k] += (REAL)(weight * count * d->phi[k]);
-            continue;
-        }
-        bound += count * (log((double)d->mass[n]) + d->log_scale + d->b * row_tops[d->words[n]]);
-        if (!sum)
-            continue;
-        const REAL factor = (REAL)weight * d->ratios[n];
-        const REAL *restrict row = d->rows + d->slots[n] * width;
-        for (intptr_t j = 0; j < n_few; j++)
-            sum[few[j]] += factor * w[few[j]] * row[few[j]];
-        if (n_few)
-            continue;
-        VECTORISE
-        for (intptr_t k = 0; k < width; k++)
-            sum[k] += factor * w[k] * row[k];
+        const int underflown = d->ratios[n] == 0 && d->counts[n] > 0;
+        const intptr_t place = block->places[d->words[n]]++;
+        block->noted_documents[place] = (int32_t)(underflown ? ~i : i);
+        ratios[place] = (REAL)weight * (underflown ? d->counts[n] : d->ratios[n]);
     }
-    return bound;
+}
+
+/* Where the pairs of each word begin. */
+static void NAME(find_places)(const lda_block *block)
+{
+    intptr_t *places = block->places, total = 0;
+    for (intptr_t v = 0; v < block->n_words; v++)
+        places[v] = 0;
+    for (intptr_t i = 0; i < block->n_documents; i++)
+        for (intptr_t n = block->starts[i]; n < block->starts[i + 1]; n++)
+            places[block->slots[n]] += !(block->sampled && block->sampled[i]);
+    for (intptr_t v = 0; v < block->n_words; v++) {
+        const intptr_t n = places[v];
+        places[v] = total;
+        total += n;
+    }
+}
+
+/* statistics of a word += weight count phi of the documents in which it underflowed. */
+static void NAME(add_underflown)(DOCUMENT *d, intptr_t word, intptr_t start, intptr_t stop)
+{
+    const lda_block *block = d->block;
+    REAL *sum = (REAL *)block->statistics + word * d->width;
+    for (intptr_t e = start; e < stop; e++) {
+        const intptr_t i = ~block->noted_documents[e];
+        if (i < 0)
+            continue;
+        d->gamma = (REAL *)block->gamma + i * d->n_topics;
+        NAME(underflown_phi)(d, word);
+        for (intptr_t k = 0; k < d->n_topics; k++)
+            sum[k] += ((const REAL *)block->noted_ratios)[e] * (REAL)d->phi[k];
+    }
+}
+
+/* The statistics of all words, from what was noted; they may be where the rows are. */
+static void NAME(collect_statistics)(DOCUMENT *d)
+{
+    const lda_block *block = d->block;
+    const intptr_t width = d->width;
+    const REAL *ratios = block->noted_ratios;
+    REAL *restrict sums = d->sums;
+    for (intptr_t v = 0, start = 0; v < block->n_words; v++) {
+        const intptr_t stop = block->places[v];
+        int underflown = 0;
+        for (intptr_t k = 0; k < width; k++)
+            sums[k] = 0;
+        for (intptr_t e = start; e < stop; e++) {
+            const REAL ratio = ratios[e];
+            const intptr_t i = block->noted_documents[e];
+            if (i < 0) {
+                underflown = 1;
+                continue;
+            }
+            const REAL *restrict shares = (const REAL *)block->shares + i * width;
+            const int32_t *restrict topics = block->share_topics + i * width;
+            const intptr_t few = block->n_shares[i];
+            for (intptr_t j = 0; j < few; j++)
+                sums[topics[j]] += ratio * shares[j];
+            if (few)
+                continue;
+            VECTORISE
+            for (intptr_t k = 0; k < width; k++)
+                sums[k] += ratio * shares[k];
+        }
+        const REAL *row = d->rows + v * width;
+        REAL *sum = (REAL *)block->statistics + v * width;
+        if (block->sampled)
+            for (intptr_t k = 0; k < width; k++)
+                sum[k] += sums[k] * row[k];
+        else
+            VECTORISE
+            for (intptr_t k = 0; k < width; k++)
+                sum[k] = sums[k] * row[k];
+        if (underflown)
+            NAME(add_underflown)(d, v, start, stop);
+        start = stop;
+    }
 }
 
 /* E log p(theta) - E log q(theta) less the prior's normaliser, and the part of
@@ -558,9 +670,12 @@ static int NAME(lda_local_step)(lda_block *block)
     d.prior = d.all_prior = prior;
     d.n_places = NAME(pad)(n_topics, gamma, prior);
     block->n_iterations = 0;
+    const int noted = block->statistics && !block->temperature_per_document;
     if (block->sampled && NAME(sample_documents)(block))
         return -1;
     NAME(fill_rows)(block);
+    if (noted)
+        NAME(find_places)(block);
     for (intptr_t i = 0; i < block->n_documents; i++) {
         const intptr_t start = block->starts[i];
         d.n_words = block->starts[i + 1] - start;
@@ -581,20 +696,23 @@ static int NAME(lda_local_step)(lda_block *block)
                                  d.b, own_rows + n * width);
         }
         const int sampled = block->sampled && block->sampled[i];
-        REAL *statistics = sampled ? 0 : block->statistics;
+        const int counted = block->statistics && !sampled;
         const intptr_t iterations = NAME(fit_document)(
-            &d, sampled ? 0 : block->max_iter, statistics || block->bounds);
+            &d, sampled ? 0 : block->max_iter, counted || block->bounds);
         if (iterations < 0)
             return -1;
         block->n_iterations += iterations;
         memcpy((REAL *)block->gamma + i * n_topics, gamma, n_topics * sizeof(REAL));
-        if (!statistics && !block->bounds)
-            continue;
-        const double word_bound = NAME(finish_document)(&d, block->weights[i], statistics);
+        if (counted && noted)
+            NAME(note_statistics)(&d, i, block->weights[i]);
+        else if (counted)
+            NAME(add_own_statistics)(&d, block->weights[i]);
         if (block->bounds)
-            block->bounds[i] = word_bound
+            block->bounds[i] = NAME(words_bound)(&d)
                                + NAME(theta_bound)(&d, block->double_scratch + n_topics);
     }
+    if (noted)
+        NAME(collect_statistics)(&d);
     return 0;
 }
 

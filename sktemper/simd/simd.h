@@ -47,7 +47,7 @@ typedef struct {
     /* in and out: (n_documents, n_topics) */
     void *gamma;
     /* out, where not NULL */
-    void *statistics;                    /* (n_words, width), added to */
+    void *statistics;                    /* (n_words, width): the rows, or zeros */
     double *bounds;                      /* (n_documents,) */
     intptr_t n_iterations;
     /* scratch */
@@ -63,6 +63,14 @@ typedef struct {
     void *kept_gamma;                    /* (2, width) */
     void *kept_rows;                     /* (longest, quarter of width, or 64) */
     void *panel_sums;                    /* (width, SIMD_BYTES) */
+    /* if statistics are wanted and no document has a temperature of its own */
+    intptr_t *places;                    /* (n_words,) */
+    int32_t *noted_documents;            /* (nnz,) */
+    void *noted_ratios;                  /* (nnz,) */
+    void *shares;                        /* (n_documents, width) */
+    int32_t *share_topics;               /* (n_documents, width) */
+    intptr_t *n_shares;                  /* (n_documents,) */
+    /* if documents are sampled */
     int32_t *chain_topics;               /* (4, n_topics), zeros */
     int32_t *chain_tokens;               /* (tokens of the longest sampled document,) */
     void *chain_weights;                 /* (3, width), zeros */
