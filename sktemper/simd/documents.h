@@ -319,23 +319,25 @@ static intptr_t NAME(choose_topics)(const DOCUMENT *d, int32_t *restrict chosen)
     return n;
 }
 
-/* Panels of the chosen topics, from rows or from panels of more topics. */
+/* Panels of the chosen topics, from rows or, in place, from panels of more topics: no
+ * entry moves back. */
 static void NAME(fill_panels)(DOCUMENT *d, const int32_t *restrict chosen, intptr_t n)
 {
     REAL *panel = d->block->kept_rows;
     const REAL *wide = d->panels;
     for (intptr_t start = 0; start < d->n_words; start += PANEL, panel += n * PANEL) {
+        const REAL *row[PANEL];
         for (intptr_t j = 0; d->kept && j < n; j++)
-            for (int i = 0; i < PANEL; i++) /* in place: no entry moves back */
-                panel[j * PANEL + i] = wide[chosen[j] * PANEL + i];
-        for (int i = 0; !d->kept && i < PANEL; i++) {
-            const intptr_t word = start + i;
-            const REAL *row = word < d->n_words ? d->rows + d->slots[word] * d->width
-                                                : d->zeros;
-            for (intptr_t j = 0; j < n; j++)
-                panel[j * PANEL + i] = row[chosen[j]];
-        }
+            memmove(panel + j * PANEL, wide + chosen[j] * PANEL, SIMD_BYTES);
         wide += d->n_topics * PANEL;
+        if (d->kept)
+            continue;
+        for (int i = 0; i < PANEL; i++)
+            row[i] = start + i < d->n_words ? d->rows + d->slots[start + i] * d->width
+                                            : d->zeros;
+        for (intptr_t j = 0; j < n; j++)
+            for (int i = 0; i < PANEL; i++)
+                panel[j * PANEL + i] = row[i][chosen[j]];
     }
     d->panels = d->block->kept_rows;
 }
