@@ -310,7 +310,8 @@ static intptr_t NAME(choose_topics)(const DOCUMENT *d, int32_t *restrict chosen)
     for (intptr_t k = 0; k < d->n_places; k++)
         n += gamma[k] > least * prior[k];
     /* rows are dear to lay side by side, panels cheap to narrow */
-    if (n == 0 || 4 * n > (d->kept ? 3 : 1) * d->n_topics)
+    const intptr_t most = d->kept ? 3 * d->n_topics / 4 : d->n_topics / 4;
+    if (n == 0 || (n > most && (d->kept || n > FEW_TOPICS)))
         return 0;
     for (intptr_t k = 0; k < d->n_topics; k++) {
         chosen[m] = (int32_t)k;
