@@ -83,6 +83,9 @@ static inline int NAME(count_ratios)(int n, const REAL *restrict counts,
 /* Vectors of the instruction set, at any address. */
 #define LANES ((int)(VECTOR_BYTES / sizeof(REAL)))
 #define FEW (LANES < 4 ? LANES : 4)
+#define PARTS (SIMD_BYTES / VECTOR_BYTES)
+/* Panels that are swept at once, while registers last. */
+#define MOST (VECTOR_BYTES / 16)
 #define VECTOR NAME(vector)
 #define MASK NAME(mask)
 typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)),
@@ -151,40 +154,58 @@ static intptr_t NAME(sweep)(DOCUMENT *d)
         underflown += NAME(sweep_rows)(d, n, FEW);
     return underflown;
 }
-/* The same over panels, where no sum of a mass is across a vector. */
-static intptr_t NAME(sweep_panels)(DOCUMENT *d)
+/* The same over m panels at once, where no sum of a mass is across a vector. */
+ALWAYS_INLINE void NAME(sweep_some)(DOCUMENT *d, intptr_t n, const VECTOR *panel,
+                                    const int m, MASK *underflown)
 {
-    enum { PARTS = SIMD_BYTES / VECTOR_BYTES };
     const intptr_t n_topics = d->n_topics;
     const REAL *weights = d->weights;
-    const VECTOR *panel = (const VECTOR *)d->panels, tiny = (VECTOR){0} + TINY_MASS;
+    VECTOR *totals = d->block->panel_sums, even[MOST * PARTS], odd[MOST * PARTS];
+    VECTOR ratio[MOST * PARTS];
+    const VECTOR *at[MOST];
+    intptr_t k = 0;
+    for (int p = 0; p < m; p++)
+        at[p] = panel + p * n_topics * PARTS;
+    for (int i = 0; i < m * PARTS; i++)
+        even[i] = odd[i] = (VECTOR){0};
+    for (; k + 1 < n_topics; k += 2)
+        for (int p = 0; p < m; p++)
+            for (int i = 0; i < PARTS; i++) {
+                even[p * PARTS + i] += weights[k] * at[p][k * PARTS + i];
+                odd[p * PARTS + i] += weights[k + 1] * at[p][(k + 1) * PARTS + i];
+            }
+    for (int p = 0; p < m; p++)
+        for (int i = 0; i < PARTS; i++) {
+            const VECTOR counts = ((const VECTOR *)(d->counts + n))[p * PARTS + i];
+            VECTOR mass = even[p * PARTS + i] + odd[p * PARTS + i];
+            if (k < n_topics)
+                mass += weights[k] * at[p][k * PARTS + i];
+            const MASK fine = (MASK)(mass > (VECTOR){0} + TINY_MASS);
+            ratio[p * PARTS + i] = (VECTOR)((MASK)(counts / mass) & fine);
+            *underflown |= ~fine & (MASK)(counts > (VECTOR){0});
+        }
+    for (k = 0; k < n_topics; k++)
+        for (int i = 0; i < PARTS; i++) {
+            VECTOR total = totals[k * PARTS + i];
+            for (int p = 0; p < m; p++)
+                total += ratio[p * PARTS + i] * at[p][k * PARTS + i];
+            totals[k * PARTS + i] = total;
+        }
+}
+
+static intptr_t NAME(sweep_panels)(DOCUMENT *d)
+{
+    const intptr_t n_topics = d->n_topics, whole = d->n_words - (MOST - 1) * PANEL;
+    const VECTOR *panel = (const VECTOR *)d->panels;
     VECTOR *totals = d->block->panel_sums;
     MASK underflown = {0};
+    intptr_t n = 0;
     for (intptr_t i = 0; i < n_topics * PARTS; i++)
         totals[i] = (VECTOR){0};
-    for (intptr_t n = 0; n < d->n_words; n += PANEL, panel += n_topics * PARTS) {
-        VECTOR even[PARTS], odd[PARTS], ratio[PARTS];
-        intptr_t k = 0;
-        for (int i = 0; i < PARTS; i++)
-            even[i] = odd[i] = (VECTOR){0};
-        for (; k + 1 < n_topics; k += 2)
-            for (int i = 0; i < PARTS; i++) {
-                even[i] += weights[k] * panel[k * PARTS + i];
-                odd[i] += weights[k + 1] * panel[(k + 1) * PARTS + i];
-            }
-        for (int i = 0; i < PARTS; i++) {
-            const VECTOR counts = ((const VECTOR *)(d->counts + n))[i];
-            const VECTOR mass = k < n_topics
-                                    ? even[i] + odd[i] + weights[k] * panel[k * PARTS + i]
-                                    : even[i] + odd[i];
-            const MASK fine = (MASK)(mass > tiny);
-            ratio[i] = (VECTOR)((MASK)(counts / mass) & fine);
-            underflown |= ~fine & (MASK)(counts > (VECTOR){0});
-        }
-        for (k = 0; k < n_topics; k++)
-            for (int i = 0; i < PARTS; i++)
-                totals[k * PARTS + i] += ratio[i] * panel[k * PARTS + i];
-    }
+    for (; n < whole; n += MOST * PANEL, panel += MOST * n_topics * PARTS)
+        NAME(sweep_some)(d, n, panel, MOST, &underflown);
+    for (; n < d->n_words; n += PANEL, panel += n_topics * PARTS)
+        NAME(sweep_some)(d, n, panel, 1, &underflown);
     intptr_t k = 0;
     for (; k < n_topics; k += LANES) {
         VECTOR sums[LANES];
@@ -204,6 +225,8 @@ static intptr_t NAME(sweep_panels)(DOCUMENT *d)
     return any;
 }
 #undef VECTOR
+#undef PARTS
+#undef MOST
 #undef MASK
 #undef LANES
 #undef FEW
