@@ -44,10 +44,15 @@ cdef extern from "simd.h" nogil:
         void *word_scratch
         double *double_scratch
         int32_t *kept_topics
-        double *kept_prior
         void *kept_gamma
         void *kept_rows
         void *panel_sums
+        intptr_t *places
+        int32_t *noted_documents
+        void *noted_ratios
+        void *shares
+        int32_t *share_topics
+        intptr_t *n_shares
         int32_t *chain_topics
         int32_t *chain_tokens
         void *chain_weights
@@ -76,6 +81,10 @@ cdef extern from "simd.h" nogil:
         void (*log_gamma_f32)(intptr_t, const float *, double *) noexcept nogil
         double (*exp_digamma_f32)(intptr_t, const float *, double, float *) noexcept nogil
         void (*exp_scaled_f32)(intptr_t, const float *, double, float *) noexcept nogil
+        void (*add_rows_f32)(
+            intptr_t, intptr_t, intptr_t, const intptr_t *, const float *, double, double *,
+            double *
+        ) noexcept nogil
         int (*lda_local_step_f32)(lda_block *) noexcept nogil
         int (*lda_scores_f32)(lda_block *) noexcept nogil
         int (*binary_local_step_f32)(binary_block *) noexcept nogil
@@ -87,6 +96,10 @@ cdef extern from "simd.h" nogil:
         void (*log_gamma_f64)(intptr_t, const double *, double *) noexcept nogil
         double (*exp_digamma_f64)(intptr_t, const double *, double, double *) noexcept nogil
         void (*exp_scaled_f64)(intptr_t, const double *, double, double *) noexcept nogil
+        void (*add_rows_f64)(
+            intptr_t, intptr_t, intptr_t, const intptr_t *, const double *, double, double *,
+            double *
+        ) noexcept nogil
         int (*lda_local_step_f64)(lda_block *) noexcept nogil
         int (*lda_scores_f64)(lda_block *) noexcept nogil
         int (*binary_local_step_f64)(binary_block *) noexcept nogil

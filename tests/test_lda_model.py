@@ -1,5 +1,8 @@
 """The model of latent Dirichlet allocation: kernel, step, objective, gradient."""
 
+import contextlib
+import platform
+
 import numpy as np
 import oracles
 import pytest
@@ -63,9 +66,25 @@ def test_the_kernel_is_the_reference(name, dtype, rtol, k):
     assert step.n_observed == X.sum()
 
 
+@pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-10), (np.float32, 3e-5)])
+@pytest.mark.parametrize("k", [48, 49, 640, 641, 1999, 2000])
+def test_many_topics(dtype, rtol, k):
+    """Around every border between layouts; documents of none, one and many words."""
+    X, model, topics = problem(n=6, v=83, k=k, dtype=dtype, tol=0.0, max_iter=30)
+    X[1], X[2], X[2, 5], X[3] = 0, 0, 3, 1
+    step = local(model, X, topics, Powers())
+    powers = Powers()._asdict()
+    gamma, sums, bounds, _ = oracles.lda_local_step(
+        X, topics.dense(), model.doc_topic_prior, **powers, tol=0.0, max_iter=30
+    )
+    np.testing.assert_allclose(step.local_parameters, gamma, rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(step.statistics.dense(k), sums, rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(step.row_bounds, bounds, rtol=rtol, atol=rtol)
+
+
 @pytest.mark.parametrize("name", ["plain", "local_step"])
-@pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-8), (np.float32, 1e-5)])
-@pytest.mark.parametrize("k", [3, 17, 49, 130])
+@pytest.mark.parametrize("dtype, rtol", [(np.float64, 2e-8), (np.float32, 1e-5)])
+@pytest.mark.parametrize("k", [3, 17, 49, 130, 2000])
 def test_topics_left_out_do_not_matter(name, dtype, rtol, k):
     """Few words, sharp topics: most topics end with nothing of a document."""
     random = np.random.default_rng(1)
@@ -290,6 +309,38 @@ def test_documents_are_dealt_in_column_order():
             part = slice(half.starts[d], half.starts[d + 1])
             assert half.words[half.slots[part]].tolist() == expected.tolist()
             assert half.counts[part].tolist() == X[d, expected].tolist()
+
+
+@pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-10), (np.float32, 1e-5)])
+@pytest.mark.parametrize("k", [3, 50])
+def test_a_document_of_1e5_distinct_words(dtype, rtol, k):
+    v, settings = 100_000, {"tol": 0.0, "max_iter": 3}
+    random = np.random.default_rng(0)
+    X = np.stack([1 + random.poisson(1.0, v), np.arange(v) % 7 == 0])
+    alpha, eta = np.full(k, 0.3), np.array([[0.1]])
+    topic_word = random.gamma(1.0, 1.0, (v, k)) + 0.05
+    model = LDAModel(k, v, alpha, eta, dtype=dtype, **settings)
+    step = local(model, X, Topics.from_dense(topic_word, eta), Powers())
+    gamma, sums, bounds, _ = oracles.lda_local_step(
+        X, topic_word, alpha, **Powers()._asdict(), **settings
+    )
+    np.testing.assert_allclose(step.local_parameters, gamma, rtol=rtol)
+    np.testing.assert_allclose(step.statistics.dense(k), sums, rtol=10 * rtol)
+    np.testing.assert_allclose(step.row_bounds, bounds, rtol=rtol)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("stopped", [False, True])
+def test_subnormals_are_flushed_in_the_kernel_alone(dtype, stopped):
+    X, model, topics = problem(dtype=dtype)
+    model.stop[0] = stopped
+    tiny = np.finfo(dtype).smallest_normal / 8
+    with pytest.raises(Stopped) if stopped else contextlib.nullcontext():
+        step = local(model, X, topics, Powers(), weights=np.full(N, float(tiny)))
+        flushed = step.statistics.dense(K).max() == 0
+        assert flushed or platform.machine() not in ("x86_64", "AMD64")
+    # the thread of this test is the kernel's
+    assert np.multiply(tiny, dtype(1)) > 0
 
 
 def test_long_and_empty_documents():

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -236,6 +237,8 @@ def test_ctrl_c_leaves_the_last_complete_step(documents, t, pickled):
 
 
 def test_ctrl_c_at_any_time(documents):
+    # long enough for signals to come in time
+    documents = sparse.vstack([documents] * 8, format="csr")
     whole = lda_of().fit(documents)
     begin = time.perf_counter()
     lda_of().fit(documents)

@@ -80,18 +80,34 @@ cdef void *address(floating[:, ::1] array) noexcept:
 
 
 cdef void describe(
-    lda_block *block,
-    const intptr_t[::1] starts,
-    const intptr_t[::1] slots,
-    const intptr_t[::1] words,
-    const double[:, ::1] u,
-    const double[:, :] prior,
-    dtype,
-):
-    """Say where a block's documents and topics are."""
+    lda_block *block, documents, topics, floating[:, ::1] gamma
+) except *:
+    """Say where a block's documents and topics are; the caller keeps them alive.
+
+    Parameters
+    ----------
+    documents : tuple
+        Documents in CSR and the words they have: the ``counts``, where each document
+        ``starts``, the distinct ``words``, and of each entry its place among them,
+        ``slots``.
+    topics : tuple
+        What the topics, (n_features, n_topics), are sums of: ``u``, ``prior``,
+        ``decay``, ``prior_share``, ``base_share`` stand for
+        ``decay * u + prior_share * prior + base_share``.
+    gamma : ndarray of shape (n_documents, n_topics)
+    """
+    cdef const floating[::1] counts
+    cdef const intptr_t[::1] starts, slots, words
+    cdef const double[:, ::1] u
+    cdef const double[:, :] prior
+    counts, starts, words, slots = documents
+    u, prior, block.decay, block.prior_share, block.base_share = topics
+    block.counts = &counts[0] if counts.shape[0] else NULL
+    block.gamma = address(gamma)
     block.n_documents = starts.shape[0] - 1
     block.n_words = words.shape[0]
     block.n_topics = u.shape[1]
+    dtype = np.float32 if floating is float else np.float64
     block.width = padded(block.n_topics, dtype)
     block.starts = &starts[0]
     block.slots = &slots[0] if slots.shape[0] else NULL
@@ -103,31 +119,22 @@ cdef void describe(
 
 
 cdef intptr_t _longest_sampled(
-    const floating[::1] counts,
-    const intptr_t[::1] starts,
-    const unsigned char[::1] sampled,
+    const lda_block *block, const floating *counts, const unsigned char[::1] sampled
 ):
     """Return the most tokens that a sampled document has."""
     cdef intptr_t d, n, tokens, longest = 0
     for d in range(sampled.shape[0]):
         if sampled[d]:
             tokens = 0
-            for n in range(starts[d], starts[d + 1]):
+            for n in range(block.starts[d], block.starts[d + 1]):
                 tokens += <intptr_t>counts[n]
             longest = max(longest, tokens)
     return longest
 
 
 def local_step(
-    const floating[::1] counts,
-    const intptr_t[::1] starts,
-    const intptr_t[::1] slots,
-    const intptr_t[::1] words,
-    const double[:, ::1] u,
-    const double[:, :] prior,
-    double decay,
-    double prior_share,
-    double base_share,
+    documents,
+    topics,
     const double[::1] digamma_totals,
     const double[::1] doc_topic_prior,
     const double[::1] inverse_temperatures,
@@ -144,23 +151,15 @@ def local_step(
     intptr_t n_burn_in,
     intptr_t n_kept,
     floating[:, ::1] gamma,
-    floating[:, ::1] statistics,
+    bint want_statistics,
     double[::1] bounds,
 ):
     """Bring each document's gamma and phi to the optimum of its (tempered) bound.
 
     Parameters
     ----------
-    counts : ndarray of shape (nnz,)
-    starts : ndarray of shape (n_documents + 1,)
-        The documents in CSR: ``counts``, and
-    slots : ndarray of shape (nnz,)
-        the word of each entry, as its place in ``words``.
-    words : ndarray of shape (n_words,)
-        The distinct words of the block.
-    u, prior, decay, prior_share, base_share
-        The topics, (n_features, n_topics):
-        ``decay * u + prior_share * prior + base_share``.
+    documents, topics : tuple
+        See `describe`.
     digamma_totals : ndarray of shape (n_topics,)
         digamma of the topics' sums over all words.
     doc_topic_prior : ndarray of shape (n_topics,)
@@ -192,8 +191,7 @@ def local_step(
         Sweeps over a document's tokens that are dropped, and averaged.
     gamma : ndarray of shape (n_documents, n_topics)
         Where to start; the optimum on return.
-    statistics : ndarray of shape (n_words, padded(n_topics, dtype)) or (0, 0)
-        ``weights * counts * phi`` is added.
+    want_statistics : bool
     bounds : ndarray of shape (n_documents,) or (0,)
         Receives b E log p(x, z) + H(z) + E log p(theta) - E log q(theta), less the
         normaliser of theta's prior.
@@ -202,45 +200,45 @@ def local_step(
     -------
     n_iterations : int
         Summed over the documents; -1 if stopped.
+    statistics : ndarray of shape (n_words, padded(n_topics, dtype)) or None
+        Sums of ``weights * counts * phi``.
     """
     cdef lda_block block
     cdef intptr_t d, longest = 0
     cdef int status
     cdef unsigned int mode
     dtype = np.float32 if floating is float else np.float64
-    for d in range(starts.shape[0] - 1):
-        longest = max(longest, starts[d + 1] - starts[d])
+    describe(&block, documents, topics, gamma)
+    for d in range(block.n_documents):
+        longest = max(longest, block.starts[d + 1] - block.starts[d])
     longest += SIMD_BYTES // <intptr_t>sizeof(float)
-
-    describe(&block, starts, slots, words, u, prior, dtype)
     block.temperature_per_document = temperature_per_document
 
     # The last row stays zero: it stands for words behind the end of a document.
-    cdef floating[:, ::1] rows = _aligned(
-        np.empty, block.n_words + 1, block.width, dtype
-    )
+    rows_array = _aligned(np.empty, block.n_words + 1, block.width, dtype)
+    cdef floating[:, ::1] rows = rows_array, sums
     cdef floating[:, ::1] own_rows = _aligned(
         np.zeros,
         longest + 1 if block.temperature_per_document else 1,
         block.width,
         dtype,
     )
-    cdef floating[:, ::1] topic_scratch = _aligned(np.zeros, 4, block.width, dtype)
+    cdef floating[:, ::1] topic_scratch = _aligned(np.zeros, 6, block.width, dtype)
     cdef floating[:, ::1] word_scratch = np.zeros((3, longest), dtype)
     cdef double[::1] row_tops = np.zeros(block.n_words + 1)
     cdef double[:, ::1] double_scratch = np.zeros((3, block.n_topics))
     cdef intptr_t[::1] own_slots = np.arange(longest + 1, dtype=np.intp)
     cdef int32_t[:, ::1] kept_topics
-    cdef double[::1] kept_prior
     cdef floating[:, ::1] kept_gamma, kept_rows, panel_sums
     cdef int32_t[:, ::1] chain_topics
     cdef int32_t[::1] chain_tokens
     cdef floating[:, ::1] chain_weights
+    cdef intptr_t[::1] places, n_shares
+    cdef int32_t[::1] noted_documents
+    cdef floating[::1] noted_ratios
+    cdef floating[:, ::1] shares
+    cdef int32_t[:, ::1] share_topics
 
-    block.counts = &counts[0] if counts.shape[0] else NULL
-    block.decay = decay
-    block.prior_share = prior_share
-    block.base_share = base_share
     block.digamma_totals = &digamma_totals[0]
     block.doc_topic_prior = &doc_topic_prior[0]
     block.inverse_temperatures = &inverse_temperatures[0]
@@ -249,13 +247,14 @@ def local_step(
     block.max_iter = max_iter
     block.drop_tol = drop_tol
     kept_topics = np.empty((2, block.width), dtype=np.int32)
-    kept_prior = np.empty(block.width)
-    kept_gamma = _aligned(np.empty, 1, block.width, dtype)
-    kept_rows = _aligned(np.empty, longest, max(block.width // 2, min(block.width, 64)), dtype)
+    kept_gamma = _aligned(np.empty, 2, block.width, dtype)
+    # panels hold all of few topics, and a quarter of many
+    kept_rows = _aligned(
+        np.empty, longest, max(block.width // 4, min(block.width, 64)), dtype
+    )
     panel_sums = _aligned(np.empty, block.width, padded(1, dtype), dtype)
     block.panel_sums = address(panel_sums)
     block.kept_topics = &kept_topics[0, 0]
-    block.kept_prior = &kept_prior[0]
     block.kept_gamma = address(kept_gamma)
     block.kept_rows = address(kept_rows)
     block.stop = &stop[0]
@@ -263,7 +262,8 @@ def local_step(
     if sampled.shape[0]:
         chain_topics = np.zeros((4, block.n_topics), dtype=np.int32)
         chain_tokens = np.empty(
-            _longest_sampled(counts, starts, sampled) + 1, dtype=np.int32
+            _longest_sampled(&block, <const floating *>block.counts, sampled) + 1,
+            dtype=np.int32,
         )
         chain_weights = _aligned(np.zeros, 3, block.width, dtype)
         block.sampled = &sampled[0]
@@ -275,11 +275,32 @@ def local_step(
         block.chain_topics = &chain_topics[0, 0]
         block.chain_tokens = &chain_tokens[0]
         block.chain_weights = address(chain_weights)
-    block.gamma = address(gamma)
-    block.statistics = address(statistics)
+    block.rows = address(rows)
+    block.statistics = NULL
+    statistics = None
+    if want_statistics:
+        statistics = rows_array[: block.n_words]
+        if sampled.shape[0] or temperature_per_document:
+            statistics = _aligned(np.zeros, block.n_words, block.width, dtype)
+        sums = statistics
+        block.statistics = address(sums)
+    if want_statistics and not temperature_per_document:
+        places = np.empty(block.n_words, dtype=np.intp)
+        noted_documents = np.empty(block.starts[block.n_documents], dtype=np.int32)
+        noted_ratios = np.empty(block.starts[block.n_documents], dtype=dtype)
+        shares = _aligned(np.empty, block.n_documents, block.width, dtype)
+        share_topics = np.empty((block.n_documents, block.width), dtype=np.int32)
+        n_shares = np.empty(block.n_documents, dtype=np.intp)
+        if block.n_words:
+            block.places = &places[0]
+            block.noted_documents = &noted_documents[0]
+            block.noted_ratios = &noted_ratios[0]
+        if block.n_documents:
+            block.shares = address(shares)
+            block.share_topics = &share_topics[0, 0]
+            block.n_shares = &n_shares[0]
     block.bounds = &bounds[0] if bounds.shape[0] else NULL
     block.longest = longest
-    block.rows = address(rows)
     block.row_tops = &row_tops[0]
     block.own_rows = address(own_rows)
     block.own_slots = &own_slots[0]
@@ -293,41 +314,37 @@ def local_step(
         else:
             status = SIMD.lda_local_step_f64(&block)
         simd_restore_subnormals(mode)
-    return -1 if status else block.n_iterations
+    return -1 if status else block.n_iterations, statistics
 
 
 def add_rows(
     double[:, ::1] u,
     double[::1] totals,
     const intptr_t[::1] words,
-    const floating[:, :] rows,
+    const floating[:, ::1] rows,
     double factor,
 ):
     """``u[words] += factor * rows`` and ``totals += factor * rows.sum(axis=0)``.
 
     The columns of ``rows`` beyond those of ``u`` are padding.
     """
-    cdef intptr_t n, k
-    cdef double change
-    cdef double *row
-    for n in range(words.shape[0]):
-        row = &u[words[n], 0]
-        for k in range(u.shape[1]):
-            change = factor * rows[n, k]
-            row[k] += change
-            totals[k] += change
+    if not words.shape[0]:
+        return
+    if floating is float:
+        SIMD.add_rows_f32(
+            words.shape[0], u.shape[1], rows.shape[1], &words[0], &rows[0, 0], factor,
+            &u[0, 0], &totals[0],
+        )
+    else:
+        SIMD.add_rows_f64(
+            words.shape[0], u.shape[1], rows.shape[1], &words[0], &rows[0, 0], factor,
+            &u[0, 0], &totals[0],
+        )
 
 
 def log_predictive(
-    const floating[::1] counts,
-    const intptr_t[::1] starts,
-    const intptr_t[::1] slots,
-    const intptr_t[::1] words,
-    const double[:, ::1] u,
-    const double[:, :] prior,
-    double decay,
-    double prior_share,
-    double base_share,
+    documents,
+    topics,
     const double[::1] totals,
     const int[::1] stop,
     floating[:, ::1] gamma,
@@ -337,8 +354,8 @@ def log_predictive(
 
     Parameters
     ----------
-    counts, starts, slots, words, u, prior, decay, prior_share, base_share
-        Documents and topics as in `local_step`.
+    documents, topics : tuple
+        See `describe`.
     totals : ndarray of shape (n_topics,)
         The topics' sums over all words.
     stop : ndarray of shape (1,)
@@ -354,12 +371,9 @@ def log_predictive(
     """
     cdef lda_block block
     cdef int status
+    cdef unsigned int mode
     dtype = np.float32 if floating is float else np.float64
-    describe(&block, starts, slots, words, u, prior, dtype)
-    block.counts = &counts[0] if counts.shape[0] else NULL
-    block.decay = decay
-    block.prior_share = prior_share
-    block.base_share = base_share
+    describe(&block, documents, topics, gamma)
     cdef floating[:, ::1] rows = _aligned(
         np.empty, block.n_words + 1, block.width, dtype
     )
@@ -367,14 +381,15 @@ def log_predictive(
     cdef double[::1] double_scratch = np.zeros(block.n_topics)
     block.totals = &totals[0]
     block.stop = &stop[0]
-    block.gamma = address(gamma)
     block.bounds = &scores[0] if scores.shape[0] else NULL
     block.rows = address(rows)
     block.topic_scratch = address(topic_scratch)
     block.double_scratch = &double_scratch[0]
     with nogil:
+        mode = simd_flush_subnormals()
         if floating is float:
             status = SIMD.lda_scores_f32(&block)
         else:
             status = SIMD.lda_scores_f64(&block)
+        simd_restore_subnormals(mode)
     return status

@@ -128,6 +128,11 @@ class Topics:
         """Return the prior as a view of shape (n_features, n_topics)."""
         return np.broadcast_to(self.prior, self.u.shape)
 
+    def parts(self):
+        """Return what lambda is a sum of, as kernels take it."""
+        full_prior = self.full_prior()
+        return self.u, full_prior, self.decay, self.prior_share, self.base_share
+
     def dense(self):
         """Return lambda, of shape (n_features, n_topics)."""
         dense = self.decay * self.u
@@ -283,27 +288,13 @@ class LDAModel(ConjugateModel):
         gamma = np.ones((n_rows, self.n_topics), dtype=self.dtype)
         if local_init is not None:
             gamma[...] = local_init
-        rows = np.zeros(
-            (len(block.words), _kernels.padded(self.n_topics, self.dtype))
-            if "statistics" in want
-            else (0, 0),
-            dtype=self.dtype,
-        )
         bounds = np.empty(n_rows if "bound" in want else 0)
         factors = np.ones(n_rows) if weights is None else weights
-        topics = prepared.topics
         # base measure: the natural parameter of a Dirichlet is alpha - 1
         alpha = 1.0 + powers.prior * (prepared.doc_topic_prior - 1.0)
-        n_iterations = _kernels.local_step(
-            block.counts,
-            block.starts,
-            block.slots,
-            block.words,
-            topics.u,
-            topics.full_prior(),
-            topics.decay,
-            topics.prior_share,
-            topics.base_share,
+        n_iterations, rows = _kernels.local_step(
+            block,
+            prepared.topics.parts(),
             prepared.digamma_totals,
             alpha,
             np.atleast_1d(np.asarray(powers.local, dtype=np.float64)),
@@ -320,17 +311,18 @@ class LDAModel(ConjugateModel):
             N_BURN_IN,
             N_KEPT,
             gamma,
-            rows,
+            "statistics" in want,
             bounds,
         )
         if n_iterations < 0:
             raise Stopped
+        parts = () if rows is None else ((block.words, rows),)
         prior = prepared.doc_topic_prior
         bounds += powers.prior * (gammaln(prior.sum()) - gammaln(prior).sum())
         observed = block.tokens()
         scores = self._scores(block, prepared, gamma) if "score" in want else None
         return LocalStep(
-            statistics=WordStatistics(((block.words, rows),), self.n_features),
+            statistics=WordStatistics(parts, self.n_features),
             n_rows=n_rows,
             n_observed=float(observed.sum()),
             n_iterations=n_iterations,
@@ -359,18 +351,10 @@ class LDAModel(ConjugateModel):
 
     def _scores(self, block, prepared, gamma):
         """Return sum_v n_dv log sum_k E[theta_dk] E[beta_kv] of each document."""
-        topics = prepared.topics
         scores = np.zeros(len(gamma))
         stopped = _kernels.log_predictive(
-            block.counts,
-            block.starts,
-            block.slots,
-            block.words,
-            topics.u,
-            topics.full_prior(),
-            topics.decay,
-            topics.prior_share,
-            topics.base_share,
+            block,
+            prepared.topics.parts(),
             prepared.totals,
             self.stop,
             gamma,

@@ -127,10 +127,10 @@ static inline REAL NAME(weighted_sum)(intptr_t n, const REAL *restrict weights,
     return sum;
 }
 
-static double NAME(exp_digamma)(intptr_t n, const REAL *restrict x, double b,
-                                REAL *restrict out)
+/* As `exp_digamma`, with the largest x. */
+static double NAME(exp_digamma_below)(intptr_t n, REAL top, const REAL *restrict x,
+                                      double b, REAL *restrict out)
 {
-    const REAL top = NAME(largest)(n, x);
     if (b == 1.0) { /* exp digamma(x) = z (1 + s H(s)) exp(-R): no logarithm */
         DIGAMMA_PARTS(top, z_top, s_top, shift);
         (void)z_top;
@@ -150,15 +150,36 @@ static double NAME(exp_digamma)(intptr_t n, const REAL *restrict x, double b,
     return (double)power * (double)shift;
 }
 
-static double NAME(log_row)(intptr_t n, const double *restrict x,
+static double NAME(exp_digamma)(intptr_t n, const REAL *x, double b, REAL *out)
+{
+    return NAME(exp_digamma_below)(n, NAME(largest)(n, x), x, b, out);
+}
+
+static double NAME(log_row)(intptr_t n, const REAL *restrict x,
                             const double *restrict offset, REAL *restrict out)
 {
     VECTORISE
     for (intptr_t i = 0; i < n; i++)
-        out[i] = NAME(digamma_one)((REAL)x[i]) - (REAL)offset[i];
+        out[i] = NAME(digamma_one)(x[i]) - (REAL)offset[i];
     const REAL top = NAME(largest)(n, out);
     VECTORISE
     for (intptr_t i = 0; i < n; i++)
         out[i] -= top;
     return (double)top;
+}
+
+/* u[words] += factor rows, totals += factor sum of rows. */
+static void NAME(add_rows)(intptr_t n_words, intptr_t n_topics, intptr_t width,
+                           const intptr_t *words, const REAL *restrict rows,
+                           double factor, double *restrict u, double *restrict totals)
+{
+    for (intptr_t n = 0; n < n_words; n++, rows += width) {
+        double *restrict row = u + words[n] * n_topics;
+        VECTORISE
+        for (intptr_t k = 0; k < n_topics; k++) {
+            const double change = factor * rows[k];
+            row[k] += change;
+            totals[k] += change;
+        }
+    }
 }

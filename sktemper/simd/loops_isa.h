@@ -1,6 +1,7 @@
 /* `loops.h` in both floating types for the instruction set named ISA. */
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 #include "simd.h"
 
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -197,9 +198,9 @@ static const float L_f32[5] = {.04166658961366231f, -.007282819228632366f,
 const simd_table TABLE(ISA) = {
     STRING(ISA),
     digamma_f32, trigamma_f32, log_gamma_f32, exp_digamma_f32, exp_scaled_f32,
-    log_row_f32, lda_local_step_f32, lda_scores_f32,
+    log_row_f32, add_rows_f32, lda_local_step_f32, lda_scores_f32,
     binary_local_step_f32, row_squares_f32,
     digamma_f64, trigamma_f64, log_gamma_f64, exp_digamma_f64, exp_scaled_f64,
-    log_row_f64, lda_local_step_f64, lda_scores_f64,
+    log_row_f64, add_rows_f64, lda_local_step_f64, lda_scores_f64,
     binary_local_step_f64, row_squares_f64,
 };

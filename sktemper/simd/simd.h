@@ -47,7 +47,7 @@ typedef struct {
     /* in and out: (n_documents, n_topics) */
     void *gamma;
     /* out, where not NULL */
-    void *statistics;                    /* (n_words, width), added to */
+    void *statistics;                    /* (n_words, width): the rows, or zeros */
     double *bounds;                      /* (n_documents,) */
     intptr_t n_iterations;
     /* scratch */
@@ -56,14 +56,21 @@ typedef struct {
     double *row_tops;                    /* (n_words,) */
     void *own_rows;                      /* (longest + 1, width) if per document */
     const intptr_t *own_slots;           /* 0, 1, 2, ... */
-    void *topic_scratch;                 /* (4, width) */
+    void *topic_scratch;                 /* (6, width) */
     void *word_scratch;                  /* (3, longest) */
     double *double_scratch;              /* (3, n_topics) */
     int32_t *kept_topics;                /* (2, width) */
-    double *kept_prior;                  /* (width,) */
-    void *kept_gamma;                    /* (width,) */
-    void *kept_rows;                     /* (longest, half of width, or 64) */
+    void *kept_gamma;                    /* (2, width) */
+    void *kept_rows;                     /* (longest, quarter of width, or 64) */
     void *panel_sums;                    /* (width, SIMD_BYTES) */
+    /* if statistics are wanted and no document has a temperature of its own */
+    intptr_t *places;                    /* (n_words,) */
+    int32_t *noted_documents;            /* (nnz,) */
+    void *noted_ratios;                  /* (nnz,) */
+    void *shares;                        /* (n_documents, width) */
+    int32_t *share_topics;               /* (n_documents, width) */
+    intptr_t *n_shares;                  /* (n_documents,) */
+    /* if documents are sampled */
     int32_t *chain_topics;               /* (4, n_topics), zeros */
     int32_t *chain_tokens;               /* (tokens of the longest sampled document,) */
     void *chain_weights;                 /* (3, width), zeros */
@@ -107,8 +114,13 @@ typedef struct {
     /* out = exp(b x) */                                                              \
     void (*exp_scaled_##SUFFIX)(intptr_t n, const REAL *x, double b, REAL *out);      \
     /* out = digamma(x) - offset - max(...); returns that max */                      \
-    double (*log_row_##SUFFIX)(intptr_t n, const double *x, const double *offset,     \
+    double (*log_row_##SUFFIX)(intptr_t n, const REAL *x, const double *offset,       \
                                REAL *out);                                            \
+    /* u[words] += factor rows, totals += factor sum of rows; u is (., n_topics), rows    \
+     * are (n_words, width) */                                                        \
+    void (*add_rows_##SUFFIX)(intptr_t n_words, intptr_t n_topics, intptr_t width,    \
+                              const intptr_t *words, const REAL *rows, double factor, \
+                              double *u, double *totals);                             \
     /* bring every document of a block to the optimum of its bound; 0, or -1 when     \
      * told to stop */                                                                \
     int (*lda_local_step_##SUFFIX)(lda_block *block);                                 \

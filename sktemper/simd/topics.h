@@ -1,16 +1,33 @@
 /* Rows of topics: what the documents of a block need of each of its words. */
 
-/* lambda of a word. */
+/* lambda of a word.  Where the prior is the same for all topics, as it mostly is, the
+ * loop has no strides. */
+#define LAMBDA_ROW(block, slot, out, TYPE)                                            \
+    const intptr_t v = block->words[slot], stride = block->prior_topic_stride;        \
+    const double *restrict u = block->u + v * block->n_topics;                        \
+    const double *restrict prior = block->prior + v * block->prior_word_stride;       \
+    const double decay = block->decay, share = block->prior_share;                    \
+    const double base = block->base_share, offset = share * prior[0] + base;          \
+    const intptr_t n_topics = block->n_topics;                                        \
+    if (stride == 0) {                                                                \
+        VECTORISE                                                                     \
+        for (intptr_t k = 0; k < n_topics; k++)                                       \
+            out[k] = (TYPE)(decay * u[k] + offset);                                   \
+        return;                                                                       \
+    }                                                                                 \
+    for (intptr_t k = 0; k < n_topics; k++)                                           \
+        out[k] = (TYPE)(decay * u[k] + (share * prior[k * stride] + base))
+
 static void NAME(lambda_row)(const lda_block *block, intptr_t slot, double *restrict out)
 {
-    const intptr_t v = block->words[slot];
-    const double *restrict u = block->u + v * block->n_topics;
-    const double *restrict prior = block->prior + v * block->prior_word_stride;
-    for (intptr_t k = 0; k < block->n_topics; k++)
-        out[k] = block->decay * u[k]
-                 + (block->prior_share * prior[k * block->prior_topic_stride]
-                    + block->base_share);
+    LAMBDA_ROW(block, slot, out, double);
 }
+
+static void NAME(rounded_row)(const lda_block *block, intptr_t slot, REAL *restrict out)
+{
+    LAMBDA_ROW(block, slot, out, REAL);
+}
+#undef LAMBDA_ROW
 
 /* exp(b E log beta) of the block's words, or E log beta where each document has a
  * temperature of its own; scaled to what floats hold: by exp(-b row_tops). */
@@ -18,7 +35,6 @@ static void NAME(fill_rows)(const lda_block *block)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;
     const double b = block->inverse_temperatures[0];
-    const double *restrict lambda = block->double_scratch;
     REAL *restrict rows = block->rows;
     REAL *restrict x = (REAL *)block->topic_scratch + 2 * width, *restrict factors = x + width;
     double least = block->digamma_totals[0];
@@ -26,26 +42,28 @@ static void NAME(fill_rows)(const lda_block *block)
         least = block->digamma_totals[k] < least ? block->digamma_totals[k] : least;
     for (intptr_t k = 0; k < n_topics; k++)
         factors[k] = (REAL)exp(least - block->digamma_totals[k]);
-    for (intptr_t n = 0; n <= block->n_words; n++, rows += width) {
-        for (intptr_t k = n < block->n_words ? n_topics : 0; k < width; k++)
-            rows[k] = 0;
-        if (n == block->n_words)
-            return;
-        NAME(lambda_row)(block, n, block->double_scratch);
+    for (intptr_t k = n_topics; k < width; k++) {
+        x[k] = 1;
+        factors[k] = 0;
+    }
+    for (intptr_t n = 0; n < block->n_words; n++, rows += width) {
+        NAME(rounded_row)(block, n, x);
         if (block->temperature_per_document || b != 1.0) {
-            block->row_tops[n] = NAME(log_row)(n_topics, lambda, block->digamma_totals, rows);
+            block->row_tops[n] = NAME(log_row)(n_topics, x, block->digamma_totals, rows);
             if (!block->temperature_per_document)
                 NAME(exp_scaled)(n_topics, rows, b, rows);
+            for (intptr_t k = n_topics; k < width; k++)
+                rows[k] = 0;
             continue;
         }
+        const REAL top = NAME(largest)(n_topics, x);
+        block->row_tops[n] = NAME(exp_digamma_below)(width, top, x, 1.0, rows) - least;
         VECTORISE
-        for (intptr_t k = 0; k < n_topics; k++)
-            x[k] = (REAL)lambda[k];
-        block->row_tops[n] = NAME(exp_digamma)(n_topics, x, 1.0, rows) - least;
-        VECTORISE
-        for (intptr_t k = 0; k < n_topics; k++)
+        for (intptr_t k = 0; k < width; k++)
             rows[k] *= factors[k];
     }
+    for (intptr_t k = 0; k < width; k++)
+        rows[k] = 0;
 }
 
 /* The mean of a topic-word distribution, lambda / sum lambda, for a word. */
