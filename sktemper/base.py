@@ -134,6 +134,9 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         """Return ``X`` as the model takes it to be trained on."""
         return self._validate(X, reset)
 
+    def _finish(self, model, state, workers, X):
+        """Keep what a fit to ``X`` tells of its rows."""
+
     def _compute_dtype(self, X):
         """Return the dtype of kernels and public arrays for these data."""
         return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
@@ -254,6 +257,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                     sample_weight=sample_weight,
                     on_commit=lambda: self._install(state, policies),
                 )
+                self._finish(model, state, workers, X)
         return self
 
     def _starts(self, model, X):
@@ -284,6 +288,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             else:
                 runs = itertools.chain([run], runs)
                 run = self._best_run(model, workers, X, sample_weight, runs, fit_one)
+            self._finish(model, run.state, workers, X)
         context.call_on_fit_task_end(**self._hooks(X), **self._snapshot())
         return run
 
@@ -323,12 +328,12 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             state, ConstantRate(1.0) if everything else RobbinsMonro()
         )
         self._start_policies(state, policies, model)
-        self._plan_passes(state, X.shape[0], policies.moves.n_moves)
+        self._plan_passes(state, X.shape[0], policies.moves)
         return _Run(state, policies, train, validation)
 
     def _tasks_left(self, state):
         """Return how many passes and moves the plan still has."""
-        return state.planned_passes - state.passes + state.moves_left
+        return state.planned_passes - state.passes + sum(state.moves_left)
 
     def _run_fit(self, model, workers, X, sample_weight, context, run):
         task, stopped = None, False
@@ -346,6 +351,8 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         def after_pass():
             over = self._evaluate(model, run, workers, X)
             self._log_pass(run.state)
+            if abs(state.bound_change) < self.tol:
+                state.planned_passes = state.passes  # converged
             return end() or over
 
         def after_move(bound, kept):
@@ -371,6 +378,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             run_moves(
                 *loop,
                 total=self.total_samples or len(run.train),
+                least_gain=self.tol,
                 before_move=lambda: begin("move"),
                 after_move=after_move,
                 **shared,
@@ -449,11 +457,13 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             return state.batch_size
         return math.ceil(n_rows / max(1, round(n_rows / state.batch_size)))
 
-    def _plan_passes(self, state, n_rows, n_moves):
+    def _plan_passes(self, state, n_rows, moves):
         """Plan `max_iter` passes, and moves, unless there is an unfinished plan."""
-        if state.passes >= state.planned_passes and not state.moves_left:
+        if len(state.moves_left) != len(moves.phases()):  # those of another policy
+            state.moves_left = ()
+        if state.passes >= state.planned_passes and not any(state.moves_left):
             state.planned_passes = state.passes + self.max_iter
-            state.moves_left, state.moves_failed = n_moves, 0
+            state.moves_left = tuple(phase.n_moves for phase in moves.phases())
         if n_rows != state.total_rows:
             state.total_rows, state.batches_into_pass = n_rows, 0
 

@@ -3,6 +3,7 @@
 import copy
 import functools
 import itertools
+import math
 import operator
 import time
 from collections import deque
@@ -165,6 +166,7 @@ class History:
         "batch_bound",
         "heldout_score",
         "mean_iterations",
+        "lower_bound",
     )
 
     def __init__(self, limit=1000):
@@ -243,8 +245,15 @@ class State:
         Those before the first step that changed anything: no clock counts them.
     passes, batches_into_pass, planned_passes : int
         Where in the plan of `fit` the state is.
-    moves_left, moves_failed : int
-        Proposals that the plan still has, and how many in a row were not kept.
+    moves_left : tuple of int
+        Proposals that the plan still has, of each kind of moves.
+    moves_failed : int
+        Proposals in a row that were not kept,
+    moves_refused : frozenset
+        and what names them.
+    lower_bound, bound_change : float
+        Lower bound of all data before the last step, and its change since the step
+        before that; NaN where not watched, see `ConjugateModel.watches_bound`.
     start_share : float
         The weight that the start still has in the global parameters.
     """
@@ -261,8 +270,11 @@ class State:
     passes: int = 0
     batches_into_pass: int = 0
     planned_passes: int = 0
-    moves_left: int = 0
+    moves_left: tuple = ()
     moves_failed: int = 0
+    moves_refused: frozenset = frozenset()
+    lower_bound: float = math.nan
+    bound_change: float = math.nan
     start_share: float = 1.0
     seconds: float = 0.0
     temperature: float = 1.0
@@ -390,6 +402,10 @@ def advance(
             state.globals_, local.statistics, scale, powers, state.hyper
         ),
     )
+    lower_bound = math.nan
+    if model.watches_bound and weights is None and len(rows) == total:
+        if temperature == 1.0:
+            lower_bound = local.bound + model.global_bound(state.globals_, state.hyper)
     tempering_state = policies.tempering.next_state(
         state.tempering, local, scale, clock
     )
@@ -405,6 +421,8 @@ def advance(
         state.samples += len(rows)
         if rate == 0 and state.start_share == 1:  # a policy only looks, at first
             state.idle_steps, state.idle_samples = state.steps, state.samples
+        state.bound_change = lower_bound - state.lower_bound
+        state.lower_bound = lower_bound
         state.start_share *= 1.0 - rate
         state.temperature = temperature
         state.seconds += time.perf_counter() - begin
@@ -417,6 +435,7 @@ def advance(
             rate_share=rate / wanted_rate if wanted_rate else 1.0,
             batch_bound=local.bound / local.n_observed if local.n_observed else 0.0,
             mean_iterations=local.n_iterations / len(rows),
+            lower_bound=lower_bound,
             ladder=ladder,
             probabilities=probabilities,
         )
@@ -519,6 +538,7 @@ def run_moves(
     total,
     sample_weight=None,
     on_commit=None,
+    least_gain=0.0,
     before_move=None,
     after_move=None,
 ):
@@ -530,59 +550,74 @@ def run_moves(
 
     Parameters
     ----------
+    least_gain : float
+        By how much the lower bound has to rise.
     before_move, after_move : callable or None
         Called around each move; `after_move`, with the lower bound after it and
         whether it was kept, ends the moves by returning True.
     """
-    moves = policies.moves
+    phases = policies.moves.phases()
 
     def bound(globals_, hyper, chosen):
-        return evidence_bound(
-            model,
-            globals_,
-            hyper,
-            workers,
-            X,
-            sample_weight,
-            chosen,
-            scale=total / len(chosen),
-        )
+        scale = total / len(chosen)
+        data = workers, X, sample_weight, chosen, scale
+        return evidence_bound(model, globals_, hyper, *data)
 
-    best = bound(state.globals_, state.hyper, rows) if state.moves_left else None
-    while state.moves_left:
+    best = bound(state.globals_, state.hyper, rows) if any(state.moves_left) else None
+    while any(state.moves_left):
         if before_move is not None:
             before_move()
+        number = next(i for i, left in enumerate(state.moves_left) if left)
+        moves = phases[number]
+        spawn_key = (number, state.moves_left[number], 4)
         random = np.random.default_rng(
-            np.random.SeedSequence(state.seed, spawn_key=(state.moves_left, 4))
+            np.random.SeedSequence(state.seed, spawn_key=spawn_key)
         )
         part = rows
         if len(rows) > moves.max_samples:
             part = np.sort(random.choice(rows, moves.max_samples, replace=False))
-        proposed = moves.propose(
-            model, state.globals_, state.hyper, model.take(X, _as_slice(part)), random
+        proposal = moves.propose(
+            model,
+            state.globals_,
+            state.hyper,
+            model.take(X, _as_slice(part)),
+            random,
+            state.moves_refused,
         )
-        trial = State(*proposed, int(random.integers(2**31)), state.dtype)
-        improve = functools.partial(
-            _steps, model, trial, workers, X, total=total, sample_weight=sample_weight
-        )
-        improve(part, moves.tempering(), moves.n_steps())
-        kept = bound(trial.globals_, trial.hyper, part) > bound(
-            state.globals_, state.hyper, part
-        )
-        if kept and len(part) < len(rows):
-            improve(rows, Untempered(), SETTLING_STEPS)
-        reached = bound(trial.globals_, trial.hyper, rows) if kept else -np.inf
-        kept = bool(reached > best)
-        best = max(best, reached)
+        trial, reached = None, -np.inf
+        if proposal is not None:
+            seed = int(random.integers(2**31))
+            trial = State(proposal.globals_, proposal.hyper, seed, state.dtype)
+            improve = functools.partial(
+                _steps, model, trial, workers, X, total, sample_weight
+            )
+            improve(part, moves.tempering(), moves.n_steps(model))
+            reached = bound(trial.globals_, trial.hyper, part)
+            if len(part) < len(rows):
+                if reached > bound(state.globals_, state.hyper, part):
+                    improve(rows, Untempered(), SETTLING_STEPS)
+                    reached = bound(trial.globals_, trial.hyper, rows)
+                else:
+                    reached = -np.inf
+        kept = bool(reached > best + least_gain)
+        best = reached if kept else best
 
-        def commit(trial=trial, kept=kept, best=best):
+        def commit(trial=trial, proposal=proposal, kept=kept, best=best, number=number):
+            left = list(state.moves_left)
+            left[number] -= 1
             if kept:
                 state.globals_, state.hyper = trial.globals_, trial.hyper
-            state.moves_left -= 1
-            state.moves_failed = 0 if kept else state.moves_failed + 1
-            state.history.add_move(step=state.steps, kept=kept, bound=best)
-            if state.moves_failed >= moves.patience:
-                state.moves_left = 0
+                state.moves_failed, state.moves_refused = 0, frozenset()
+            elif proposal is not None:
+                state.moves_failed += 1
+                state.moves_refused |= {proposal.key}
+            if proposal is None or state.moves_failed >= phases[number].patience:
+                left[number] = 0
+            if not left[number]:
+                state.moves_failed, state.moves_refused = 0, frozenset()
+            state.moves_left = tuple(left)
+            if proposal is not None:
+                state.history.add_move(step=state.steps, kept=kept, bound=best)
             if on_commit is not None:
                 on_commit()
 
@@ -591,7 +626,7 @@ def run_moves(
             return
 
 
-def _steps(model, trial, workers, X, rows, tempering, n_steps, *, total, sample_weight):
+def _steps(model, trial, workers, X, total, sample_weight, rows, tempering, n_steps):
     """Take steps of coordinate ascent on ``X[rows]``, from a state of their own."""
     policies = Policies(tempering, ConstantRate(1.0), NoNoise())
     trial.steps = trial.samples = 0

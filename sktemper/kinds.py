@@ -98,10 +98,10 @@ effective_batch_size : float, int, Schedule or callable, default=0.5
         `ConstantRate`.""",
     "gradient_noise": """gradient_noise : GradientNoise, default=None
         Noise on the statistics of a batch, see `sktemper.noise`; None is off.""",
-    "moves": """moves : Moves, "birth" or None, default=$moves_default
+    "moves": """moves : Moves, $moves_strings or None, default=$moves_default
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, None is nothing.  The
-        lower bound of the training data never falls by it.  None in `partial_fit`.""",
+        `sktemper.moves`: `BirthMoves`$moves_others as it comes, or nothing.  The lower
+        bound of the training data never falls by it.  `partial_fit` makes none.""",
     "n_init": """n_init : int, default=1
         How many times `fit` fits, one after another and each time from another start.
         The fit with the best `lower_bound` of the training data, their

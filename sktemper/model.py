@@ -106,12 +106,19 @@ class ConjugateModel:
     ----------
     block_size : int
         Rows of a block.  Part of the result's bits: blocks are summed in their order.
+    watches_bound : bool
+        Whether the lower bound is cheap enough for every step on all samples: a fit
+        then ends when it has converged.
+    birth_steps : int
+        Steps that bring a new component to its optimum.
     stop : ndarray of shape (1,), int
         Set to 1 by the loop on Ctrl-C.  A local step reads it at every inner iteration
         and then raises `Stopped`.
     """
 
     block_size = 256
+    watches_bound = False
+    birth_steps = 5
 
     def __init__(self):
         self.stop = np.zeros(1, dtype=np.intc)
@@ -301,4 +308,23 @@ class ConjugateModel:
         -------
         globals_, hyper : object
         """
-        raise NotImplementedError
+        raise ValueError(f"{type(self).__name__} makes no birth moves.")
+
+    def propose_split_merge(self, globals_, hyper, block, random, refused):
+        """Propose global parameters with a component split and two others merged.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+        block : object
+            Rows that tell which.
+        random : numpy.random.Generator
+        refused : frozenset
+            Keys of proposals not to be made again.
+
+        Returns
+        -------
+        globals_, hyper, key : object
+            Or None, if none promises a better bound.
+        """
+        raise ValueError(f"{type(self).__name__} makes no split and merge moves.")

@@ -7,14 +7,38 @@ how often and how the proposal is brought to its own optimum, and the loop does 
 
 import math
 from numbers import Integral, Real
+from typing import Any, NamedTuple
 
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from .policy import Policy, refuse
 from .schedules import ExponentialSchedule
 from .tempering import Annealing, Untempered
 
-__all__ = ["BirthMoves", "Moves", "NoMoves"]
+__all__ = [
+    "BirthMoves",
+    "MoveSequence",
+    "Moves",
+    "NoMoves",
+    "Proposal",
+    "SplitMergeMoves",
+]
+
+
+class Proposal(NamedTuple):
+    """Where a move would go on from.
+
+    Attributes
+    ----------
+    globals_, hyper : object
+        Values of the model.
+    key : object
+        Names the proposal; see ``refused`` of `Moves.propose`.
+    """
+
+    globals_: Any
+    hyper: Any
+    key: Any = None
 
 
 class Moves(Policy):
@@ -27,15 +51,19 @@ class Moves(Policy):
     patience : int
         Proposals in a row without success after which no more are made.
     max_samples : int
-        Most rows on which a proposal is first tried.
+        Most rows on which a proposal is made and first tried.
     """
 
     n_moves = 0
     patience = 1
     max_samples = 1
 
-    def propose(self, model, globals_, hyper, block, random):
-        """Return changed global parameters and priors.
+    def phases(self):
+        """Return the policies that follow one another, by default this one."""
+        return (self,)
+
+    def propose(self, model, globals_, hyper, block, random, refused):
+        """Return a `Proposal`, or None if nothing is left to propose.
 
         Parameters
         ----------
@@ -44,16 +72,18 @@ class Moves(Policy):
         block : object
             Rows of the data, from ``model.take``.
         random : numpy.random.Generator
+        refused : frozenset
+            Keys of what was tried without success since the last move that was kept.
         """
         raise NotImplementedError
 
     def tempering(self):
         """Return the tempering of the steps that bring a proposal to its optimum."""
-        raise NotImplementedError
+        return Untempered()
 
-    def n_steps(self):
+    def n_steps(self, model):
         """Return how many steps these are."""
-        raise NotImplementedError
+        return self.n_iter
 
 
 class NoMoves(Moves):
@@ -64,9 +94,9 @@ class BirthMoves(Moves):
     """Take a component away and let another be born where the model fits badly.
 
     Once a `fit` has settled at T=1, a component is put elsewhere by
-    `ConjugateModel.propose_birth`; from there a short annealed fit of all components to
-    a part of the data follows, then a few steps on all of them, and if the lower bound
-    rose the result is the model.
+    `ConjugateModel.propose_birth`; from there a short fit of all components to a part
+    of the data follows, then a few steps on all of them, and if the lower bound rose
+    the result is the model.
 
     Parameters
     ----------
@@ -74,8 +104,8 @@ class BirthMoves(Moves):
         Most proposals of a fit.
     patience : int, default=15
         Proposals in a row without success after which no more are made.
-    n_iter : int, default=5
-        Steps on each proposal.
+    n_iter : int or "auto", default="auto"
+        Steps on each proposal; "auto" is what suits the model.
     start : float, default=1.0
         The temperature of the first of them; the last third are at T=1.
     max_samples : int, default=2000
@@ -91,35 +121,123 @@ class BirthMoves(Moves):
     _parameter_constraints = {
         "n_moves": [Interval(Integral, 0, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],
-        "n_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "start": [Interval(Real, 1, None, closed="left")],
         "max_samples": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, n_moves=100, patience=15, n_iter=5, start=1.0, max_samples=2000):
+    def __init__(
+        self, n_moves=100, patience=15, n_iter="auto", start=1.0, max_samples=2000
+    ):
         self.n_moves = n_moves
         self.patience = patience
         self.n_iter = n_iter
         self.start = start
         self.max_samples = max_samples
 
-    def propose(self, model, globals_, hyper, block, random):
+    def propose(self, model, globals_, hyper, block, random, refused):
         """Return parameters and priors with one component elsewhere."""
-        return model.propose_birth(globals_, hyper, block, random)
+        return Proposal(*model.propose_birth(globals_, hyper, block, random))
 
     def tempering(self):
         """Return an annealing over the first two thirds of the steps."""
-        if self.start == 1:
+        if self.start == 1 or self.n_iter == "auto":
             return Untempered()
         length = math.ceil(2 * self.n_iter / 3)
         return Annealing(ExponentialSchedule(self.start, length=length))
 
-    def n_steps(self):
+    def n_steps(self, model):
         """Return the steps on a proposal."""
-        return self.n_iter
+        return model.birth_steps if self.n_iter == "auto" else self.n_iter
 
 
-_SHORTCUTS = {"birth": BirthMoves}
+class SplitMergeMoves(Moves):
+    """Split a component in two and merge two others, the best such pair first [1]_.
+
+    Once a `fit` has settled at T=1, `ConjugateModel.propose_split_merge` finds what
+    promises most; a short fit from there follows, and if the lower bound rose the
+    result is the model.  It ends when no split and merge promises anything.
+
+    Parameters
+    ----------
+    n_moves : int, default=100
+        Most proposals of a fit.
+    patience : int, default=10
+        Proposals in a row without success after which no more are made.
+    n_iter : int, default=6
+        Steps on each proposal.
+    max_samples : int, default=20000
+        Most rows for these steps and for finding the proposal.
+
+    References
+    ----------
+    .. [1] N. Ueda, R. Nakano, Z. Ghahramani, G. Hinton, "SMEM algorithm for mixture
+       models", Neural Computation 12, 2000.
+
+    Examples
+    --------
+    >>> from sktemper.moves import SplitMergeMoves
+    >>> SplitMergeMoves(patience=5)
+    SplitMergeMoves(patience=5)
+    """
+
+    _parameter_constraints = {
+        "n_moves": [Interval(Integral, 0, None, closed="left")],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+        "n_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_samples": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(self, n_moves=100, patience=10, n_iter=6, max_samples=20_000):
+        self.n_moves = n_moves
+        self.patience = patience
+        self.n_iter = n_iter
+        self.max_samples = max_samples
+
+    def propose(self, model, globals_, hyper, block, random, refused):
+        """Return parameters with a component split and two merged."""
+        proposal = model.propose_split_merge(globals_, hyper, block, random, refused)
+        return None if proposal is None else Proposal(*proposal)
+
+
+class MoveSequence(Moves):
+    """Moves of several kinds, one after another.
+
+    Parameters
+    ----------
+    moves : sequence of Moves
+
+    Examples
+    --------
+    >>> from sktemper.moves import BirthMoves, MoveSequence, SplitMergeMoves
+    >>> MoveSequence([SplitMergeMoves(), BirthMoves(n_moves=10)])
+    MoveSequence(moves=[SplitMergeMoves(), BirthMoves(n_moves=10)])
+    """
+
+    _parameter_constraints = {"moves": ["array-like"]}
+
+    def __init__(self, moves):
+        self.moves = moves
+
+    def phases(self):
+        """Return the policies that follow one another."""
+        return tuple(self.moves)
+
+    def validate(self):
+        """Check that these are moves, and their parameters; return self."""
+        self._validate_params()
+        for policy in self.moves:
+            if not isinstance(policy, Moves):
+                refuse("moves", "a sequence of moves (see sktemper.moves)", policy)
+            policy.validate()
+        return self
+
+
+_SHORTCUTS = {
+    "birth": BirthMoves,
+    "split-merge": SplitMergeMoves,
+    "all": lambda: MoveSequence([SplitMergeMoves(), BirthMoves()]),
+}
 
 
 def as_moves(value):
@@ -128,7 +246,7 @@ def as_moves(value):
     Raises
     ------
     sklearn.utils._param_validation.InvalidParameterError
-        If ``value`` is neither a policy, nor "birth" or None.
+        If ``value`` is neither a policy, nor "birth", "split-merge", "all" or None.
     """
     if value is None:
         return NoMoves()
@@ -136,4 +254,5 @@ def as_moves(value):
         return value
     if isinstance(value, str) and value in _SHORTCUTS:
         return _SHORTCUTS[value]()
-    refuse("moves", "moves (see sktemper.moves), 'birth' or None", value)
+    names = ", ".join(map(repr, _SHORTCUTS))
+    refuse("moves", f"moves (see sktemper.moves), {names} or None", value)

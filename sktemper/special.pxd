@@ -74,6 +74,22 @@ cdef extern from "simd.h" nogil:
         intptr_t n_iterations
         void *scratch
 
+    ctypedef struct mixture_block:
+        intptr_t n_samples, n_features, n_components
+        const void *samples
+        const void *means
+        const void *factors
+        int triangular
+        const double *constants
+        const double *powers
+        int power_per_sample
+        const int *stop
+        int only_distances
+        void *responsibilities
+        double *bounds
+        double *scores
+        void *scratch
+
     ctypedef struct simd_table:
         const char *name
         void (*digamma_f32)(intptr_t, const float *, float *) noexcept nogil
@@ -91,6 +107,10 @@ cdef extern from "simd.h" nogil:
         void (*row_squares_f32)(
             intptr_t, intptr_t, intptr_t, const float *, double *
         ) noexcept nogil
+        int (*mixture_local_step_f32)(mixture_block *) noexcept nogil
+        void (*moments_f32)(
+            intptr_t, intptr_t, int, const float *, const double *, double *
+        ) noexcept nogil
         void (*digamma_f64)(intptr_t, const double *, double *) noexcept nogil
         void (*trigamma_f64)(intptr_t, const double *, double *) noexcept nogil
         void (*log_gamma_f64)(intptr_t, const double *, double *) noexcept nogil
@@ -105,6 +125,10 @@ cdef extern from "simd.h" nogil:
         int (*binary_local_step_f64)(binary_block *) noexcept nogil
         void (*row_squares_f64)(
             intptr_t, intptr_t, intptr_t, const double *, double *
+        ) noexcept nogil
+        int (*mixture_local_step_f64)(mixture_block *) noexcept nogil
+        void (*moments_f64)(
+            intptr_t, intptr_t, int, const double *, const double *, double *
         ) noexcept nogil
 
     const simd_table *simd_choose(const char *name) noexcept

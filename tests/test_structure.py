@@ -30,10 +30,11 @@ MAY_IMPORT = {
     "kinds": GROUND | POLICIES,
     "lda": MODELS,
     "factorial_mixture": MODELS,
+    "gaussian_mixture": MODELS,
     "metrics": {"lda"},
     "plotting": set(),
     "datasets": set(),
-    "__init__": {"lda", "factorial_mixture"},
+    "__init__": {"lda", "factorial_mixture", "gaussian_mixture"},
 }
 
 
@@ -76,9 +77,9 @@ def test_the_loop_knows_no_model_and_no_policy(module):
 
 
 def test_every_public_name_is_exported():
-    from sktemper import factorial_mixture, lda
+    from sktemper import factorial_mixture, gaussian_mixture, lda
 
-    for models in (factorial_mixture, lda):
+    for models in (factorial_mixture, gaussian_mixture, lda):
         assert set(models.__all__) <= set(sktemper.__all__)
     for name in sktemper.__all__:
         assert hasattr(sktemper, name)

@@ -229,7 +229,13 @@ def _start(init, n_components, X, hyper, random):
 
 
 #: What the docstrings of the estimators share.
-_WORDS = {"samples": "samples", "unit": "sample", "observed": "value"}
+_WORDS = {
+    "samples": "samples",
+    "unit": "sample",
+    "observed": "value",
+    "moves_strings": '"birth"',
+    "moves_others": "",
+}
 
 _PARAMETERS = """
     $moves

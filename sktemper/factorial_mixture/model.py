@@ -161,6 +161,8 @@ class FactorialMixtureModel(ConjugateModel):
         ``init(X, random)`` returns where the means start, (n_components, n_features).
     """
 
+    watches_bound = True
+
     def __init__(
         self,
         n_components,

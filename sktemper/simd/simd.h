@@ -101,6 +101,27 @@ typedef struct {
     void *scratch;                       /* (3, n_features, SIMD_BYTES) */
 } binary_block;
 
+/* A block of samples of a Gaussian mixture: what `mixture_local_step` reads and writes.
+ * The expected log density of a sample under a component, its weight included, is
+ *     constants[k] - |factors[k] (samples[i] - means[k])|^2 / 2. */
+typedef struct {
+    intptr_t n_samples, n_features, n_components;
+    const void *samples;                 /* (n_samples, n_features) */
+    const void *means;                   /* (n_components, n_features) */
+    const void *factors;                 /* of each component: the packed rows of a */
+    int triangular;                      /* lower triangle, or a diagonal */
+    const double *constants;             /* (n_components,) */
+    const double *powers;                /* one, or one a sample */
+    int power_per_sample;
+    const volatile int *stop;
+    int only_distances;                  /* in place of responsibilities, squared */
+    /* out */
+    void *responsibilities;              /* (n_samples, n_components) */
+    double *bounds;                      /* log sum_k exp(power * log density) */
+    double *scores;                      /* expected log density */
+    void *scratch;                       /* (2 n_features + n_components, SIMD_BYTES) */
+} mixture_block;
+
 #define DECLARE_LOOPS(REAL, SUFFIX)                                                   \
     /* out = digamma(x) */                                                            \
     void (*digamma_##SUFFIX)(intptr_t n, const REAL *x, REAL *out);                   \
@@ -130,7 +151,12 @@ typedef struct {
     int (*binary_local_step_##SUFFIX)(binary_block *block);                           \
     /* out = the rows' sums of squares; rows are `stride` elements apart */            \
     void (*row_squares_##SUFFIX)(intptr_t n_rows, intptr_t n_columns,                 \
-                                 intptr_t stride, const REAL *x, double *out)
+                                 intptr_t stride, const REAL *x, double *out);        \
+    /* responsibilities of a block; 0, or -1 when told to stop */                      \
+    int (*mixture_local_step_##SUFFIX)(mixture_block *block);                         \
+    /* the rows' first and second moments about an origin */                           \
+    void (*moments_##SUFFIX)(intptr_t n, intptr_t n_features, int triangular,         \
+                             const REAL *x, const double *origin, double *out)
 
 typedef struct {
     const char *name;

@@ -1,0 +1,13 @@
+"""The Gaussian mixture, its size given or found."""
+
+from .estimators import (
+    AnnealedGaussianMixture,
+    SVIPlusGaussianMixture,
+    TemperedGaussianMixture,
+)
+
+__all__ = [
+    "AnnealedGaussianMixture",
+    "SVIPlusGaussianMixture",
+    "TemperedGaussianMixture",
+]

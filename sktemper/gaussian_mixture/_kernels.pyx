@@ -1,0 +1,140 @@
+"""Gaussian mixture: the loops over samples and components.
+
+Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
+loops themselves are C, in ``simd/mixture.h``, one table per instruction set.
+"""
+
+import numpy as np
+
+from cython cimport floating
+from libc.stdint cimport intptr_t
+
+from sktemper.special cimport (
+    SIMD,
+    SIMD_BYTES,
+    mixture_block,
+    simd_flush_subnormals,
+    simd_restore_subnormals,
+)
+
+
+def local_step(
+    const floating[:, ::1] samples,
+    const floating[:, ::1] means,
+    const floating[:, ::1] factors,
+    const double[::1] constants,
+    const double[::1] powers,
+    bint power_per_sample,
+    const int[::1] stop,
+    bint only_distances,
+    floating[:, ::1] responsibilities,
+    double[::1] bounds,
+    double[::1] scores,
+):
+    """Compute responsibilities: softmax of power * log density over the components.
+
+    The log density of a sample under a component, its weight included, is
+    ``constants_k - |factors_k (sample - means_k)|^2 / 2``.
+
+    Parameters
+    ----------
+    samples : ndarray of shape (n_samples, n_features)
+    means : ndarray of shape (n_components, n_features)
+    factors : ndarray of shape (n_components, n_features * (n_features + 1) / 2) or \
+            (n_components, n_features)
+        Lower triangles, packed by rows, or diagonals.
+    constants : ndarray of shape (n_components,)
+    powers : ndarray of shape (1,) or (n_samples,)
+        Exponent of the likelihood, for all samples or for each,
+    power_per_sample : bool
+        which this says.
+    stop : ndarray of shape (1,)
+        Set it to make the call return.
+    only_distances : bool
+        Whether to compute nothing but ``|factors_k (sample - means_k)|^2``.
+    responsibilities : ndarray of shape (n_samples, n_components)
+        Receives them, or the distances.
+    bounds : ndarray of shape (n_samples,)
+        Receives log sum_k exp(power * log density).
+    scores : ndarray of shape (n_samples,)
+        Receives the log densities' mean under the responsibilities.
+
+    Returns
+    -------
+    status : int
+        0, or -1 if stopped.
+    """
+    cdef mixture_block block
+    cdef int status
+    cdef unsigned int mode
+    dtype = np.float32 if floating is float else np.float64
+    block.n_samples = samples.shape[0]
+    block.n_features = samples.shape[1]
+    block.n_components = means.shape[0]
+    block.triangular = factors.shape[1] != block.n_features or block.n_features == 1
+    lanes = SIMD_BYTES // <intptr_t>sizeof(floating)
+    raw = np.empty(
+        (2 * block.n_features + block.n_components + 1) * lanes, dtype=dtype
+    )
+    start = -raw.ctypes.data % SIMD_BYTES // <intptr_t>sizeof(floating)
+    cdef floating[::1] scratch = raw[start:]
+    block.samples = &samples[0, 0]
+    block.means = &means[0, 0]
+    block.factors = &factors[0, 0]
+    block.constants = &constants[0]
+    block.powers = &powers[0]
+    block.power_per_sample = power_per_sample
+    block.stop = &stop[0]
+    block.only_distances = only_distances
+    block.responsibilities = &responsibilities[0, 0]
+    block.bounds = &bounds[0]
+    block.scores = &scores[0]
+    block.scratch = &scratch[0]
+    with nogil:
+        mode = simd_flush_subnormals()
+        if floating is float:
+            status = SIMD.mixture_local_step_f32(&block)
+        else:
+            status = SIMD.mixture_local_step_f64(&block)
+        simd_restore_subnormals(mode)
+    return status
+
+
+def moments(
+    const floating[:, ::1] samples,
+    const double[::1] origin,
+    bint triangular,
+    double[:, ::1] out,
+):
+    """Write 1, x and the second moments of x into the rows of ``out``.
+
+    Parameters
+    ----------
+    samples : ndarray of shape (n_samples, n_features)
+    origin : ndarray of shape (n_features,)
+        Subtracted first.
+    triangular : bool
+        Whether the second moments are ``x_i x_j``, i <= j, or only ``x_i^2``.
+    out : ndarray of shape (n_samples, 1 + n_features + n_second)
+    """
+    if samples.shape[0] == 0:
+        return
+    with nogil:
+        if floating is float:
+            SIMD.moments_f32(
+                samples.shape[0],
+                samples.shape[1],
+                triangular,
+                &samples[0, 0],
+                &origin[0],
+                &out[0, 0],
+            )
+        else:
+            SIMD.moments_f64(
+                samples.shape[0],
+                samples.shape[1],
+                triangular,
+                &samples[0, 0],
+                &origin[0],
+                &out[0, 0],
+            )

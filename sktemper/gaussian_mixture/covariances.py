@@ -1,0 +1,307 @@
+"""The four covariance types: what each keeps of a symmetric matrix.
+
+Every type is the full Normal-Wishart model with a restricted posterior, whose scale
+matrix is diagonal, a multiple of the identity, or the same in all components.  What a
+type keeps of a second moment is linear in it, so that sums, targets and steps are those
+of the full model.
+"""
+
+import numpy as np
+
+__all__ = ["TYPES"]
+
+
+class Covariance:
+    """Full: a matrix for each component.
+
+    Attributes
+    ----------
+    products : bool
+        Whether the second moments of samples are x_i x_j, or only x_i^2.
+    """
+
+    products = True
+
+    def __init__(self, n_components, n_features):
+        self.n_components, self.n_features = n_components, n_features
+
+    def separate(self, n_components):
+        """Return the type of as many components that have nothing in common."""
+        return type(self)(n_components, self.n_features)
+
+    def prior_shape(self):
+        """Return the shape of the prior's inverse scale."""
+        return (self.n_features, self.n_features)
+
+    def prior(self, inverse_scale):
+        """Return the prior's inverse scale for all components, in this type's shape."""
+        return np.broadcast_to(inverse_scale, (self.n_components, *self.prior_shape()))
+
+    def default_prior(self, covariance):
+        """Return what the type keeps of the data's covariance."""
+        return covariance
+
+    def reduced(self, responsibilities, seconds):
+        """Return the weighted sums of the samples' second moments."""
+        return self.unpacked(responsibilities.T @ seconds)
+
+    def unpacked(self, packed):
+        """Return symmetric matrices from upper triangles by rows."""
+        D = self.n_features
+        matrices = np.empty((*packed.shape[:-1], D, D))
+        rows, columns = np.triu_indices(D)
+        matrices[..., rows, columns] = packed
+        matrices[..., columns, rows] = packed
+        return matrices
+
+    def blurred(self, counts, variance):
+        """Return what a variance added to the samples adds to the second moments."""
+        return counts[:, None, None] * variance * np.eye(self.n_features)
+
+    def counted(self, counts):
+        """Return the samples' share in the degrees of freedom."""
+        return counts
+
+    def outer(self, weights, vectors):
+        """Return the sums' part ``weights * v v^T``, one for each component."""
+        return weights[:, None, None] * vectors[:, :, None] * vectors[:, None, :]
+
+    def factors(self, inverse_scale):
+        """Return, for each component, F with F^T F = scale, and log |scale|.
+
+        Returns
+        -------
+        factors : ndarray of shape (n_components, n_features, n_features)
+            Lower triangular.
+        log_determinants : ndarray of shape (n_components,)
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If an inverse scale is not positive definite.
+        """
+        lower = np.linalg.cholesky(inverse_scale)
+        diagonal = np.diagonal(lower, axis1=-2, axis2=-1)
+        return np.linalg.inv(lower), -2 * np.log(diagonal).sum(axis=-1)
+
+    def trace_with(self, scale_factors, matrices):
+        """Return tr(scale @ matrix) of each component, both in this type's shape."""
+        product = scale_factors @ matrices @ np.swapaxes(scale_factors, -1, -2)
+        return np.trace(product, axis1=-2, axis2=-1)
+
+    def packed(self, factors):
+        """Return the factors as the kernel takes them."""
+        return factors[..., *np.tril_indices(self.n_features)]
+
+    def derivative(self, inverse_scale, change):
+        """Return the change of the scale, -W dW^-1 W, and tr(W dW^-1)."""
+        scale = np.linalg.inv(inverse_scale)
+        product = scale @ change
+        return -product @ scale, np.trace(product, axis1=-2, axis2=-1)
+
+    def scale(self, inverse_scale):
+        """Return the inverse of the inverse scale."""
+        return np.linalg.inv(inverse_scale)
+
+    def roots(self, inverse_scale):
+        """Return R with R R^T = scale, upper triangular."""
+        factors, _ = self.factors(inverse_scale)
+        return np.swapaxes(factors, -1, -2)
+
+    def matrices(self, covariances):
+        """Return covariances in this type's shape as matrices, one a component."""
+        return covariances
+
+    def widened(self, freedom):
+        """Return degrees of freedom so that they broadcast with the scales."""
+        return freedom[:, None, None]
+
+    def times(self, scale, vectors):
+        """Return ``scale @ v`` of each component."""
+        return np.einsum("kij,kj->ki", scale, vectors)
+
+    def paired(self, freedom, scale):
+        """Return minus half of the expected precision, as statistics pair with it."""
+        return -0.5 * self.widened(freedom) * scale
+
+    def each(self, value):
+        """Return a parameter of all components together for each of them."""
+        return value
+
+
+class Tied(Covariance):
+    """One matrix for all components, the mean of what each would have."""
+
+    def separate(self, n_components):
+        """Return a matrix for each of so many components."""
+        return Covariance(n_components, self.n_features)
+
+    def prior(self, inverse_scale):
+        """Return the prior's inverse scale."""
+        return np.asarray(inverse_scale)
+
+    def reduced(self, responsibilities, seconds):
+        """Return the mean over the components."""
+        return self.unpacked(responsibilities.sum(axis=1) @ seconds) / self.n_components
+
+    def blurred(self, counts, variance):
+        """Return what a variance added to the samples adds to the second moments."""
+        return counts.mean() * variance * np.eye(self.n_features)
+
+    def counted(self, counts):
+        """Return the mean number of samples."""
+        return counts.mean()
+
+    def outer(self, weights, vectors):
+        """Return the mean over the components."""
+        return (weights * vectors.T) @ vectors / self.n_components
+
+    def matrices(self, covariances):
+        """Return covariances in this type's shape as matrices, one a component."""
+        return self.each(covariances)
+
+    def widened(self, freedom):
+        """Return the degrees of freedom."""
+        return freedom
+
+    def times(self, scale, vectors):
+        """Return ``scale @ v`` of each component."""
+        return vectors @ scale
+
+    def paired(self, freedom, scale):
+        """Return minus half of the expected precisions' sum."""
+        return -0.5 * self.n_components * freedom * scale
+
+    def each(self, value):
+        """Return the same for each component."""
+        return np.broadcast_to(value, (self.n_components, *np.shape(value)))
+
+
+class Diagonal(Covariance):
+    """The diagonal of a matrix, for each component."""
+
+    products = False
+
+    def prior_shape(self):
+        """Return the shape of the prior's inverse scale."""
+        return (self.n_features,)
+
+    def default_prior(self, covariance):
+        """Return the variances of the data."""
+        return np.diag(covariance).copy()
+
+    def unpacked(self, packed):
+        """Return the squares."""
+        return packed
+
+    def blurred(self, counts, variance):
+        """Return what a variance added to the samples adds to the second moments."""
+        return np.repeat(counts[:, None] * variance, self.n_features, axis=1)
+
+    def outer(self, weights, vectors):
+        """Return the diagonals."""
+        return weights[:, None] * vectors**2
+
+    def factors(self, inverse_scale):
+        """Return the roots of the scales, and log |scale|."""
+        if not (inverse_scale > 0).all():
+            raise np.linalg.LinAlgError("An inverse scale is not positive.")
+        return inverse_scale**-0.5, -np.log(inverse_scale).sum(axis=-1)
+
+    def trace_with(self, scale_factors, matrices):
+        """Return tr(scale @ matrix) of each component."""
+        return (scale_factors**2 * matrices).sum(axis=-1)
+
+    def packed(self, factors):
+        """Return the factors as the kernel takes them."""
+        return factors
+
+    def derivative(self, inverse_scale, change):
+        """Return the change of the scale, and tr(W dW^-1)."""
+        product = change / inverse_scale
+        return -product / inverse_scale, product.sum(axis=-1)
+
+    def scale(self, inverse_scale):
+        """Return the inverse of the inverse scale."""
+        return 1.0 / inverse_scale
+
+    def roots(self, inverse_scale):
+        """Return the roots of the scales."""
+        return inverse_scale**-0.5
+
+    def matrices(self, covariances):
+        """Return covariances in this type's shape as matrices, one a component."""
+        return covariances[:, :, None] * np.eye(self.n_features)
+
+    def widened(self, freedom):
+        """Return degrees of freedom so that they broadcast with the scales."""
+        return freedom[:, None]
+
+    def times(self, scale, vectors):
+        """Return ``scale @ v`` of each component."""
+        return scale * vectors
+
+
+class Spherical(Diagonal):
+    """The mean of a matrix's diagonal, for each component."""
+
+    def prior_shape(self):
+        """Return the shape of the prior's inverse scale: a number."""
+        return ()
+
+    def default_prior(self, covariance):
+        """Return the mean variance of the data."""
+        return np.float64(np.diag(covariance).mean())
+
+    def unpacked(self, packed):
+        """Return the mean squares."""
+        return packed.mean(axis=-1)
+
+    def blurred(self, counts, variance):
+        """Return what a variance added to the samples adds to the second moments."""
+        return counts * variance
+
+    def outer(self, weights, vectors):
+        """Return the means of the diagonals."""
+        return weights * (vectors**2).mean(axis=1)
+
+    def factors(self, inverse_scale):
+        """Return the roots of the scales for each dimension, and log |scale|."""
+        return super().factors(self._each_dimension(inverse_scale))
+
+    def trace_with(self, scale_factors, matrices):
+        """Return tr(scale @ matrix) of each component."""
+        return super().trace_with(scale_factors, self._each_dimension(matrices))
+
+    def derivative(self, inverse_scale, change):
+        """Return the change of the scale, and tr(W dW^-1)."""
+        product = change / inverse_scale
+        return -product / inverse_scale, self.n_features * product
+
+    def matrices(self, covariances):
+        """Return covariances in this type's shape as matrices, one a component."""
+        return covariances[:, None, None] * np.eye(self.n_features)
+
+    def widened(self, freedom):
+        """Return the degrees of freedom."""
+        return freedom
+
+    def times(self, scale, vectors):
+        """Return ``scale @ v`` of each component."""
+        return scale[:, None] * vectors
+
+    def paired(self, freedom, scale):
+        """Return minus half of the expected precisions' trace."""
+        return -0.5 * self.n_features * freedom * scale
+
+    def _each_dimension(self, value):
+        return np.repeat(np.asarray(value)[..., None], self.n_features, axis=-1)
+
+
+#: The names of the types, as scikit-learn has them.
+TYPES = {
+    "full": Covariance,
+    "tied": Tied,
+    "diag": Diagonal,
+    "spherical": Spherical,
+}

@@ -1,0 +1,756 @@
+"""The estimators of the Gaussian mixture."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import ClusterMixin, DensityMixin, TransformerMixin
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..base import TemperedEstimator
+from ..inference import evidence_bound, map_blocks
+from ..kinds import AnnealedMixin, SVIPlusMixin, annealed, document, svi_plus
+from ..model import Powers
+from ..moves import as_moves
+from ..policy import Slot
+from .covariances import TYPES
+from .model import GaussianMixtureModel, Hyper
+from .starts import STARTS
+from .weights import WEIGHTS
+
+#: A component is active if it has more than this share of a sample.
+ACTIVE = 0.5
+
+
+class _GaussianMixture(ClusterMixin, DensityMixin, TransformerMixin, TemperedEstimator):
+    """What the estimators of the Gaussian mixture share."""
+
+    _slots = {
+        **TemperedEstimator._slots,
+        "moves": Slot(as_moves, True, "sktemper.moves.BirthMoves()"),
+    }
+    _parameter_constraints = {
+        **TemperedEstimator._parameter_constraints,
+        "moves": "no_validation",
+        "covariance_type": [StrOptions(set(TYPES))],
+        "reg_covar": [Interval(Real, 0, None, closed="left")],
+        "init_params": [StrOptions(set(STARTS))],
+        "weight_concentration_prior_type": [StrOptions(set(WEIGHTS))],
+        "weight_concentration_prior": [Interval(Real, 0, None, closed="neither"), None],
+        "mean_precision_prior": [Interval(Real, 0, None, closed="neither"), None],
+        "mean_prior": ["array-like", None],
+        "degrees_of_freedom_prior": [Interval(Real, 0, None, closed="neither"), None],
+        "covariance_prior": [
+            "array-like",
+            Interval(Real, 0, None, closed="neither"),
+            None,
+        ],
+    }
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _validate(self, X, reset):
+        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])
+
+    def _validate_training(self, X, reset):
+        return validate_data(
+            self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=2
+        )
+
+    def _moves(self):
+        return as_moves(self.moves)
+
+    def _make_model(self, n_features, dtype):
+        return GaussianMixtureModel(
+            self.n_components,
+            n_features,
+            covariance_type=self.covariance_type,
+            weight_prior=self.weight_concentration_prior_type,
+            priors=self._priors,
+            init=STARTS[self.init_params],
+            reg_covar=self.reg_covar,
+            dtype=dtype,
+        )
+
+    def _priors(self, mean, covariance):
+        """Return the priors; None stands for scikit-learn's choice for such data."""
+        n_features = len(mean)
+        concentration = self.weight_concentration_prior
+        if concentration is None:
+            concentration = 1.0 / self.n_components
+        precision = self.mean_precision_prior
+        freedom = self.degrees_of_freedom_prior
+        if freedom is None:
+            freedom = n_features
+        if freedom <= n_features - 1:
+            raise ValueError(
+                "The parameter 'degrees_of_freedom_prior' should be greater than "
+                f"{n_features - 1}, but got {freedom:.3f}."
+            )
+        prior_mean = mean
+        if self.mean_prior is not None:
+            prior_mean = check_array(self.mean_prior, dtype=np.float64, ensure_2d=False)
+            if prior_mean.shape != (n_features,):
+                raise ValueError(
+                    f"The parameter 'means' should have the shape of ({n_features},), "
+                    f"but got {prior_mean.shape}"
+                )
+        return Hyper(
+            float(concentration),
+            1.0 if precision is None else float(precision),
+            float(freedom),
+            prior_mean,
+            self._covariance_prior(covariance),
+            mean,
+        )
+
+    def _covariance_prior(self, default):
+        """Return the inverse scale of the prior, of the shape of ``default``."""
+        if self.covariance_prior is None:
+            return default
+        prior = check_array(
+            np.atleast_1d(self.covariance_prior), dtype=np.float64, ensure_2d=False
+        ).reshape(np.shape(self.covariance_prior))
+        if prior.shape != np.shape(default):
+            raise ValueError(
+                f"The parameter '{self.covariance_type} covariance_prior' should have "
+                f"the shape of {np.shape(default)}, but got {prior.shape}"
+            )
+        matrix = prior if prior.ndim == 2 else np.diag(np.atleast_1d(prior))
+        symmetric = np.allclose(matrix, matrix.T)
+        if not symmetric or not (np.linalg.eigvalsh(matrix) > 0).all():
+            raise ValueError(
+                f"'{self.covariance_type} covariance_prior' should be symmetric, "
+                "positive-definite"
+            )
+        return prior
+
+    def _finish(self, model, state, workers, X):
+        """Keep the labels of the training data, and the lower bound."""
+        self.lower_bound_ = float(
+            evidence_bound(model, state.globals_, state.hyper, workers, X)
+        )
+        prepared = model.prepare(state.globals_, state.hyper)
+        steps = map_blocks(
+            model,
+            workers,
+            X,
+            lambda block: model.local_step(
+                block, prepared, Powers(), want=("local",)
+            ).local_parameters.argmax(axis=1),
+        )
+        self.labels_ = np.concatenate(list(steps))
+
+    # -- what users call ---------------------------------------------------------------
+    def predict_proba(self, X):
+        """Return each component's responsibility for each sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        responsibilities : ndarray of shape (n_samples, n_components)
+            Rows sum to 1.
+        """
+        return np.concatenate(
+            self._map(
+                X,
+                lambda model, block, prepared: (
+                    model.local_step(
+                        block, prepared, Powers(), want=("local",)
+                    ).local_parameters
+                ),
+            )
+        )
+
+    def transform(self, X):
+        """Return `predict_proba` of the samples: for pipelines.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        responsibilities : ndarray of shape (n_samples, n_components)
+        """
+        return self.predict_proba(X)
+
+    def predict(self, X):
+        """Return the component most responsible for each sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        return self.predict_proba(X).argmax(axis=1)
+
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """Fit the mixture and return the labels of the same samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : None
+            Ignored; here by scikit-learn's convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As in `fit`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        return self.fit(X, y, sample_weight=sample_weight).labels_
+
+    def sample(self, n_samples=1):
+        """Draw samples from the Gaussians at the posterior means.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+        y : ndarray of shape (n_samples,)
+            Their components.
+
+        Raises
+        ------
+        ValueError
+            If ``n_samples`` is less than 1.
+        """
+        check_is_fitted(self, "state_")
+        if n_samples < 1:
+            raise ValueError(
+                f"Invalid value for 'n_samples': {n_samples} . The sampling requires "
+                "at least one sample."
+            )
+        random = check_random_state(self.random_state)
+        weights = self.weights_.astype(np.float64)
+        counts = random.multinomial(n_samples, weights / weights.sum())
+        model, _ = self._fitted()
+        covariances = model.covariance.matrices(self.covariances_)
+        X = [
+            random.multivariate_normal(mean, covariance, int(count))
+            for mean, covariance, count in zip(
+                self.means_, covariances, counts, strict=True
+            )
+        ]
+        return np.vstack(X), np.repeat(np.arange(len(counts)), counts)
+
+    # -- views of the state ------------------------------------------------------------
+    def _fitted(self):
+        """Return the model and the Normal-Wishart parameters of the fit."""
+        state = self._state()
+        model = self._make_model(state.globals_.means.shape[1], state.dtype)
+        return model, model.expected(state.globals_)
+
+    @property
+    def weights_(self):
+        """Posterior means of the weights, ndarray (n_components,)."""
+        state = self._state()
+        model, _ = self._fitted()
+        return model.weights.mean(state.globals_.weights).astype(state.dtype)
+
+    @property
+    def means_(self):
+        """Posterior means of the components' means, (n_components, n_features)."""
+        state = self._state()
+        _, expected = self._fitted()
+        return (expected.means + state.hyper.origin).astype(state.dtype)
+
+    @property
+    def covariances_(self):
+        """Inverse expected precisions, of a shape that the covariance type sets."""
+        model, expected = self._fitted()
+        freedom = model.covariance.widened(expected.freedom)
+        return (expected.inverse_scale / freedom).astype(self._state().dtype)
+
+    @property
+    def precisions_(self):
+        """Expected precisions, of the shape of `covariances_`."""
+        model, expected = self._fitted()
+        freedom = model.covariance.widened(expected.freedom)
+        scale = model.covariance.scale(expected.inverse_scale)
+        return (freedom * scale).astype(self._state().dtype)
+
+    @property
+    def precisions_cholesky_(self):
+        """Upper triangles (roots, where diagonal) whose products are `precisions_`."""
+        model, expected = self._fitted()
+        freedom = model.covariance.widened(expected.freedom)
+        roots = model.covariance.roots(expected.inverse_scale)
+        return (np.sqrt(freedom) * roots).astype(self._state().dtype)
+
+    @property
+    def weight_concentration_(self):
+        """Dirichlet parameters, or a tuple of the two Beta parameters of the sticks."""
+        model, _ = self._fitted()
+        return model.weights.concentration(self._state().globals_.weights)
+
+    @property
+    def mean_precision_(self):
+        """Kappa of each component, ndarray (n_components,)."""
+        return self._state().globals_.precision
+
+    @property
+    def degrees_of_freedom_(self):
+        """Nu of each component, ndarray (n_components,); one number if tied."""
+        return self._fitted()[1].freedom
+
+    @property
+    def weight_concentration_prior_(self):
+        """The concentration prior in use."""
+        return self._state().hyper.weight_concentration
+
+    @property
+    def mean_precision_prior_(self):
+        """The precision prior of the means in use."""
+        return self._state().hyper.mean_precision
+
+    @property
+    def mean_prior_(self):
+        """The prior mean in use."""
+        return self._state().hyper.mean
+
+    @property
+    def degrees_of_freedom_prior_(self):
+        """The prior degrees of freedom in use."""
+        return self._state().hyper.degrees_of_freedom
+
+    @property
+    def covariance_prior_(self):
+        """The covariance prior in use."""
+        return self._state().hyper.covariance
+
+    @property
+    def converged_(self):
+        """Whether the lower bound came to rest."""
+        return bool(abs(self._state().bound_change) < self.tol)
+
+    @property
+    def lower_bounds_(self):
+        """The lower bound before each step at T=1 of a fit of all samples at once."""
+        bounds = self.history_["lower_bound"]
+        return bounds[~np.isnan(bounds)].tolist()
+
+    @property
+    def n_active_components_(self):
+        """Components with more than half a sample."""
+        state = self._state()
+        counts = state.globals_.precision - state.hyper.mean_precision
+        return int((counts > ACTIVE).sum())
+
+
+#: What the docstrings of the estimators share.
+_WORDS = {
+    "samples": "samples",
+    "unit": "sample",
+    "observed": "sample",
+    "moves_strings": '"birth", "split-merge", "all"',
+    "moves_others": ", `SplitMergeMoves` or these and then those,",
+}
+
+_PARAMETERS = """
+    $moves
+    reg_covar : float, default=1e-6
+        Variance added to the samples in each covariance.
+    max_iter : int, default=100
+        Most passes of `fit` over the data.
+    $n_init
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
+default="kmeans"
+        Where the responsibilities start, as in scikit-learn: from the clusters of
+        k-means, from the samples that it starts from, from random numbers or from
+        random samples.  Of more than 100,000 samples as many are taken.
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+default="dirichlet_process"
+        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
+        with the default concentration is the approximation of [4]_ to the same.
+    weight_concentration_prior : float, default=None
+        Small ones leave components empty.  None is ``1 / n_components``.
+    mean_precision_prior : float, default=None
+        How many samples the prior mean counts for.  None is 1.
+    mean_prior : array-like of shape (n_features,), default=None
+        None is the mean of the data.
+    degrees_of_freedom_prior : float, default=None
+        Of the Wishart distribution, above ``n_features - 1``.  None is ``n_features``.
+    covariance_prior : float or array-like, default=None
+        None is the covariance of the data, or what ``covariance_type`` keeps of it.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        "auto": a tenth of the data, from 20 samples a component to 10,000.
+    $shuffle
+    $total_samples
+    $evaluate_every
+"""
+
+_ATTRIBUTES = """
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Posterior means of the weights.
+    means_ : ndarray of shape (n_components, n_features)
+        Posterior means of the components' means.
+    covariances_, precisions_, precisions_cholesky_ : ndarray
+        The expected precisions, their inverses and their triangular roots, of shape
+        (n_components,) if spherical, (n_features, n_features) if tied, (n_components,
+        n_features) if diag, (n_components, n_features, n_features) if full.
+    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
+        Dirichlet parameters, or the Beta parameters of the sticks.
+    mean_precision_, degrees_of_freedom_ : ndarray of shape (n_components,)
+        Of the Normal-Wishart distributions; if tied these have one number of degrees
+        of freedom.
+    weight_concentration_prior_, mean_precision_prior_, mean_prior_, \
+degrees_of_freedom_prior_, covariance_prior_ : object
+        The priors in use.
+    labels_ : ndarray of shape (n_samples,)
+        The components of what `fit` or `partial_fit` saw last.
+    n_active_components_ : int
+        Components with more than half a sample.
+    converged_ : bool
+        Whether the lower bound came to rest, in a `fit` of all samples at once.
+    lower_bound_ : float
+        The evidence lower bound of the training data at T=1, with every constant.
+    lower_bounds_ : list of float
+        It before each step at T=1 of a `fit` of all samples at once.
+    $policies
+
+    Notes
+    -----
+    Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`,
+    and with ``tempering=None`` and ``moves=None`` so are the fits, to rounding errors.
+    What differs: `score_samples` and `score` are the exact posterior predictive
+    density, a mixture of Student-t distributions, and ``lower_bound_`` has every
+    constant.
+
+    References
+    ----------
+    .. [1] H. Attias, "A variational Bayesian framework for graphical models", NIPS
+       2000.
+    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [4] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+    .. [5] N. Ueda, R. Nakano, Z. Ghahramani, G. Hinton, "SMEM algorithm for mixture
+       models", Neural Computation 12, 2000.
+"""
+
+
+class TemperedGaussianMixture(_GaussianMixture):  # noqa: D101 (composed __doc__)
+    __doc__ = document(
+        """Gaussian mixture under any tempering.
+
+    Variational inference for a mixture whose number of components is at most
+    ``n_components`` [1]_, as in scikit-learn's `BayesianGaussianMixture`: with fewer
+    bad optima, in minibatches if wanted.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components K; more than are needed stay empty.
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+        Of the components: each its own matrix, all the same one, diagonal ones, or a
+        variance each.
+    tempering : Tempering, "global", "local" or None, default="global"
+        The temperature during training, see `sktemper.tempering`.
+
+        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
+          well the model fits, and never above a cap that falls to 1.
+        - "local", `LocalTempering` as it comes: a temperature for each sample.
+          Outliers weigh less, and `temperatures` tells them.
+        - An `Annealing`, for schedules and targets of your own;
+          `AnnealedGaussianMixture` says it in fewer words, and is the first to try.
+        - None, T=1: plain variational inference, the algorithm of scikit-learn's
+          `BayesianGaussianMixture`.  A baseline.
+    $learning_rate
+    $gradient_noise"""
+        + _PARAMETERS
+        + _ATTRIBUTES
+        + """
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from sktemper import TemperedGaussianMixture
+    >>> X, _ = make_blobs(300, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> mixture = TemperedGaussianMixture(8, random_state=0).fit(X)
+    >>> mixture.predict(X).shape
+    (300,)
+    """,
+        moves_default="None",
+        **_WORDS,
+    )
+
+    _parameter_constraints = _GaussianMixture._parameter_constraints
+
+    def __init__(
+        self,
+        n_components=1,
+        *,
+        covariance_type="full",
+        tempering="global",
+        learning_rate=None,
+        gradient_noise=None,
+        moves=None,
+        reg_covar=1e-6,
+        max_iter=100,
+        n_init=1,
+        init_params="kmeans",
+        weight_concentration_prior_type="dirichlet_process",
+        weight_concentration_prior=None,
+        mean_precision_prior=None,
+        mean_prior=None,
+        degrees_of_freedom_prior=None,
+        covariance_prior=None,
+        batch_size=None,
+        shuffle=True,
+        total_samples=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-3,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.tempering = tempering
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.moves = moves
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.mean_prior = mean_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.covariance_prior = covariance_prior
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+
+class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):  # noqa: D101
+    __doc__ = document(
+        """Gaussian mixture by deterministic annealing and moves.
+
+    Variational inference for a mixture whose number of components is at most
+    ``n_components`` [1]_, as in scikit-learn's `BayesianGaussianMixture`, from a higher
+    temperature down [3]_ and then by moves that split, merge and replace clusters [5]_:
+    what it ends at hardly depends on the start.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components K; more than are needed stay empty.
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+        Of the components: each its own matrix, all the same one, diagonal ones, or a
+        variance each.
+    $schedule
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        What the temperature flattens, see `sktemper.tempering.Annealing`.
+    $learning_rate
+    $gradient_noise"""
+        + _PARAMETERS
+        + _ATTRIBUTES.replace("$policies", "$fitted_schedule\n    $policies")
+        + """
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from sktemper import AnnealedGaussianMixture
+    >>> X, _ = make_blobs(300, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> mixture = AnnealedGaussianMixture(8, random_state=0).fit(X)
+    >>> mixture.predict(X).shape
+    (300,)
+    >>> mixture.n_active_components_
+    3
+    """,
+        moves_default='"all"',
+        **_WORDS,
+    )
+
+    _slots, _parameter_constraints = annealed(_GaussianMixture)
+
+    def __init__(
+        self,
+        n_components=1,
+        *,
+        covariance_type="full",
+        schedule=None,
+        target="local_step",
+        learning_rate=None,
+        gradient_noise=None,
+        moves="all",
+        reg_covar=1e-6,
+        max_iter=100,
+        n_init=1,
+        init_params="kmeans",
+        weight_concentration_prior_type="dirichlet_process",
+        weight_concentration_prior=None,
+        mean_precision_prior=None,
+        mean_prior=None,
+        degrees_of_freedom_prior=None,
+        covariance_prior=None,
+        batch_size=None,
+        shuffle=True,
+        total_samples=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-3,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.schedule = schedule
+        self.target = target
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.moves = moves
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.mean_prior = mean_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.covariance_prior = covariance_prior
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+
+class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):  # noqa: D101
+    __doc__ = document(
+        """Gaussian mixture by SVI+: tuneable noise on the gradients.
+
+    Variational inference for a mixture whose number of components is at most
+    ``n_components`` [1]_, as in scikit-learn's `BayesianGaussianMixture`, with steps as
+    noisy as those of a smaller batch [4]_, see `sktemper.noise.SVIPlusNoise`.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components K; more than are needed stay empty.
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+        Of the components: each its own matrix, all the same one, diagonal ones, or a
+        variance each.
+    $effective_batch_size
+    $learning_rate"""
+        + _PARAMETERS
+        + _ATTRIBUTES
+        + """
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from sktemper import SVIPlusGaussianMixture
+    >>> X, _ = make_blobs(300, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> mixture = SVIPlusGaussianMixture(8, batch_size=100, random_state=0).fit(X)
+    >>> mixture.predict(X).shape
+    (300,)
+    """,
+        moves_default="None",
+        **_WORDS,
+    )
+
+    _slots, _parameter_constraints = svi_plus(_GaussianMixture)
+
+    def __init__(
+        self,
+        n_components=1,
+        *,
+        covariance_type="full",
+        effective_batch_size=0.5,
+        distribution="dirichlet",
+        tempering=None,
+        learning_rate=None,
+        moves=None,
+        reg_covar=1e-6,
+        max_iter=100,
+        n_init=1,
+        init_params="kmeans",
+        weight_concentration_prior_type="dirichlet_process",
+        weight_concentration_prior=None,
+        mean_precision_prior=None,
+        mean_prior=None,
+        degrees_of_freedom_prior=None,
+        covariance_prior=None,
+        batch_size=None,
+        shuffle=True,
+        total_samples=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-3,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.effective_batch_size = effective_batch_size
+        self.distribution = distribution
+        self.tempering = tempering
+        self.learning_rate = learning_rate
+        self.moves = moves
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.mean_prior = mean_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.covariance_prior = covariance_prior
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose

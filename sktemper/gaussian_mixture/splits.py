@@ -1,0 +1,146 @@
+"""Which component to split and which to merge: by the evidence of hard clusters.
+
+With F the log marginal likelihood of a cluster, and of its size, under the priors, a
+split of S into a and b gains F(a) + F(b) - F(S) - F(empty), and a merge of two clusters
+F(both) + F(empty) - F(one) - F(other).  A split takes place in a component that the
+merge has left empty, or that was empty before.
+"""
+
+import itertools
+
+import numpy as np
+
+__all__ = ["SplitMergeSearch"]
+
+#: Nearest components that each is merged with, at most.
+NEIGHBOURS = 4
+#: Rounds in which samples change sides after a split.
+ROUNDS = 6
+#: The axes of a cluster that it is split along, beside a random one.
+AXES = 2
+
+
+class SplitMergeSearch:
+    """The gains of all splits and merges of a clustering.
+
+    Parameters
+    ----------
+    model : GaussianMixtureModel
+    hyper : Hyper
+    block : ndarray of shape (n_samples, n_features)
+    responsibilities : ndarray of shape (n_samples, n_components)
+    random : numpy.random.Generator
+
+    Attributes
+    ----------
+    halves : dict
+        For each component that can be split the rows that it gives away.
+    """
+
+    def __init__(self, model, hyper, block, responsibilities, random):
+        self.model, self.hyper, self.random = model, hyper, random
+        self.moments = model.moments(block, hyper)
+        self.x = self.moments[:, 1 : 1 + model.n_features]
+        self.labels = responsibilities.argmax(axis=1)
+        K = model.n_components
+        members = np.zeros((len(block), K))
+        members[np.arange(len(block)), self.labels] = 1.0
+        self.sums = members.T @ self.moments
+        self.counts = self.sums[:, 0]
+        self.evidence = self._evidence(self.sums)
+        self.empty = float(self._evidence(np.zeros((1, self.sums.shape[1])))[0])
+        self.halves = {}
+
+    def best(self, refused):
+        """Return what promises most: (split, first, second), or None.
+
+        ``second`` is merged into ``first`` and then takes its part of ``split``; where
+        ``split`` is None it stays empty, and where they are equal it was.
+        """
+        places = self._merges()
+        empty = np.flatnonzero(self.counts < 0.5)
+        if len(empty):
+            places[int(empty[0]), int(empty[0])] = 0.0
+        splits = self._splits() if places else {}
+        candidates = [
+            (gain, (None, first, second))
+            for (first, second), gain in places.items()
+            if first != second
+        ]
+        candidates += [
+            (gain + places[place], (split, *place))
+            for (split, gain), place in itertools.product(splits.items(), places)
+            if split not in place
+        ]
+        candidates = [
+            (gain, key) for gain, key in candidates if gain > 0 and key not in refused
+        ]
+        return max(candidates, key=lambda item: item[0])[1] if candidates else None
+
+    def _evidence(self, sums):
+        D = self.model.n_features
+        return self.model.log_evidence(
+            self.hyper, sums[:, 0], sums[:, 1 : 1 + D], sums[:, 1 + D :]
+        )
+
+    def _merges(self):
+        """Return the gain of merging near components, by pair."""
+        used = np.flatnonzero(self.counts >= 0.5)
+        means = self.sums[used, 1 : 1 + self.model.n_features]
+        means = means / self.counts[used, None]
+        distances = ((means[:, None] - means[None]) ** 2).sum(axis=-1)
+        nearest = np.argsort(distances, axis=1)[:, 1 : NEIGHBOURS + 1]
+        pairs = {
+            tuple(sorted((int(i), int(used[j]))))
+            for i, near in zip(used, nearest, strict=True)
+            for j in near
+        }
+        if not pairs:
+            return {}
+        first, second = np.array(sorted(pairs)).T
+        gains = (
+            self._evidence(self.sums[first] + self.sums[second])
+            + self.empty
+            - self.evidence[first]
+            - self.evidence[second]
+        )
+        return dict(zip(sorted(pairs), gains.tolist(), strict=True))
+
+    def _splits(self):
+        """Return the gain of splitting each component; keep what it gives away."""
+        gains = {}
+        for k in np.flatnonzero(self.counts >= 4).tolist():
+            rows = np.flatnonzero(self.labels == k)
+            found = max(
+                map(self._refined, self._starts(rows)), key=lambda part: part[0]
+            )
+            gain, side, rows = found
+            if side is not None:
+                gains[k] = gain - self.evidence[k] - self.empty
+                self.halves[k] = rows[side]
+        return gains
+
+    def _starts(self, rows):
+        """Yield rows and their first division, along axes of the cluster."""
+        centred = self.x[rows] - self.x[rows].mean(axis=0)
+        _, axes = np.linalg.eigh(centred.T @ centred)
+        directions = [*axes.T[::-1][:AXES], self.random.normal(size=centred.shape[1])]
+        for direction in directions:
+            yield rows, centred @ direction > 0
+
+    def _refined(self, start):
+        """Return a division's evidence after reassignments, the division, the rows."""
+        rows, side = start
+        moments = self.moments[rows]
+        best = -np.inf, None, rows
+        for _ in range(ROUNDS):
+            sums = np.stack([moments[~side].sum(axis=0), moments[side].sum(axis=0)])
+            if sums[:, 0].min() < 2:
+                break
+            value = float(self._evidence(sums).sum())
+            if value <= best[0]:
+                break
+            best = value, side, rows
+            logs = self.model.log_densities(self.hyper, sums, self.x[rows])
+            side = logs[:, 1] > logs[:, 0]
+        return best

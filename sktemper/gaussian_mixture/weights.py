@@ -1,0 +1,139 @@
+"""The two priors of a mixture's weights, as scikit-learn names them.
+
+Parameters are natural ones, less the base measure: exponents of the weights, or of the
+two parts of each stick.
+"""
+
+import numpy as np
+from scipy.special import betaln, gammaln, polygamma, psi
+
+__all__ = ["WEIGHTS"]
+
+
+class DirichletWeights:
+    """A symmetric Dirichlet distribution: parameters of shape (n_components,)."""
+
+    def __init__(self, n_components):
+        self.n_components = n_components
+
+    def prior(self, concentration):
+        """Return the prior's parameters."""
+        return np.full(self.n_components, concentration - 1.0)
+
+    def counted(self, counts):
+        """Return what the components' numbers of samples add."""
+        return counts
+
+    def order(self, counts):
+        """Return the best order of components with these numbers of samples: any."""
+        return np.arange(self.n_components)
+
+    def concentration(self, parameters):
+        """Return the concentrations as scikit-learn has them."""
+        return parameters + 1.0
+
+    def expected_log(self, parameters):
+        """Return E log pi, of shape (n_components,)."""
+        concentration = parameters + 1.0
+        return psi(concentration) - psi(concentration.sum())
+
+    def mean(self, parameters):
+        """Return E pi, of shape (n_components,)."""
+        concentration = parameters + 1.0
+        return concentration / concentration.sum()
+
+    def bound(self, parameters, prior, power):
+        """Return power * E log p(pi) - E log q(pi)."""
+        log_weights = self.expected_log(parameters)
+        return power * (_log_normaliser(prior + 1.0) + prior @ log_weights) - (
+            _log_normaliser(parameters + 1.0) + parameters @ log_weights
+        )
+
+    def fisher_product(self, parameters, change):
+        """Return the change of E log pi along ``change``."""
+        concentration = parameters + 1.0
+        return polygamma(1, concentration) * change - polygamma(
+            1, concentration.sum()
+        ) * (change.sum())
+
+    def log_draws(self, concentration, random):
+        """Return the logarithm of weights drawn from the prior."""
+        # Gamma(a) = Gamma(a + 1) U^(1 / a), without underflow for a small a
+        shape = np.full(self.n_components, concentration)
+        draws = np.log(random.standard_gamma(shape + 1.0))
+        draws += np.log(random.uniform(size=self.n_components)) / concentration
+        return draws - np.logaddexp.reduce(draws)
+
+
+class StickBreaking:
+    """A Dirichlet process, truncated: parameters of shape (n_components, 2).
+
+    The Beta parameters of the share that each component takes of what is left.
+    """
+
+    def __init__(self, n_components):
+        self.n_components = n_components
+
+    def prior(self, concentration):
+        """Return the prior's parameters."""
+        return np.tile([0.0, concentration - 1.0], (self.n_components, 1))
+
+    def counted(self, counts):
+        """Return what the components' numbers of samples add."""
+        behind = np.append(np.cumsum(counts[:0:-1])[::-1], 0.0)
+        return np.stack([counts, behind], axis=1)
+
+    def order(self, counts):
+        """Return the best order of components with these numbers of samples."""
+        return np.argsort(-counts, kind="stable")
+
+    def concentration(self, parameters):
+        """Return the concentrations as scikit-learn has them."""
+        return tuple((parameters + 1.0).T)
+
+    def expected_log(self, parameters):
+        """Return E log pi, of shape (n_components,)."""
+        taken, left = self._expected_logs(parameters)
+        return taken + np.append(0.0, np.cumsum(left)[:-1])
+
+    def _expected_logs(self, parameters):
+        a, b = (parameters + 1.0).T
+        return psi(a) - psi(a + b), psi(b) - psi(a + b)
+
+    def mean(self, parameters):
+        """Return E pi, of shape (n_components,), scaled to sum to 1."""
+        a, b = (parameters + 1.0).T
+        left = np.append(1.0, np.cumprod(b / (a + b))[:-1])
+        weights = a / (a + b) * left
+        return weights / weights.sum()
+
+    def bound(self, parameters, prior, power):
+        """Return power * E log p(sticks) - E log q(sticks)."""
+        logs = np.stack(self._expected_logs(parameters), axis=1)
+        log_prior = (prior * logs).sum() - betaln(*(prior + 1.0).T).sum()
+        log_q = (parameters * logs).sum() - betaln(*(parameters + 1.0).T).sum()
+        return power * log_prior - log_q
+
+    def fisher_product(self, parameters, change):
+        """Return the change of the sticks' expected logarithms along ``change``."""
+        concentration = parameters + 1.0
+        total = polygamma(1, concentration.sum(axis=1)) * change.sum(axis=1)
+        return polygamma(1, concentration) * change - total[:, None]
+
+    def log_draws(self, concentration, random):
+        """Return the logarithm of weights drawn from the prior."""
+        # of a stick Beta(1, c), what is left is U^(1 / c)
+        left = np.log(random.uniform(size=self.n_components)) / concentration
+        taken = np.log(-np.expm1(left))
+        return taken + np.append(0.0, np.cumsum(left)[:-1])
+
+
+def _log_normaliser(concentration):
+    return gammaln(concentration.sum()) - gammaln(concentration).sum()
+
+
+#: The names of the priors, as scikit-learn has them.
+WEIGHTS = {
+    "dirichlet_distribution": DirichletWeights,
+    "dirichlet_process": StickBreaking,
+}
