@@ -11,7 +11,14 @@ from .policy import Slot
 from .schedules import as_schedule
 from .tempering import Annealing
 
-__all__ = ["AnnealedMixin", "SVIPlusMixin", "annealed", "document", "svi_plus"]
+__all__ = [
+    "TOL_OF_BOUND",
+    "AnnealedMixin",
+    "SVIPlusMixin",
+    "annealed",
+    "document",
+    "svi_plus",
+]
 
 
 class AnnealedMixin:
@@ -79,6 +86,11 @@ def document(text, **words):
     return Template(text).substitute({**paragraphs, **words})
 
 
+#: What ``tol`` is of a model that watches its bound.
+TOL_OF_BOUND = """
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more."""
+
 #: Paragraphs on what all estimators have.
 SHARED = {
     "schedule": """schedule : Schedule or callable, default=None
@@ -100,7 +112,7 @@ effective_batch_size : float, int, Schedule or callable, default=0.5
         Noise on the statistics of a batch, see `sktemper.noise`; None is off.""",
     "moves": """moves : Moves, $moves_strings or None, default=$moves_default
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: `BirthMoves`$moves_others as it comes, or nothing.  The lower
+        `sktemper.moves`: $moves_meaning  The lower
         bound of the training data never falls by it.  `partial_fit` makes none.""",
     "n_init": """n_init : int, default=1
         How many times `fit` fits, one after another and each time from another start.
@@ -122,7 +134,7 @@ effective_batch_size : float, int, Schedule or callable, default=0.5
         Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
         the best state.  Only states at a settled temperature of 1 count.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per $unit.
+        Least improvement of the held-out score, in nats per $unit.$tol_of_bound
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.
@@ -153,6 +165,7 @@ effective_batch_size : float, int, Schedule or callable, default=0.5
         tempered bound of the batch, in nats per $observed), "heldout_score" (NaN where
         not evaluated) and "mean_iterations" (on a row); where the tempering has a
         ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
+        in a fit of all $samples at once perhaps "lower_bound" (before a step at T=1);
         where moves were made also, a row a move, "move_step", "move_kept" and
         "move_bound" (the lower bound after it).
     state_ : State

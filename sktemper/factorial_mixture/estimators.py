@@ -10,7 +10,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..base import TemperedEstimator
-from ..kinds import AnnealedMixin, SVIPlusMixin, annealed, document, svi_plus
+from ..kinds import (
+    TOL_OF_BOUND,
+    AnnealedMixin,
+    SVIPlusMixin,
+    annealed,
+    document,
+    svi_plus,
+)
 from ..model import Powers
 from ..moves import as_moves
 from ..policy import Slot
@@ -234,7 +241,8 @@ _WORDS = {
     "unit": "sample",
     "observed": "value",
     "moves_strings": '"birth"',
-    "moves_others": "",
+    "tol_of_bound": TOL_OF_BOUND,
+    "moves_meaning": '"birth" is `BirthMoves` as it comes.',
 }
 
 _PARAMETERS = """

@@ -10,7 +10,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..base import TemperedEstimator
 from ..inference import evidence_bound, map_blocks
-from ..kinds import AnnealedMixin, SVIPlusMixin, annealed, document, svi_plus
+from ..kinds import (
+    TOL_OF_BOUND,
+    AnnealedMixin,
+    SVIPlusMixin,
+    annealed,
+    document,
+    svi_plus,
+)
 from ..model import Powers
 from ..moves import as_moves
 from ..policy import Slot
@@ -359,7 +366,9 @@ _WORDS = {
     "unit": "sample",
     "observed": "sample",
     "moves_strings": '"birth", "split-merge", "all"',
-    "moves_others": ", `SplitMergeMoves` or these and then those,",
+    "tol_of_bound": TOL_OF_BOUND,
+    "moves_meaning": """"birth" is `BirthMoves` as it comes, "split-merge" is
+        `SplitMergeMoves`, and "all" first the latter and then the former.""",
 }
 
 _PARAMETERS = """

@@ -248,7 +248,12 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
 
 
 #: What the docstrings of the estimators share.
-_WORDS = {"samples": "documents", "unit": "token", "observed": "token"}
+_WORDS = {
+    "samples": "documents",
+    "unit": "token",
+    "observed": "token",
+    "tol_of_bound": "",
+}
 
 _RATE = """
     $learning_rate"""
