@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, logsumexp, multigammaln, polygamma, psi
+from scipy.special import gammaln, logsumexp, polygamma, psi
 
 from ..linalg import tiled_matmul
 from ..model import ConjugateModel, LocalStep, Powers, Stopped
@@ -164,6 +164,7 @@ class GaussianMixtureModel(ConjugateModel):
         self.init = init
         self.reg_covar = reg_covar
         self.dtype = dtype
+        self._splits = {}
         n_second = n_features
         if self.covariance.products:
             n_second = n_features * (n_features + 1) // 2
@@ -491,7 +492,9 @@ class GaussianMixtureModel(ConjugateModel):
     def _log_normaliser(self, expected):
         """Return the log normaliser of a Normal-Wishart density, but for |Lambda|."""
         D, nu = self.n_features, np.asarray(expected.freedom)
-        log_gamma = np.vectorize(multigammaln, otypes=[float])(0.5 * nu, D)
+        # the multivariate gamma function
+        log_gamma = gammaln(0.5 * (nu[..., None] - np.arange(D))).sum(axis=-1)
+        log_gamma = log_gamma + 0.25 * D * (D - 1) * math.log(math.pi)
         return (
             0.5 * D * np.log(expected.precision / (2 * math.pi))
             - 0.5 * nu * (D * math.log(2) + expected.log_determinants)
@@ -583,7 +586,7 @@ class GaussianMixtureModel(ConjugateModel):
         order = self.weights.order(responsibilities.sum(axis=0))
         if ORDER not in refused and (np.diff(order) != 1).any():
             return self._optimum(block, responsibilities, globals_, hyper), hyper, ORDER
-        search = SplitMergeSearch(self, hyper, block, responsibilities, random)
+        search = SplitMergeSearch(self, hyper, block, responsibilities, self._splits)
         best = search.best(refused)
         if best is None:
             return None

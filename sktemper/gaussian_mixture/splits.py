@@ -29,7 +29,9 @@ class SplitMergeSearch:
     hyper : Hyper
     block : ndarray of shape (n_samples, n_features)
     responsibilities : ndarray of shape (n_samples, n_components)
-    random : numpy.random.Generator
+    known : dict
+        Splits found before, by the samples of a cluster; those of this clustering
+        replace them.
 
     Attributes
     ----------
@@ -37,8 +39,8 @@ class SplitMergeSearch:
         For each component that can be split the rows that it gives away.
     """
 
-    def __init__(self, model, hyper, block, responsibilities, random):
-        self.model, self.hyper, self.random = model, hyper, random
+    def __init__(self, model, hyper, block, responsibilities, known):
+        self.model, self.hyper, self.known = model, hyper, known
         self.moments = model.moments(block, hyper)
         self.x = self.moments[:, 1 : 1 + model.n_features]
         self.labels = responsibilities.argmax(axis=1)
@@ -108,31 +110,35 @@ class SplitMergeSearch:
 
     def _splits(self):
         """Return the gain of splitting each component; keep what it gives away."""
-        gains = {}
+        gains, found = {}, {}
         for k in np.flatnonzero(self.counts >= 4).tolist():
             rows = np.flatnonzero(self.labels == k)
-            found = max(
-                map(self._refined, self._starts(rows)), key=lambda part: part[0]
-            )
-            gain, side, rows = found
+            samples = self.x[rows].tobytes()
+            value, side = found[samples] = self.known.get(samples) or self._split(rows)
             if side is not None:
-                gains[k] = gain - self.evidence[k] - self.empty
+                gains[k] = value - self.evidence[k] - self.empty
                 self.halves[k] = rows[side]
+        self.known.clear()
+        self.known.update(found)
         return gains
 
+    def _split(self, rows):
+        """Return the evidence of the best division of a cluster, and that."""
+        divisions = [self._refined(rows, side) for side in self._starts(rows)]
+        return max(divisions, key=lambda division: division[0])
+
     def _starts(self, rows):
-        """Yield rows and their first division, along axes of the cluster."""
+        """Yield first divisions of rows, along axes of the cluster."""
         centred = self.x[rows] - self.x[rows].mean(axis=0)
         _, axes = np.linalg.eigh(centred.T @ centred)
-        directions = [*axes.T[::-1][:AXES], self.random.normal(size=centred.shape[1])]
-        for direction in directions:
-            yield rows, centred @ direction > 0
+        # of the cluster's own, so that what is known of it does not depend on others
+        random = np.random.default_rng(len(rows))
+        for direction in [*axes.T[::-1][:AXES], random.normal(size=len(axes))]:
+            yield centred @ direction > 0
 
-    def _refined(self, start):
-        """Return a division's evidence after reassignments, the division, the rows."""
-        rows, side = start
-        moments = self.moments[rows]
-        best = -np.inf, None, rows
+    def _refined(self, rows, side):
+        """Return a division's evidence after reassignments, and the division."""
+        moments, best = self.moments[rows], (-np.inf, None)
         for _ in range(ROUNDS):
             sums = np.stack([moments[~side].sum(axis=0), moments[side].sum(axis=0)])
             if sums[:, 0].min() < 2:
@@ -140,7 +146,7 @@ class SplitMergeSearch:
             value = float(self._evidence(sums).sum())
             if value <= best[0]:
                 break
-            best = value, side, rows
+            best = value, side
             logs = self.model.log_densities(self.hyper, sums, self.x[rows])
             side = logs[:, 1] > logs[:, 0]
         return best
