@@ -102,7 +102,7 @@ class BirthMoves(Moves):
     ----------
     n_moves : int, default=100
         Most proposals of a fit.
-    patience : int, default=15
+    patience : int, default=30
         Proposals in a row without success after which no more are made.
     n_iter : int or "auto", default="auto"
         Steps on each proposal; "auto" is what suits the model.
@@ -127,7 +127,7 @@ class BirthMoves(Moves):
     }
 
     def __init__(
-        self, n_moves=100, patience=15, n_iter="auto", start=1.0, max_samples=2000
+        self, n_moves=100, patience=30, n_iter="auto", start=1.0, max_samples=2000
     ):
         self.n_moves = n_moves
         self.patience = patience

@@ -141,7 +141,7 @@ class GaussianMixtureModel(ConjugateModel):
     """
 
     watches_bound = True
-    birth_steps = 25
+    birth_steps = 15
 
     def __init__(
         self,
