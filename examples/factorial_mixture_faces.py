@@ -183,7 +183,7 @@ def draw_features(fits, scores, shape, path):
         )
         ax.set_title(f"{name}\n{scores[name][-1]:.3f} nats per pixel")
         ax.set_axis_off()
-    figure.savefig(path, dpi=100)
+    figure.savefig(path, dpi=100, bbox_inches="tight")
 
 
 def mosaic(images, n_columns):
