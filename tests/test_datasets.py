@@ -7,7 +7,12 @@ import pytest
 from scipy import sparse
 from sklearn import config_context
 
-from sktemper.datasets import _generators, load_debian_descriptions, make_lda_documents
+from sktemper.datasets import (
+    _generators,
+    load_debian_descriptions,
+    make_factorial_mixture,
+    make_lda_documents,
+)
 
 
 @pytest.fixture(scope="module")
@@ -200,3 +205,82 @@ def test_memory_does_not_grow_with_the_dense_shape(monkeypatch):
 def test_documents_refuse_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         make_lda_documents(**parameters)
+
+
+def test_shapes_are_the_toy_of_the_paper():
+    X, features, components = make_factorial_mixture(
+        50, return_components=True, random_state=0
+    )
+    assert X.shape == (50, 16)
+    assert X.dtype == components.dtype == np.float64
+    assert features.shape == (50, 8)
+    assert features.dtype == bool
+    assert components.shape == (8, 16)
+    weights = components.max(axis=1, keepdims=True)
+    assert ((weights >= 0.5) & (weights <= 1)).all()
+    assert len(np.unique(weights)) == 8
+    np.testing.assert_array_equal(components, weights * (components > 0))
+    assert np.linalg.matrix_rank(components) == 8
+    overlaps = components @ components.T > 0
+    assert (overlaps.sum(axis=1) > 2).all()
+
+
+def test_samples_are_sums_of_their_features_and_noise(monkeypatch):
+    monkeypatch.setattr(_generators, "_CHUNK_VALUES", 1_000)  # several chunks
+    probability = np.linspace(0.1, 0.8, 8)
+    X, features, components = make_factorial_mixture(
+        5_000,
+        inclusion_probability=probability,
+        noise_variance=0.04,
+        return_components=True,
+        random_state=0,
+    )
+    np.testing.assert_allclose(features.mean(axis=0), probability, atol=0.03)
+    noise = X - features @ components
+    assert abs(noise.mean()) < 4 * np.sqrt(0.04 / noise.size)
+    np.testing.assert_allclose(np.cov(noise.T), 0.04 * np.eye(16), atol=0.004)
+
+
+def test_samples_of_given_components():
+    given = [[1, 0, 2], [0, -1, 1]]
+    X, features, components = make_factorial_mixture(
+        20,
+        given,
+        noise_variance=0,
+        inclusion_probability=1,
+        dtype=np.float32,
+        return_components=True,
+    )
+    assert features.all()
+    assert X.dtype == np.float32
+    np.testing.assert_array_equal(components, given)
+    np.testing.assert_array_equal(X, [[1, -1, 3]] * 20)
+
+
+def test_samples_are_determined_by_the_seed():
+    X, *truth = make_factorial_mixture(50, return_components=True, random_state=1)
+    again, *same = make_factorial_mixture(
+        50, return_components=True, random_state=np.random.RandomState(1)
+    )
+    np.testing.assert_array_equal(X, again)
+    np.testing.assert_array_equal(truth[0], same[0])
+    np.testing.assert_array_equal(truth[1], same[1])
+    np.testing.assert_array_equal(X, make_factorial_mixture(50, random_state=1))
+    assert (X != make_factorial_mixture(50, random_state=2)).any()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_samples": 0}, "'n_samples' parameter of make_factorial_mixture"),
+        ({"components": [1.0, 2.0]}, "Expected 2D array"),
+        ({"components": [[np.nan]]}, "Input components contains NaN"),
+        ({"inclusion_probability": 1.5}, "'inclusion_probability' parameter"),
+        ({"inclusion_probability": [0.5, 0.5]}, "inclusion_probability must be"),
+        ({"inclusion_probability": [0.5] * 7 + [2]}, "inclusion_probability must be"),
+        ({"noise_variance": -1}, "'noise_variance' parameter"),
+    ],
+)
+def test_samples_refuse_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        make_factorial_mixture(**parameters)

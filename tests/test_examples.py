@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -13,6 +14,8 @@ pytestmark = pytest.mark.skipif(
 
 ARGUMENTS = {
     "annealed_vs_plain": ["--max-documents=500", "--n-components=5"],
+    "factorial_mixture_faces": ["--n-components=4", "--max-iter=12"],
+    "factorial_mixture_toy": ["--n-samples=300", "--max-iter=12", "--n-starts=1"],
     "grid_search_temperature": [
         "--max-documents=300",
         "--n-components=3",
@@ -22,6 +25,8 @@ ARGUMENTS = {
 }
 EXPECTED = {
     "annealed_vs_plain": "Held-out nats per token",
+    "factorial_mixture_faces": "annealed, with moves",
+    "factorial_mixture_toy": "shapes found",
     "grid_search_temperature": "the best, fitted to all: ExponentialSchedule(",
     "stream_text": "pass 3: ",
 }
@@ -54,10 +59,30 @@ def test_example(name, tmp_path):
     assert EXPECTED[name] in run(name, directory=tmp_path)
 
 
-def test_picture(tmp_path):
+PICTURES = {
+    "annealed_vs_plain": ["--output"],
+    "factorial_mixture_faces": ["--output", "--output-features"],
+    "factorial_mixture_toy": ["--output", "--output-bounds"],
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures(name, tmp_path):
     pytest.importorskip("matplotlib")
-    run("annealed_vs_plain", "--output=picture.png", directory=tmp_path)
-    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    paths = [f"picture{number}.png" for number in range(len(PICTURES[name]))]
+    options = map("=".join, zip(PICTURES[name], paths, strict=True))
+    run(name, *options, directory=tmp_path)
+    for path in paths:
+        assert (tmp_path / path).read_bytes().startswith(b"\x89PNG")
+
+
+def test_images_of_a_file(tmp_path):
+    images = np.random.default_rng(0).integers(256, size=(40, 9, 7), dtype=np.uint8)
+    np.savez(tmp_path / "images.npz", images=images)
+    options = "--data=images.npz", "--every=2", "--no-moves"
+    printed = run("factorial_mixture_faces", *options, directory=tmp_path)
+    assert "30 images to fit to, 10 held out, of 5 x 4 pixels" in printed
+    assert "with moves" not in printed
 
 
 def test_stream_of_hashed_words(tmp_path):

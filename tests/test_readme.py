@@ -49,7 +49,7 @@ def assert_same_output(printed, expected):
 
 
 def test_each_block_has_its_output():
-    assert len(blocks()) == README.read_text("utf-8").count("```python") == 2
+    assert len(blocks()) == README.read_text("utf-8").count("```python") == 3
 
 
 def test_first_block():
@@ -59,8 +59,9 @@ def test_first_block():
     assert seconds < FIRST_BLOCK_SECONDS
 
 
-def test_second_block():
-    code, expected = blocks()[1]
+@pytest.mark.parametrize("number", [1, 2])
+def test_other_blocks(number):
+    code, expected = blocks()[number]
     printed, _ = run(code)
     assert_same_output(printed, expected)
 

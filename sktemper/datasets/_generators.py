@@ -4,13 +4,24 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 
 from ._sparse import csr_container
 
 # Scratch takes some 30 bytes a token: this many are drawn at a time.
 _CHUNK_TOKENS = 2**20
+# As many values of samples, or of features.
+_CHUNK_VALUES = 2**20
+
+# Eight shapes of 4 x 4 pixels, side by side: each overlaps with others, and none is a
+# sum or a difference of others.
+_SHAPES = """
+####  #...  ....  #...  ....  .#..  ...#  ##..
+....  #...  .##.  .#..  ...#  ####  ..##  ##..
+....  #...  .##.  ..#.  ...#  .#..  .##.  ....
+....  #...  ....  ...#  .###  .#..  ##..  ....
+"""
 
 
 @validate_params(
@@ -132,6 +143,131 @@ def make_lda_documents(
     if return_distributions:
         return X, np.concatenate(doc_topics), topic_word
     return X
+
+
+@validate_params(
+    {
+        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "components": ["array-like", None],
+        "inclusion_probability": [Interval(Real, 0, 1, closed="both"), "array-like"],
+        "noise_variance": [Interval(Real, 0, None, closed="left")],
+        "dtype": "no_validation",  # numpy's to check
+        "return_components": ["boolean"],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def make_factorial_mixture(
+    n_samples=1000,
+    components=None,
+    *,
+    inclusion_probability=0.3,
+    noise_variance=0.01,
+    dtype=np.float64,
+    return_components=False,
+    random_state=None,
+):
+    r"""Generate samples by the factorial mixture model, sums of binary features.
+
+    Sample n has feature k, :math:`z_{nk} = 1`, with probability :math:`\pi_k`, and is
+    the sum of the components of its features and of noise,
+    :math:`x_n = \sum_k z_{nk} \mu_k + \varepsilon_n`,
+    :math:`\varepsilon_n \sim \mathcal{N}(0, \sigma^2 I)`.
+
+    By default it makes toy data such as those of [1]_: the components are eight
+    overlapping shapes of 4 x 4 pixels, each weighted by a uniform draw from [0.5, 1].
+    The shapes are this package's own.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        The number of samples.
+
+    components : array-like of shape (n_components, n_features), default=None
+        The components :math:`\mu`. None makes the eight shapes, of 16 pixels.
+
+    inclusion_probability : float or array-like of shape (n_components,), default=0.3
+        The probability :math:`\pi` of each feature.
+
+    noise_variance : float, default=0.01
+        The variance :math:`\sigma^2` of the noise.
+
+    dtype : dtype, default=numpy.float64
+        The type of the samples.
+
+    return_components : bool, default=False
+        If True, the features of the samples and the components are returned too.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the random numbers. Pass an int for the same samples at each call.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+
+    features : ndarray of shape (n_samples, n_components)
+        Which features each sample has, :math:`z`, as bool. Only returned if
+        ``return_components`` is True.
+
+    components : ndarray of shape (n_components, n_features)
+        The components :math:`\mu`. Only returned if ``return_components`` is True.
+
+    References
+    ----------
+    .. [1] S. Mandt, J. McInerney, F. Abrol, R. Ranganath and D. Blei (2016).
+       Variational tempering. AISTATS, PMLR 51, 704-712.
+
+    Examples
+    --------
+    >>> from sktemper.datasets import make_factorial_mixture
+    >>> X, features, components = make_factorial_mixture(
+    ...     100, return_components=True, random_state=0
+    ... )
+    >>> X.shape, features.shape, components.shape
+    ((100, 16), (100, 8), (8, 16))
+    >>> components[0].reshape(4, 4) > 0
+    array([[ True,  True,  True,  True],
+           [False, False, False, False],
+           [False, False, False, False],
+           [False, False, False, False]])
+    """
+    rng = _generator(random_state)
+    if components is None:
+        components = _weighted_shapes(rng)
+    components = check_array(components, dtype=np.float64, input_name="components")
+    n_components, n_features = components.shape
+    probability = _probability(inclusion_probability, n_components)
+
+    X = np.empty((n_samples, n_features), dtype=dtype)
+    features = np.empty((n_samples, n_components), dtype=bool)
+    chunk = max(1, _CHUNK_VALUES // max(n_components, n_features))
+    for start in range(0, n_samples, chunk):
+        rows = slice(start, min(start + chunk, n_samples))
+        features[rows] = rng.random(features[rows].shape) < probability
+        noise = rng.normal(0.0, np.sqrt(noise_variance), X[rows].shape)
+        X[rows] = features[rows] @ components + noise
+    return (X, features, components) if return_components else X
+
+
+def _weighted_shapes(rng):
+    """Return the shapes as rows, each with the weight of its own."""
+    lines = [line.split() for line in _SHAPES.split("\n") if line]
+    shapes = np.array(["".join(parts) for parts in zip(*lines, strict=True)])
+    pixels = shapes[:, None].view("U1") == "#"
+    return pixels * rng.uniform(0.5, 1.0, size=(len(shapes), 1))
+
+
+def _probability(inclusion_probability, n_components):
+    probability = np.asarray(inclusion_probability, dtype=np.float64)
+    if probability.shape not in ((), (n_components,)) or not np.all(
+        (probability >= 0) & (probability <= 1)
+    ):
+        raise ValueError(
+            f"inclusion_probability must be a number in [0, 1] or {n_components} of "
+            f"them, got {inclusion_probability!r}."
+        )
+    return probability
 
 
 def _generator(random_state):
