@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 #: What the history tells of a move.
-MOVE_COLUMNS = ("step", "kept", "bound")
+MOVE_COLUMNS = ("step", "seconds", "kept", "bound")
 #: Steps on all rows after those on a part of them, before a move is judged.
 SETTLING_STEPS = 3
 #: Rows of a memory map are visited in runs of this many neighbours.
@@ -152,8 +152,9 @@ class History:
     the tempering changes, only the rows on the new ladder have one; those before are
     NaN, or the column is gone if there is no ladder any more.
 
-    Where moves were proposed, "move_step" has the steps done before each, "move_kept"
-    whether it was, and "move_bound" the lower bound after it.
+    Where moves were proposed, "move_step" has the steps done before each,
+    "move_seconds" the time after it, "move_kept" whether it was, and "move_bound" the
+    lower bound after it.
     """
 
     columns = (
@@ -567,6 +568,7 @@ def run_moves(
     while any(state.moves_left):
         if before_move is not None:
             before_move()
+        begin = time.perf_counter()
         number = next(i for i, left in enumerate(state.moves_left) if left)
         moves = phases[number]
         spawn_key = (number, state.moves_left[number], 4)
@@ -602,7 +604,14 @@ def run_moves(
         kept = bool(reached > best + least_gain)
         best = reached if kept else best
 
-        def commit(trial=trial, proposal=proposal, kept=kept, best=best, number=number):
+        def commit(
+            trial=trial,
+            proposal=proposal,
+            kept=kept,
+            best=best,
+            number=number,
+            begin=begin,
+        ):
             left = list(state.moves_left)
             left[number] -= 1
             if kept:
@@ -616,8 +625,11 @@ def run_moves(
             if not left[number]:
                 state.moves_failed, state.moves_refused = 0, frozenset()
             state.moves_left = tuple(left)
+            state.seconds += time.perf_counter() - begin
             if proposal is not None:
-                state.history.add_move(step=state.steps, kept=kept, bound=best)
+                state.history.add_move(
+                    step=state.steps, seconds=state.seconds, kept=kept, bound=best
+                )
             if on_commit is not None:
                 on_commit()
 

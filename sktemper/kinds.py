@@ -166,8 +166,8 @@ effective_batch_size : float, int, Schedule or callable, default=0.5
         not evaluated) and "mean_iterations" (on a row); where the tempering has a
         ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
         in a fit of all $samples at once perhaps "lower_bound" (before a step at T=1);
-        where moves were made also, a row a move, "move_step", "move_kept" and
-        "move_bound" (the lower bound after it).
+        where moves were made also, a row a move, "move_step", "move_seconds",
+        "move_kept" and "move_bound" (the lower bound after it).
     state_ : State
         All that changes during a fit.
     n_features_in_ : int

@@ -320,6 +320,10 @@ class LadderState(NamedTuple):
     settings: str = ""
 
 
+#: What ``max_temperature="auto"`` is at least.
+AUTO_MAX_TEMPERATURE = 10.0
+
+
 class GlobalTempering(_Ladder):
     r"""Variational tempering: one temperature for all, inferred from the data.
 
@@ -338,7 +342,9 @@ class GlobalTempering(_Ladder):
     ----------
     n_temperatures : int, default=100
         Rungs of the ladder, geometric from 1 to ``max_temperature``.
-    max_temperature : float, default=10.0
+    max_temperature : float or "auto", default="auto"
+        "auto" is 10, or where the model would have an annealing begin if that is
+        hotter.
     temperatures : array-like, default=None
         An explicit ladder instead: increasing, from 1.
     temperature_prior : array-like, distribution or None, default=None
@@ -387,7 +393,10 @@ class GlobalTempering(_Ladder):
     _slots = {"cap": Slot(lambda value: as_cap(value), True, "ExponentialSchedule()")}
     _parameter_constraints = {
         "n_temperatures": [Interval(Integral, 2, None, closed="left")],
-        "max_temperature": [Interval(Real, 1, None, closed="neither")],
+        "max_temperature": [
+            Interval(Real, 1, None, closed="neither"),
+            StrOptions({"auto"}),
+        ],
         "temperatures": ["array-like", None],
         "temperature_prior": ["array-like", HasMethods("cdf"), None],
         "partition_priors": ["array-like", StrOptions({"auto"}), None],
@@ -402,7 +411,7 @@ class GlobalTempering(_Ladder):
     def __init__(
         self,
         n_temperatures=100,
-        max_temperature=10.0,
+        max_temperature="auto",
         temperatures=None,
         temperature_prior=None,
         partition_priors="auto",
@@ -426,12 +435,16 @@ class GlobalTempering(_Ladder):
         cap = as_cap(self.cap)
         params = self.get_params(deep=False)
         params["cap"] = None if cap is None else cap.resolved(plan)
+        if self.max_temperature == "auto":
+            params["max_temperature"] = max(AUTO_MAX_TEMPERATURE, plan.temperature)
         return type(self)(**params)
 
     def ladder(self):
         """Return the temperatures of the ladder, shape (n_temperatures,)."""
         if self.temperatures is None:
-            return np.geomspace(1.0, self.max_temperature, self.n_temperatures)
+            auto = self.max_temperature == "auto"
+            hottest = AUTO_MAX_TEMPERATURE if auto else self.max_temperature
+            return np.geomspace(1.0, hottest, self.n_temperatures)
         ladder = check_array(
             self.temperatures,
             ensure_2d=False,

@@ -220,13 +220,15 @@ class FactorialMixtureModel(ConjugateModel):
         return max(1, min(max(round(total / 10), 100), 1000, total // 2))
 
     def auto_temperature(self, X):
-        """Return the data's mean square over the noise variance, at most 100.
+        """Return where the features of a random start are undecided, from 1 to 1,000.
 
-        The temperature that tempering infers where nothing is explained yet.
+        A component that has nothing to do with a sample would worsen its likelihood by
+        half of the component's square over the noise variance.  Colder than that, all
+        features of a start in many dimensions are switched off for good.
         """
-        square = mean_square(X)
-        noise = self._initial_noise(X)
-        return min(max(square / noise, 1.0), 100.0)
+        hyper = self.initial_hyper(X)
+        ratio = hyper.component_variance / hyper.noise_variance
+        return min(max(0.5 * self.n_features * ratio, 1.0), 1000.0)
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X):

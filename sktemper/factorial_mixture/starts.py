@@ -8,6 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 __all__ = ["STARTS"]
 
+#: The squares of negative values, in those of positive ones, that NMF may overlook.
+MOST_NEGATIVE = 0.1
+
 
 def from_noise(X, n_components, hyper, random):
     """Return draws from the components' prior."""
@@ -45,9 +48,15 @@ def from_ica(X, n_components, hyper, random):
 
 
 def from_nmf(X, n_components, hyper, random):
-    """Return the non-negative components, scaled to features that are 0 or 1."""
-    if X.min() < 0:
-        raise ValueError('init="nmf" takes no negative values in X.')
+    """Return the non-negative components, scaled to features that are 0 or 1.
+
+    Negative values are taken for the noise about 0.
+    """
+    X, negative = np.maximum(X, 0.0), np.minimum(X, 0.0)
+    if (negative**2).sum() > MOST_NEGATIVE * (X**2).sum():
+        raise ValueError(
+            'init="nmf" takes no data with so much below 0; init="ica" does.'
+        )
     n_found = min(n_components, *X.shape)
     nmf = NMF(n_found, init="nndsvda", random_state=random)
     with warnings.catch_warnings():
