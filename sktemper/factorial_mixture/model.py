@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, eigh
+from scipy.linalg.blas import dtrsm
 from scipy.special import logit
 
 from ..linalg import tiled_matmul
@@ -83,7 +84,10 @@ class Components(NamedTuple):
 
     def means(self):
         """Return E[mu], of shape (n_components, n_features)."""
-        return cho_solve(cho_factor(self.precision), self.weighted_means)
+        root = cholesky(self.precision, lower=True)
+        # from the right: of the transpose BLAS needs no copy
+        half = dtrsm(1.0, root, self.weighted_means.T, side=1, lower=1, trans_a=1)
+        return dtrsm(1.0, root, half, side=1, lower=1, overwrite_b=1).T
 
     def covariance(self):
         """Return the covariance of the components, (n_components, n_components)."""
@@ -373,15 +377,17 @@ class FactorialMixtureModel(ConjugateModel):
         weighted = factors[:, None] * on
         second = weighted.T @ on
         second[np.diag_indices_from(second)] = weighted.sum(axis=0)
-        values, spread = block.values, 0.0
+        values = block.values
         if block.missing is not None:
             # E[z x^T] of a missing x is E[z z^T] mu
             values = np.where(block.missing, on @ prepared.means, values)
-            spread = (weighted * (1 - on)).T @ block.missing * prepared.means
         cross = weighted.astype(self.dtype).T @ values.astype(self.dtype, copy=False)
+        cross = cross.astype(np.float64, copy=False)
+        if block.missing is not None:
+            cross += (weighted * (1 - on)).T @ block.missing * prepared.means
         return FeatureStatistics(
             second,
-            cross.astype(np.float64) + spread,
+            cross,
             float(factors @ residuals),
             float(factors.sum()),
             float(factors @ block.observed),
