@@ -65,9 +65,8 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 import sktemper
-from sktemper import AnnealedLDA, TemperedLDA
+from sktemper import AnnealedLDA, TemperedLDA, special
 from sktemper.inference import Workers
-from sktemper import special
 from sktemper.lda import model as lda_model
 from sktemper.lda.model import LDAModel, Topics
 from sktemper.learning_rates import RobbinsMonro
