@@ -10,6 +10,7 @@ from cython cimport floating
 from libc.stdint cimport intptr_t
 
 from sktemper.special cimport (
+    BINARY_BYTES,
     SIMD,
     SIMD_BYTES,
     binary_block,
@@ -76,7 +77,8 @@ def local_step(
     block.n_samples = products.shape[0]
     block.n_features = products.shape[1]
     lanes = SIMD_BYTES // <intptr_t>sizeof(floating)
-    raw = np.empty((3 * block.n_features + 1) * lanes, dtype=dtype)
+    wide = BINARY_BYTES // SIMD_BYTES
+    raw = np.empty((2 * block.n_features * wide + 1) * lanes, dtype=dtype)
     start = -raw.ctypes.data % SIMD_BYTES // <intptr_t>sizeof(floating)
     cdef floating[::1] scratch = raw[start:]
     block.products = &products[0, 0]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, eigh
+from scipy.linalg.blas import dtrsm
 from scipy.special import logit
 
 from ..linalg import tiled_matmul
@@ -27,6 +28,8 @@ ROWS_LOOKED_AT = 10_000
 SHARE_OF_REMIXES, SHARE_OF_DIFFERENCES = 0.3, 0.5
 #: The steps in which all adapt to a new component; near samples to differ from.
 BIRTH_STEPS, NEAREST = 10, 10
+#: Directions that components span by less than this, of the most, are left out.
+LEAST_SCALE = 1e-6
 #: The least noise variance that is learned, in component variances.
 LEAST_NOISE = 1e-9
 #: How far learned inclusion probabilities keep from 0 and 1.
@@ -83,7 +86,10 @@ class Components(NamedTuple):
 
     def means(self):
         """Return E[mu], of shape (n_components, n_features)."""
-        return cho_solve(cho_factor(self.precision), self.weighted_means)
+        root = cholesky(self.precision, lower=True)
+        # from the right: of the transpose BLAS needs no copy
+        half = dtrsm(1.0, root, self.weighted_means.T, side=1, lower=1, trans_a=1)
+        return dtrsm(1.0, root, half, side=1, lower=1, overwrite_b=1).T
 
     def covariance(self):
         """Return the covariance of the components, (n_components, n_components)."""
@@ -301,26 +307,15 @@ class FactorialMixtureModel(ConjugateModel):
         if local_init is not None:
             nu[...] = local_init
         completing = "statistics" in want
-        fits, entropies, n_iterations = self._optimise(
-            block,
-            prepared,
-            np.asarray(powers.local, dtype=float),
-            nu,
-            completing,
-            self.local_cooling is not None and local_init is None,
-        )
-        noise = prepared.hyper.noise_variance
-        likelihoods = fits - block.squares / (2 * noise)
-        prior = prepared.hyper.inclusion_probability
-        # not by BLAS, whose bits depend on the number of rows
-        scores = likelihoods + (nu * logit(prior)).sum(axis=1) + np.log1p(-prior).sum()
-        bounds = entropies + powers.local * (
-            scores - 0.5 * block.observed * math.log(2 * math.pi * noise)
+        products = tiled_matmul(block.values, prepared.filters.T)
+        cooled = self.local_cooling is not None and local_init is None
+        likelihoods, scores, bounds, n_iterations = self._infer(
+            block, prepared, powers, products, nu, completing, cooled
         )
         statistics = None
         if completing:
             factors = np.ones(n_rows) if weights is None else weights
-            residuals = -2 * noise * likelihoods
+            residuals = -2 * prepared.hyper.noise_variance * likelihoods
             statistics = self._statistics(
                 block, prepared, nu, residuals, factors * powers.statistics
             )
@@ -337,10 +332,35 @@ class FactorialMixtureModel(ConjugateModel):
             local_parameters=nu if "local" in want else None,
         )
 
-    def _optimise(self, block, prepared, powers, nu, completing, cooled):
+    def _infer(self, block, prepared, powers, products, nu, completing, cooled):
+        """Optimise nu in place; return what it means for each row, and the sweeps.
+
+        Returns
+        -------
+        likelihoods, scores, bounds : ndarray of shape (n_rows,)
+        n_iterations : int
+        """
+        noise, prior = prepared.hyper.noise_variance, prepared.hyper[2]
+        fits, entropies, n_iterations = self._optimise(
+            block,
+            prepared,
+            np.asarray(powers.local, dtype=float),
+            products,
+            nu,
+            completing,
+            cooled,
+        )
+        likelihoods = fits - block.squares / (2 * noise)
+        # not by BLAS, whose bits depend on the number of rows
+        scores = likelihoods + (nu * logit(prior)).sum(axis=1) + np.log1p(-prior).sum()
+        bounds = entropies + powers.local * (
+            scores - 0.5 * block.observed * math.log(2 * math.pi * noise)
+        )
+        return likelihoods, scores, bounds, n_iterations
+
+    def _optimise(self, block, prepared, powers, products, nu, completing, cooled):
         """Optimise nu in place; return each row's fit and entropy, and the sweeps."""
         noise, prior = prepared.hyper.noise_variance, prepared.hyper[2]
-        products = tiled_matmul(block.values, prepared.filters.T)
         fits, entropies = np.empty(len(nu)), np.empty(len(nu))
         n_iterations = 0
         for rows, absent in patterns(block.missing):
@@ -377,15 +397,17 @@ class FactorialMixtureModel(ConjugateModel):
         weighted = factors[:, None] * on
         second = weighted.T @ on
         second[np.diag_indices_from(second)] = weighted.sum(axis=0)
-        values, spread = block.values, 0.0
+        values = block.values
         if block.missing is not None:
             # E[z x^T] of a missing x is E[z z^T] mu
             values = np.where(block.missing, on @ prepared.means, values)
-            spread = (weighted * (1 - on)).T @ block.missing * prepared.means
         cross = weighted.astype(self.dtype).T @ values.astype(self.dtype, copy=False)
+        cross = cross.astype(np.float64, copy=False)
+        if block.missing is not None:
+            cross += (weighted * (1 - on)).T @ block.missing * prepared.means
         return FeatureStatistics(
             second,
-            cross.astype(np.float64) + spread,
+            cross,
             float(factors @ residuals),
             float(factors.sum()),
             float(factors @ block.observed),
@@ -564,12 +586,13 @@ class FactorialMixtureModel(ConjugateModel):
 
     def _remixed(self, globals_, hyper, block, random):
         """Return independent components of the space that the present ones span."""
-        means = globals_.means()
-        coordinates = block.values @ np.linalg.pinv(means)
+        _, scales, directions = np.linalg.svd(globals_.means(), full_matrices=False)
+        # FastICA fails where the first of the coordinates is that of a dead component
+        directions = directions[scales >= LEAST_SCALE * scales[0]]
         seed = np.random.RandomState(random.integers(2**31))
-        mixed = from_ica(coordinates, self.n_components, hyper, seed)
+        mixed = from_ica(block.values @ directions.T, self.n_components, hyper, seed)
         precision = np.diag(np.diag(globals_.precision))
-        return Components(precision, precision @ (mixed @ means)), hyper
+        return Components(precision, precision @ (mixed @ directions)), hyper
 
     def _with_born(self, globals_, hyper, block, random):
         """Return the components and a new one."""
@@ -595,21 +618,26 @@ class FactorialMixtureModel(ConjugateModel):
     def _least_missed(self, components, hyper, block):
         """Return the component without which the bound is highest."""
         prepared = self.prepare(components, hyper)
+        products = tiled_matmul(block.values, prepared.filters.T)
         bounds = []
         for k in range(self.n_components):
             left = np.delete(np.arange(self.n_components), k)
             square = np.ix_(left, left)
-            fewer = copy.copy(self)
-            fewer.n_components -= 1
+            prior = hyper.inclusion_probability[left]
             without = Prepared(
                 prepared.means[left],
                 prepared.spread[square],
-                prepared.filters[left],
+                None,
                 prepared.products[square],
-                hyper._replace(inclusion_probability=hyper.inclusion_probability[left]),
+                hyper._replace(inclusion_probability=prior),
             )
-            step = fewer.local_step(block, without, Powers(), want=("bound",))
-            bounds.append(step.bound)
+            nu = np.empty((len(products), len(left)), dtype=self.dtype)
+            nu[...] = prior
+            cooled = self.local_cooling is not None
+            _, _, row_bounds, _ = self._infer(
+                block, without, Powers(), np.delete(products, k, 1), nu, False, cooled
+            )
+            bounds.append(row_bounds.sum())
         return int(np.argmax(bounds))
 
 

@@ -1,59 +1,87 @@
 /* Binary latent features of samples, for one floating type: coordinate sweeps over
- * their mean-field probabilities, a panel of samples at a time, one a lane.  A lane
- * that has converged stays as it is, so that no sample depends on its neighbours. */
+ * their mean-field probabilities, a panel of samples at a time, one a lane.  A sample
+ * that has converged leaves its lane to the next one; no lane reads another, so that no
+ * sample depends on its neighbours. */
 
+/* As many vectors as hide the latency of a sum, and as fit into registers. */
+#ifdef VECTOR_BYTES
+#define PARTS (BINARY_BYTES / SIMD_BYTES)
+#define LANES (PARTS * VECTOR_BYTES / (intptr_t)sizeof(REAL))
+#else
 #define LANES (SIMD_BYTES / (intptr_t)sizeof(REAL))
+#endif
 
-/* One sweep over the features of a panel, its powers times `cooled`.  `fields` is
- * gram @ nu; `active` has 1 in the lanes that go on; `change` receives each lane's
- * largest change. */
+/* fields = start - sum_{j != k} row[j] nu[j] of a panel's lanes.  The newest term, that
+ * of k - 1, is the last, so that the others do not wait for it. */
+#ifdef VECTOR_BYTES
+#define VECTOR NAME(sample_vector)
+typedef REAL VECTOR
+    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
+
+static inline void NAME(binary_fields)(intptr_t n_features, intptr_t k,
+                                       const REAL *restrict row, const REAL *restrict nu,
+                                       const REAL *restrict start, REAL *restrict fields)
+{
+    const VECTOR *all = (const VECTOR *)nu;
+    VECTOR sums[PARTS];
+    for (int i = 0; i < PARTS; i++)
+        sums[i] = ((const VECTOR *)start)[i];
+    for (intptr_t j = k + 1; j < n_features; j++)
+        for (int i = 0; i < PARTS; i++)
+            sums[i] -= row[j] * all[j * PARTS + i];
+    for (intptr_t j = 0; j < k; j++)
+        for (int i = 0; i < PARTS; i++)
+            sums[i] -= row[j] * all[j * PARTS + i];
+    for (int i = 0; i < PARTS; i++)
+        ((VECTOR *)fields)[i] = sums[i];
+}
+#undef VECTOR
+#else
+static inline void NAME(binary_fields)(intptr_t n_features, intptr_t k,
+                                       const REAL *restrict row, const REAL *restrict nu,
+                                       const REAL *restrict start, REAL *restrict fields)
+{
+    for (intptr_t lane = 0; lane < LANES; lane++)
+        fields[lane] = start[lane];
+    for (intptr_t i = 1; i < n_features; i++) {
+        const intptr_t j = k + i < n_features ? k + i : k + i - n_features;
+        for (intptr_t lane = 0; lane < LANES; lane++)
+            fields[lane] -= row[j] * nu[j * LANES + lane];
+    }
+}
+#endif
+
+/* One sweep over the features of a panel at its lanes' powers; `change` receives each
+ * lane's largest change. */
 static void NAME(binary_sweep)(intptr_t n_features, const REAL *restrict gram,
                                const REAL *restrict offsets, const REAL *restrict products,
-                               const REAL *restrict powers, REAL cooled,
-                               const REAL *restrict active, REAL *restrict nu,
-                               REAL *restrict fields, REAL *restrict change)
+                               const REAL *restrict powers, REAL *restrict nu,
+                               REAL *restrict change)
 {
     for (intptr_t lane = 0; lane < LANES; lane++)
         change[lane] = 0;
     for (intptr_t k = 0; k < n_features; k++) {
-        const REAL *restrict row = gram + k * n_features;
-        const REAL offset = offsets[k], own = row[k];
+        const REAL offset = offsets[k];
         REAL *restrict p = nu + k * LANES;
-        const REAL *restrict product = products + k * LANES;
-        const REAL *restrict field = fields + k * LANES;
-        REAL step[LANES], moved = 0;
+        REAL logits[LANES];
+        NAME(binary_fields)(n_features, k, gram + k * n_features, nu,
+                            products + k * LANES, logits);
         VECTORISE
         for (intptr_t lane = 0; lane < LANES; lane++) {
-            const REAL logit = cooled * powers[lane]
-                               * (product[lane] + offset - field[lane] + own * p[lane]);
             const REAL old = p[lane];
-            step[lane] = active[lane] * (1 / (1 + NAME(exp)(-logit)) - old);
-            p[lane] = old + step[lane];
-        }
-        VECTORISE_REDUCTION(max : moved)
-        for (intptr_t lane = 0; lane < LANES; lane++) {
-            const REAL size = step[lane] < 0 ? -step[lane] : step[lane];
+            const REAL new = 1 / (1 + NAME(exp)(-powers[lane] * (logits[lane] + offset)));
+            const REAL step = new - old, size = step < 0 ? -step : step;
+            p[lane] = new;
             change[lane] = size > change[lane] ? size : change[lane];
-            moved = size > moved ? size : moved;
-        }
-        if (moved == 0)
-            continue;
-        for (intptr_t j = 0; j < n_features; j++) {
-            const REAL coupling = row[j];
-            REAL *restrict other = fields + j * LANES;
-            VECTORISE
-            for (intptr_t lane = 0; lane < LANES; lane++)
-                other[lane] += coupling * step[lane];
         }
     }
 }
 
-/* The terms of a panel's bound: fits = nu . products - (nu . fields + the variances'
+/* The terms of a panel's bound: fits = nu . products - (nu . gram nu + the variances'
  * share) / 2, and the entropies of nu. */
 static void NAME(binary_terms)(intptr_t n_features, const REAL *restrict gram,
                                const REAL *restrict products, const REAL *restrict nu,
-                               const REAL *restrict fields, double *restrict fits,
-                               double *restrict entropies)
+                               double *restrict fits, double *restrict entropies)
 {
     for (intptr_t lane = 0; lane < LANES; lane++)
         fits[lane] = entropies[lane] = 0;
@@ -61,15 +89,87 @@ static void NAME(binary_terms)(intptr_t n_features, const REAL *restrict gram,
         const REAL own = gram[k * n_features + k];
         const REAL *restrict p = nu + k * LANES;
         const REAL *restrict product = products + k * LANES;
-        const REAL *restrict field = fields + k * LANES;
+        REAL fields[LANES];
+        NAME(binary_fields)(n_features, k, gram + k * n_features, nu, product, fields);
         VECTORISE
         for (intptr_t lane = 0; lane < LANES; lane++) {
             const REAL on = p[lane], off = 1 - on;
             const REAL safe_on = on > TINY_MASS ? on : TINY_MASS;
             const REAL safe_off = off > TINY_MASS ? off : TINY_MASS;
-            fits[lane] += (double)(on * (product[lane] - (REAL)0.5 * (field[lane] + own * off)));
+            fits[lane] += (double)((REAL)0.5 * on * (product[lane] + fields[lane] - own));
             entropies[lane] -=
                 (double)(on * NAME(log)(safe_on) + off * NAME(log)(safe_off));
+        }
+    }
+}
+
+/* Put a sample's products and probabilities into a lane of a panel. */
+static void NAME(fill_lane)(const binary_block *block, intptr_t sample, intptr_t lane,
+                            REAL *restrict products, REAL *restrict nu)
+{
+    const intptr_t K = block->n_features;
+    const REAL *restrict own_products = (const REAL *)block->products + sample * K;
+    const REAL *restrict own_nu = (const REAL *)block->nu + sample * K;
+    for (intptr_t k = 0; k < K; k++) {
+        products[k * LANES + lane] = own_products[k];
+        nu[k * LANES + lane] = own_nu[k];
+    }
+}
+
+/* The optimum of every sample; 0, or -1 when told to stop. */
+static int NAME(binary_optimise)(binary_block *block)
+{
+    const intptr_t K = block->n_features, n = block->n_samples;
+    REAL *restrict products = block->scratch, *restrict nu = products + K * LANES;
+    REAL powers[LANES], cooled[LANES], heat[LANES], sweeps[LANES], change[LANES];
+    REAL busy[LANES], done[LANES];
+    intptr_t samples[LANES], next = 0, n_busy = 0;
+    const REAL tol = (REAL)block->tol, max_iter = (REAL)block->max_iter;
+    const REAL cooling = (REAL)block->cooling;
+    for (intptr_t i = 0; i < 2 * K * LANES; i++)
+        products[i] = 0;
+    for (intptr_t lane = 0; lane < LANES; lane++) {
+        powers[lane] = busy[lane] = sweeps[lane] = 0;
+        heat[lane] = done[lane] = 1;
+    }
+    for (REAL any = 1;;) {
+        for (intptr_t lane = 0; any != 0 && lane < LANES; lane++) {
+            if (done[lane] == 0)
+                continue;
+            if (busy[lane] != 0)
+                for (intptr_t k = 0; k < K; k++)
+                    ((REAL *)block->nu)[samples[lane] * K + k] = nu[k * LANES + lane];
+            n_busy -= busy[lane] != 0;
+            busy[lane] = next < n;
+            if (next == n)
+                continue;
+            n_busy++;
+            samples[lane] = next++;
+            powers[lane] = (REAL)block->powers[block->power_per_sample ? samples[lane] : 0];
+            heat[lane] = (REAL)block->heat;
+            sweeps[lane] = 0;
+            NAME(fill_lane)(block, samples[lane], lane, products, nu);
+        }
+        if (n_busy == 0)
+            return 0;
+        if (*block->stop)
+            return -1;
+        for (intptr_t lane = 0; lane < LANES; lane++)
+            cooled[lane] = powers[lane] / heat[lane];
+        NAME(binary_sweep)(K, block->gram, block->offsets, products, cooled, nu, change);
+        block->n_iterations += n_busy;
+        any = 0;
+        VECTORISE_REDUCTION(max : any)
+        for (intptr_t lane = 0; lane < LANES; lane++) {
+            /* while it cools, a sweep does not count, and nothing has converged */
+            const REAL cold = heat[lane] > 1 ? (REAL)0 : (REAL)1;
+            const REAL cooler = heat[lane] / cooling;
+            const REAL still = change[lane] < tol ? (REAL)1 : (REAL)0;
+            sweeps[lane] += cold;
+            heat[lane] = cooler > 1 ? cooler : 1;
+            const REAL last = sweeps[lane] < max_iter ? still : (REAL)1;
+            done[lane] = busy[lane] * cold * last;
+            any = done[lane] > any ? done[lane] : any;
         }
     }
 }
@@ -77,63 +177,19 @@ static void NAME(binary_terms)(intptr_t n_features, const REAL *restrict gram,
 static int NAME(binary_local_step)(binary_block *block)
 {
     const intptr_t K = block->n_features, n = block->n_samples;
-    const REAL *restrict gram = block->gram, *restrict offsets = block->offsets;
-    const REAL *restrict all_products = block->products;
-    REAL *restrict all_nu = block->nu;
-    REAL *restrict products = block->scratch;
-    REAL *restrict nu = products + K * LANES;
-    REAL *restrict fields = nu + K * LANES;
-    REAL powers[LANES], active[LANES], change[LANES];
-    double fits[LANES], entropies[LANES];
-    const REAL tol = (REAL)block->tol;
+    REAL *restrict products = block->scratch, *restrict nu = products + K * LANES;
     block->n_iterations = 0;
+    if (NAME(binary_optimise)(block))
+        return -1;
     for (intptr_t first = 0; first < n; first += LANES) {
         const intptr_t width = n - first < LANES ? n - first : LANES;
-        /* lanes behind the last sample repeat it, and are never active */
-        for (intptr_t lane = 0; lane < LANES; lane++) {
-            const intptr_t i = first + (lane < width ? lane : width - 1);
-            powers[lane] = (REAL)block->powers[block->power_per_sample ? i : 0];
-            active[lane] = lane < width;
-            for (intptr_t k = 0; k < K; k++) {
-                products[k * LANES + lane] = all_products[i * K + k];
-                nu[k * LANES + lane] = all_nu[i * K + k];
-            }
-        }
-        for (intptr_t j = 0; j < K * LANES; j++)
-            fields[j] = 0;
-        for (intptr_t k = 0; k < K; k++)
-            for (intptr_t j = 0; j < K; j++) {
-                const REAL coupling = gram[k * K + j];
-                VECTORISE
-                for (intptr_t lane = 0; lane < LANES; lane++)
-                    fields[j * LANES + lane] += coupling * nu[k * LANES + lane];
-            }
-        intptr_t n_active = width, sweep = 0;
-        double heat = block->heat;
-        while (sweep < block->max_iter && n_active) {
-            if (*block->stop)
-                return -1;
-            NAME(binary_sweep)(K, gram, offsets, products, powers, (REAL)(1 / heat),
-                               active, nu, fields, change);
-            block->n_iterations += n_active;
-            if (heat > 1) { /* still cooling: not counted, and nothing has converged */
-                heat = heat > block->cooling ? heat / block->cooling : 1;
-                continue;
-            }
-            sweep++;
-            n_active = 0;
-            for (intptr_t lane = 0; lane < width; lane++) {
-                active[lane] = active[lane] != 0 && !(change[lane] < tol);
-                n_active += active[lane] != 0;
-            }
-        }
-        NAME(binary_terms)(K, gram, products, nu, fields, fits, entropies);
+        double fits[LANES], entropies[LANES];
+        for (intptr_t lane = 0; lane < width; lane++)
+            NAME(fill_lane)(block, first + lane, lane, products, nu);
+        NAME(binary_terms)(K, block->gram, products, nu, fits, entropies);
         for (intptr_t lane = 0; lane < width; lane++) {
-            const intptr_t i = first + lane;
-            for (intptr_t k = 0; k < K; k++)
-                all_nu[i * K + k] = nu[k * LANES + lane];
-            block->fits[i] = fits[lane];
-            block->entropies[i] = entropies[lane];
+            block->fits[first + lane] = fits[lane];
+            block->entropies[first + lane] = entropies[lane];
         }
     }
     return 0;
@@ -154,3 +210,4 @@ static void NAME(row_squares)(intptr_t n_rows, intptr_t n_columns, intptr_t stri
 }
 
 #undef LANES
+#undef PARTS

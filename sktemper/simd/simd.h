@@ -76,6 +76,9 @@ typedef struct {
     void *chain_weights;                 /* (3, width), zeros */
 } lda_block;
 
+/* A panel of samples with binary latent features has at most as many as fit into this. */
+#define BINARY_BYTES (4 * SIMD_BYTES)
+
 /* A block of samples with binary latent features: what `binary_local_step` reads and
  * writes.  Given the rest of a sample's features, the logit of one is
  *     power (products[k] + offsets[k] - sum_{j != k} gram[k][j] nu[j]). */
@@ -98,7 +101,7 @@ typedef struct {
     double *fits;                        /* nu . products - E[z . gram z] / 2 */
     double *entropies;
     intptr_t n_iterations;
-    void *scratch;                       /* (3, n_features, SIMD_BYTES) */
+    void *scratch;                       /* (2, n_features, BINARY_BYTES) */
 } binary_block;
 
 /* A block of samples of a Gaussian mixture: what `mixture_local_step` reads and writes.
