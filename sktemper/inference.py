@@ -252,6 +252,9 @@ class State:
         Proposals in a row that were not kept,
     moves_refused : frozenset
         and what names them.
+    local : ndarray or None
+        Local parameters of all rows after a step on all of them, where the next one
+        goes on from them, see `ConjugateModel.keeps_local`.
     lower_bound, bound_change : float
         Lower bound of all data before the last step, and its change since the step
         before that; NaN where not watched, see `ConjugateModel.watches_bound`.
@@ -274,6 +277,7 @@ class State:
     moves_left: tuple = ()
     moves_failed: int = 0
     moves_refused: frozenset = frozenset()
+    local: Any = None
     lower_bound: float = math.nan
     bound_change: float = math.nan
     start_share: float = 1.0
@@ -300,13 +304,13 @@ class State:
 
 def _local_task(model, X, tempering, prepared, state, item):
     """Local step of one block: the pure function that the loop maps."""
-    rows, weights, powers, seed = item
+    rows, weights, powers, seed, local_init = item
     return tempering.local_step(
-        model, model.take(X, rows), prepared, powers, weights, seed, state
+        model, model.take(X, rows), prepared, powers, weights, seed, state, local_init
     )
 
 
-def _blocks(model, rows, units, weights, powers, seeds):
+def _blocks(model, rows, units, weights, powers, seeds, local):
     """Cut a batch into fixed blocks, counted from its first row."""
     ends = np.concatenate([[0], np.cumsum(units)])
     for start in range(0, len(rows), model.block_size):
@@ -317,6 +321,7 @@ def _blocks(model, rows, units, weights, powers, seeds):
             None if weights is None else weights[cut],
             type(powers)(*(part[cut] if np.ndim(part) else part for part in powers)),
             int(seeds.integers(2**63)),
+            None if local is None else local[start:stop],
         )
 
 
@@ -383,10 +388,18 @@ def advance(
     task = functools.partial(
         _local_task, model, X, policies.tempering, prepared, state.tempering
     )
-    local = functools.reduce(
-        operator.add,
-        workers.map(task, _blocks(model, rows, units, weights, powers, seeds)),
-    )
+    whole = len(rows) == total
+    before = state.local if whole and np.shape(state.local)[:1] == (total,) else None
+    kept = []
+
+    def keeping(steps):
+        for step in steps:
+            if model.keeps_local and whole:
+                kept.append(step.local_parameters)
+            yield step
+
+    blocks = _blocks(model, rows, units, weights, powers, seeds, before)
+    local = functools.reduce(operator.add, keeping(workers.map(task, blocks)))
     scale = total / len(rows)
 
     def gradient():
@@ -404,7 +417,7 @@ def advance(
         ),
     )
     lower_bound = math.nan
-    if model.watches_bound and weights is None and len(rows) == total:
+    if model.watches_bound and weights is None and whole:
         if temperature == 1.0:
             lower_bound = local.bound + model.global_bound(state.globals_, state.hyper)
     tempering_state = policies.tempering.next_state(
@@ -417,6 +430,7 @@ def advance(
             state.globals_, local.statistics, scale, powers, rate, hyper
         )
         state.hyper = hyper
+        state.local = np.concatenate(kept) if kept else None
         state.tempering, state.learning_rate = tempering_state, rate_state
         state.steps += 1
         state.samples += len(rows)
@@ -616,6 +630,7 @@ def run_moves(
             left[number] -= 1
             if kept:
                 state.globals_, state.hyper = trial.globals_, trial.hyper
+                state.local = None
                 state.moves_failed, state.moves_refused = 0, frozenset()
             elif proposal is not None:
                 state.moves_failed += 1

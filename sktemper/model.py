@@ -109,6 +109,9 @@ class ConjugateModel:
     watches_bound : bool
         Whether the lower bound is cheap enough for every step on all samples: a fit
         then ends when it has converged.
+    keeps_local : bool
+        Whether steps on all samples go on from the local parameters of the last one,
+        because their optimum depends on where they start.
     birth_steps : int
         Steps that bring a new component to its optimum.
     stop : ndarray of shape (1,), int
@@ -118,6 +121,7 @@ class ConjugateModel:
 
     block_size = 256
     watches_bound = False
+    keeps_local = False
     birth_steps = 5
 
     def __init__(self):

@@ -95,9 +95,14 @@ class Tempering(Policy):
             "partial_fit or warm_start=True."
         )
 
-    def local_step(self, model, block, prepared, powers, weights, seed, state):
+    def local_step(
+        self, model, block, prepared, powers, weights, seed, state, local_init=None
+    ):
         """Run a block's local step; may run it several times.  A pure function."""
-        return model.local_step(block, prepared, powers, weights, seed, want=self._want)
+        want = (*self._want, "local") if model.keeps_local else self._want
+        return model.local_step(
+            block, prepared, powers, weights, seed, local_init, want
+        )
 
     def next_state(self, state, local_step, scale, clock):
         """Return the state after a step."""
@@ -588,13 +593,18 @@ class LocalTempering(_Ladder):
         """Return True: there is no schedule."""
         return True
 
-    def local_step(self, model, block, prepared, powers, weights, seed, state):
+    def local_step(
+        self, model, block, prepared, powers, weights, seed, state, local_init=None
+    ):
         """Alternate between local parameters and temperatures, then take statistics."""
         probabilities, b, parameters = self._alternate(
-            model, block, prepared, powers, seed, state
+            model, block, prepared, powers, seed, state, local_init
         )
         powers = powers._replace(statistics=b, local=b)
-        step = model.local_step(block, prepared, powers, weights, seed, parameters)
+        want = (*self._want, "local") if model.keeps_local else self._want
+        step = model.local_step(
+            block, prepared, powers, weights, seed, parameters, want
+        )
         step.temperatures = probabilities.sum(axis=0)
         return step
 
@@ -603,9 +613,9 @@ class LocalTempering(_Ladder):
         _, b, _ = self._alternate(model, block, prepared, Powers(), 0, state)
         return 1.0 / b
 
-    def _alternate(self, model, block, prepared, powers, seed, state):
+    def _alternate(self, model, block, prepared, powers, seed, state, local_init=None):
         """Return q over the temperatures, its mean b, and the local parameters."""
-        b, parameters = 1.0, None
+        b, parameters = 1.0, local_init
         for _ in range(self.n_alternations):
             step = model.local_step(
                 block,

@@ -6,6 +6,7 @@ probabilities), sigma^2 and s^2 (noise and component variance).
 """
 
 import copy
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -168,6 +169,7 @@ class FactorialMixtureModel(ConjugateModel):
     """
 
     watches_bound = True
+    keeps_local = True
 
     def __init__(
         self,
@@ -298,20 +300,34 @@ class FactorialMixtureModel(ConjugateModel):
     ):
         """Optimise nu of a block; see `ConjugateModel.local_step`.
 
+        From the start cooled down, and from ``local_init`` too if there is one: each
+        sample takes the better of the two, so that steps on all samples ascend.
+
         For statistics, missing values are latent too: those of a sample have the
-        covariance of all dimensions then, which makes a step on all samples ascend.
+        covariance of all dimensions then, which steps on all samples need to ascend.
         """
         n_rows = len(block.values)
         nu = np.empty((n_rows, self.n_components), dtype=self.dtype)
         nu[...] = prepared.hyper.inclusion_probability
-        if local_init is not None:
-            nu[...] = local_init
         completing = "statistics" in want
         products = tiled_matmul(block.values, prepared.filters.T)
-        cooled = self.local_cooling is not None and local_init is None
-        likelihoods, scores, bounds, n_iterations = self._infer(
-            block, prepared, powers, products, nu, completing, cooled
+        infer = functools.partial(
+            self._infer, block, prepared, powers, products, completing=completing
         )
+        if local_init is None:
+            likelihoods, scores, bounds, n_iterations = infer(nu, cooled=True)
+        else:
+            fresh, nu = nu, nu.copy()
+            nu[...] = local_init
+            likelihoods, scores, bounds, n_iterations = infer(nu, cooled=False)
+            if self.local_cooling is not None:
+                *others, more_iterations = infer(fresh, cooled=True)
+                better = others[2] > bounds
+                n_iterations += more_iterations
+                for kept, other in zip(
+                    (nu, likelihoods, scores, bounds), (fresh, *others), strict=True
+                ):
+                    kept[better] = other[better]
         statistics = None
         if completing:
             factors = np.ones(n_rows) if weights is None else weights
@@ -332,7 +348,7 @@ class FactorialMixtureModel(ConjugateModel):
             local_parameters=nu if "local" in want else None,
         )
 
-    def _infer(self, block, prepared, powers, products, nu, completing, cooled):
+    def _infer(self, block, prepared, powers, products, nu, *, completing, cooled):
         """Optimise nu in place; return what it means for each row, and the sweeps.
 
         Returns
@@ -348,7 +364,7 @@ class FactorialMixtureModel(ConjugateModel):
             products,
             nu,
             completing,
-            cooled,
+            cooled and self.local_cooling is not None,
         )
         likelihoods = fits - block.squares / (2 * noise)
         # not by BLAS, whose bits depend on the number of rows
@@ -633,9 +649,14 @@ class FactorialMixtureModel(ConjugateModel):
             )
             nu = np.empty((len(products), len(left)), dtype=self.dtype)
             nu[...] = prior
-            cooled = self.local_cooling is not None
             _, _, row_bounds, _ = self._infer(
-                block, without, Powers(), np.delete(products, k, 1), nu, False, cooled
+                block,
+                without,
+                Powers(),
+                np.delete(products, k, 1),
+                nu,
+                completing=False,
+                cooled=True,
             )
             bounds.append(row_bounds.sum())
         return int(np.argmax(bounds))
