@@ -450,8 +450,14 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         return math.ceil(n_rows / max(1, round(n_rows / state.batch_size)))
 
     def _plan_passes(self, state, n_rows, n_moves):
-        """Plan `max_iter` passes, and moves, unless there is an unfinished plan."""
-        if state.passes >= state.planned_passes and not state.moves_left:
+        """Plan `max_iter` passes, and moves, unless there is an unfinished plan.
+
+        Moves that were planned, but have been switched off since, or found the model
+        hot, are not unfinished.
+        """
+        state.moves_left = min(state.moves_left, n_moves)
+        moves_wait = state.moves_left > 0 and state.temperature == 1.0
+        if state.passes >= state.planned_passes and not moves_wait:
             state.planned_passes = state.passes + self.max_iter
             state.moves_left, state.moves_failed = n_moves, 0
         if n_rows != state.total_rows:
