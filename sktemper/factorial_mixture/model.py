@@ -576,10 +576,12 @@ class FactorialMixtureModel(ConjugateModel):
         if block.missing is not None:
             residuals[block.missing] = 0.0
         squares = (residuals**2).sum(axis=1)
-        n = random.choice(len(nu), p=squares / squares.sum())
+        total = squares.sum()  # 0 where nothing is left to explain
+        n = random.choice(len(nu), p=squares / total if total > 0 else None)
         born = residuals[n]
-        if random.random() < SHARE_OF_DIFFERENCES:
-            distances = ((block.values - block.values[n]) ** 2).sum(axis=1)
+        if len(nu) > 1 and random.random() < SHARE_OF_DIFFERENCES:
+            differences = block.values - block.values[n]
+            distances = np.square(differences, dtype=np.float64).sum(axis=1)
             other = random.choice(np.argsort(distances)[1 : NEAREST + 1])
             born = random.choice([-1, 1]) * (block.values[n] - block.values[other])
         means = np.vstack([prepared.means, born])
