@@ -404,21 +404,21 @@ class FactorialMixtureModel(ConjugateModel):
         )
 
     def largest_rate(self, globals_, statistics, scale, powers, hyper):
-        """Return the rate at which the precision, or a variance, would become 0."""
-        rate = math.inf
+        """Return the rate at which the precision, or a probability, would become 0.
+
+        Or half of the noise variance, if it would become 0: as the precision has what
+        it divides in it, that must not come near 0 on the way.
+        """
         learned = self._learned(hyper, statistics)
-        for old, new in (
-            (hyper.noise_variance, learned.noise_variance),
-            (hyper.inclusion_probability, learned.inclusion_probability),
-            (1 - hyper.inclusion_probability, 1 - learned.inclusion_probability),
-        ):
-            leaving = np.asarray(new < 0)
-            if leaving.any():
-                share = old / (old - new)
-                rate = min(
-                    rate, float(np.min(share[leaving] if share.shape else share))
-                )
-        for noise in {hyper.noise_variance, max(learned.noise_variance, 0.0)} - {0.0}:
+        old, new = hyper.noise_variance, learned.noise_variance
+        inclusion = hyper.inclusion_probability, learned.inclusion_probability
+        rate = min(
+            rate_to_zero(old, new) / 2,
+            rate_to_zero(*inclusion),
+            rate_to_zero(*(1 - part for part in inclusion)),
+        )
+        # linear in 1 / noise: what holds at both ends holds between them
+        for noise in {old, new if new > 0 else old / 2}:
             target = self._target(
                 statistics, scale, powers, hyper._replace(noise_variance=noise)
             )
@@ -627,6 +627,13 @@ def patterns(missing):
     ends = np.cumsum(np.bincount(inverse.ravel(), minlength=len(keys)))[:-1]
     for rows in np.split(order, ends):
         yield rows, np.flatnonzero(missing[rows[0]])
+
+
+def rate_to_zero(old, new):
+    """Return the rate at which a step from ``old > 0`` to ``new`` meets 0, or inf."""
+    old, new = np.atleast_1d(old), np.atleast_1d(new)
+    leaving = new < 0
+    return float(np.min(old[leaving] / (old - new)[leaving], initial=math.inf))
 
 
 def looked_at(X):
