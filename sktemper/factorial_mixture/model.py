@@ -562,8 +562,9 @@ class FactorialMixtureModel(ConjugateModel):
         """Return independent components of the space that the present ones span."""
         means = globals_.means()
         coordinates = block.values @ np.linalg.pinv(means)
+        in_units = hyper._replace(component_variance=1.0)  # of the present ones
         seed = np.random.RandomState(random.integers(2**31))
-        mixed = from_ica(coordinates, self.n_components, hyper, seed)
+        mixed = from_ica(coordinates, self.n_components, in_units, seed)
         precision = np.diag(np.diag(globals_.precision))
         return Components(precision, precision @ (mixed @ means)), hyper
 

@@ -29,11 +29,14 @@ def from_ica(X, n_components, hyper, random):
     is nearer to the inclusion probability.
     """
     means = from_noise(X, n_components, hyper, random)
-    n_found = min(n_components, np.linalg.matrix_rank(X - X.mean(axis=0)))
+    rounding = np.linalg.norm(X) * max(X.shape) * np.finfo(X.dtype).eps
+    rank = np.linalg.matrix_rank(X - X.mean(axis=0), tol=rounding)
+    n_found = min(n_components, rank)
     if n_found == 0:
         return means
     ica = FastICA(n_found, whiten="unit-variance", random_state=random, max_iter=500)
-    with warnings.catch_warnings():
+    # it divides by singular values that are 0, and drops what it gets
+    with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         sources = ica.fit_transform(X)
     for k, (source, direction) in enumerate(zip(sources.T, ica.mixing_.T, strict=True)):
