@@ -29,17 +29,20 @@ def from_ica(X, n_components, hyper, random):
     is nearer to the inclusion probability.
     """
     means = from_noise(X, n_components, hyper, random)
+    left, scales, right = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
     rounding = np.linalg.norm(X) * max(X.shape) * np.finfo(X.dtype).eps
-    rank = np.linalg.matrix_rank(X - X.mean(axis=0), tol=rounding)
-    n_found = min(n_components, rank)
+    n_found = min(n_components, np.count_nonzero(scales > rounding))
     if n_found == 0:
         return means
-    ica = FastICA(n_found, whiten="unit-variance", random_state=random, max_iter=500)
-    # it divides by singular values that are 0, and drops what it gets
-    with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
+    # FastICA's own whitening loses directions that the first column has no part in
+    white = np.sqrt(len(X)) * left[:, :n_found]
+    ica = FastICA(whiten=False, random_state=random, max_iter=500)
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        sources = ica.fit_transform(X)
-    for k, (source, direction) in enumerate(zip(sources.T, ica.mixing_.T, strict=True)):
+        sources = ica.fit_transform(white)
+    back = scales[:n_found, None] * right[:n_found] / np.sqrt(len(X))
+    directions = ica.mixing_.T @ back
+    for k, (source, direction) in enumerate(zip(sources.T, directions, strict=True)):
         scale, share = two_means(source)
         on = hyper.inclusion_probability[k]
         sign = 1 if abs(share - on) <= abs(1 - share - on) else -1
