@@ -54,17 +54,18 @@ def from_nmf(X, n_components, hyper, random):
     """Return the non-negative components, scaled to features that are 0 or 1."""
     if X.min() < 0:
         raise ValueError('init="nmf" takes no negative values in X.')
+    unit = X.max() or 1.0  # NMF's tolerances are absolute
     n_found = min(n_components, *X.shape)
     nmf = NMF(n_found, init="nndsvda", random_state=random)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        weights = nmf.fit_transform(X)
+        weights = nmf.fit_transform(X / unit)
     means = from_noise(X, n_components, hyper, random)
     for k, (weight, component) in enumerate(
         zip(weights.T, nmf.components_, strict=True)
     ):
         scale, _ = two_means(weight)
-        means[k] = scale * component
+        means[k] = unit * scale * component
     return means
 
 
