@@ -57,6 +57,26 @@ def samples_of(n_samples=120, n_features=6, noise=0.1, missing=0.0):
     return X
 
 
+LETTERS = """
+#### #... .... ...# #..# .##. .... ....
+.... #... ..## ...# #..# .##. ##.. .##.
+.... #... ..## .### .... .... ##.. .##.
+.... ##.. ..## ...# .... #### .... ....
+"""
+
+
+def overlapping_shapes(n_samples, seed=0):
+    """Sums of eight 4 x 4 shapes, the shapes, and which sample has which."""
+    lines = [line.split() for line in LETTERS.split("\n") if line]
+    shapes = np.array([[list(part) for part in line] for line in lines]) == "#"
+    shapes = shapes.transpose(1, 0, 2).reshape(8, 16)
+    random = np.random.default_rng(seed)
+    shapes = shapes * random.uniform(0.5, 1, shapes.shape)
+    features = random.random((n_samples, 8)) < 0.3
+    X = features @ shapes + 0.1 * random.normal(size=(n_samples, 16))
+    return X, shapes, features
+
+
 def data_of(estimator, many=False):
     """Data for an estimator; ``many`` take three blocks of rows."""
     if "LDA" in type(estimator).__name__:

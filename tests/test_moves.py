@@ -12,6 +12,7 @@ from fits import (
     documents_of,
     lda_of,
     mixture_of,
+    overlapping_shapes,
     samples_of,
 )
 from scipy.optimize import linear_sum_assignment
@@ -32,27 +33,7 @@ from sktemper.moves import BirthMoves, Moves, NoMoves, as_moves
 from sktemper.schedules import Clock, ConstantSchedule
 from sktemper.tempering import Annealing
 
-LETTERS = """
-#### #... .... ...# #..# .##. .... ....
-.... #... ..## ...# #..# .##. ##.. .##.
-.... #... ..## .### .... .... ##.. .##.
-.... ##.. ..## ...# .... #### .... ....
-"""
-
-
-def overlapping_shapes(n_samples, seed=0):
-    """Sums of eight 4 x 4 shapes, and the shapes."""
-    lines = [line.split() for line in LETTERS.split("\n") if line]
-    shapes = np.array([[list(part) for part in line] for line in lines]) == "#"
-    shapes = shapes.transpose(1, 0, 2).reshape(8, 16)
-    random = np.random.default_rng(seed)
-    shapes = shapes * random.uniform(0.5, 1, shapes.shape)
-    features = random.random((n_samples, 8)) < 0.3
-    X = features @ shapes + 0.1 * random.normal(size=(n_samples, 16))
-    return X, shapes
-
-
-TOY, SHAPES = overlapping_shapes(300)
+TOY, *_ = overlapping_shapes(300)
 
 
 def moving(cls=AnnealedFactorialMixture, n_components=8, **parameters):
@@ -396,7 +377,7 @@ def n_recovered(mixture, shapes):
 
 
 def test_moves_find_all_features_of_a_toy():
-    X, shapes = overlapping_shapes(600)
+    X, shapes, _ = overlapping_shapes(600)
     plain, annealed, moved = (
         [
             n_recovered(cls(8, max_iter=30, random_state=s, **more).fit(X), shapes)
