@@ -576,9 +576,9 @@ def test_the_largest_rate_is_where_the_precision_ends(seed):
 @pytest.mark.parametrize("noise", [True, False])
 @pytest.mark.parametrize("inclusion", [True, False])
 def test_what_is_learned_stays_in_its_domain(noise, inclusion):
-    for seed in range(60):
+    for seed in range(150):
         arguments = with_negative_weights(
-            seed, learn_noise_variance=noise, learn_inclusion_probability=inclusion
+            seed, 0.3, learn_noise_variance=noise, learn_inclusion_probability=inclusion
         )
         model, components, statistics, hyper = arguments
         rate = model.largest_rate(components, statistics, 20.0, Powers(), hyper)
