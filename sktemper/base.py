@@ -458,10 +458,20 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         return math.ceil(n_rows / max(1, round(n_rows / state.batch_size)))
 
     def _plan_passes(self, state, n_rows, moves):
-        """Plan `max_iter` passes, and moves, unless there is an unfinished plan."""
-        if len(state.moves_left) != len(moves.phases()):  # those of another policy
-            state.moves_left = ()
-        if state.passes >= state.planned_passes and not any(state.moves_left):
+        """Plan `max_iter` passes, and moves, unless there is an unfinished plan.
+
+        Moves that were planned, but are others now, or found the model hot, are not
+        unfinished.
+        """
+        phases = moves.phases()
+        if len(state.moves_left) != len(phases):
+            state.moves_left = (0,) * len(phases)
+        state.moves_left = tuple(
+            min(left, phase.n_moves)
+            for left, phase in zip(state.moves_left, phases, strict=True)
+        )
+        moves_wait = any(state.moves_left) and state.temperature == 1.0
+        if state.passes >= state.planned_passes and not moves_wait:
             state.planned_passes = state.passes + self.max_iter
             state.moves_left = tuple(phase.n_moves for phase in moves.phases())
         if n_rows != state.total_rows:

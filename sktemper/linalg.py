@@ -9,8 +9,9 @@ from threadpoolctl import ThreadpoolController
 
 __all__ = ["one_blas_thread", "tiled_matmul"]
 
-#: Rows of a product: BLAS gives other bits for other shapes.
-TILE = 128
+#: Rows of a product: BLAS gives other bits for other shapes, and to the rows that its
+#: panels (of up to 24 rows) leave over.
+TILE = 192
 
 
 class _Nested:

@@ -2,18 +2,13 @@
 
 import numpy as np
 import pytest
-
-from sktemper.datasets import make_lda_documents
+from fits import documents_of, samples_of
 
 
 @pytest.fixture(scope="session")
 def documents():
     """Word counts of 120 documents, CSR of int32 in canonical format."""
-    X = make_lda_documents(120, 60, 4, doc_length=30, random_state=0)
-    assert X.has_canonical_format
-    for part in (X.data, X.indices, X.indptr):
-        part.flags.writeable = False
-    return X
+    return documents_of()
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +20,13 @@ def counts(documents):
 @pytest.fixture(scope="session")
 def many_documents():
     """So many that they take three blocks of rows."""
-    return make_lda_documents(700, 60, 4, doc_length=15, random_state=1)
+    return documents_of(700)
+
+
+@pytest.fixture(scope="session")
+def samples():
+    """Sums of three features and noise, 120 rows of 6 values."""
+    return samples_of()
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,9 @@
 """Slow, transparent transcriptions of the equations: the judges of the kernels."""
 
+import itertools
+
 import numpy as np
-from scipy.special import gammaln, psi
+from scipy.special import expit, gammaln, logsumexp, psi, xlogy
 
 
 def lda_document(counts, log_beta, alpha, b, *, tol, max_iter, gamma=None):
@@ -69,3 +71,101 @@ def lda_global_bound(topic_word, eta, p):
         ).sum() + ((parameter - 1) * log_beta).sum()
 
     return p * expected(eta) - expected(topic_word)
+
+
+# -- factorial mixture; ``covariance`` is that of the components, in each dimension ----
+
+
+def binary_sample(x, means, covariance, noise, prior, b, *, tol, max_iter, **rest):
+    """nu of one sample, and the sweeps; ``completing``: as many columns as x has.
+
+    With ``cooling`` and without ``nu`` to start from, the sweeps begin hot.
+    """
+    cooling, nu = rest.get("cooling"), rest.get("nu")
+    gram, c, _ = _observed(x, means, covariance, rest.get("completing", False))
+    heat = 1.0
+    if cooling is not None and nu is None:
+        heat = max(np.diag(gram).max() / (2 * noise), 1.0)
+    nu = np.array(prior if nu is None else nu, dtype=float)
+    counted, sweeps, change = 0, 0, np.inf
+    while counted < max_iter and not change < tol:
+        old = nu.copy()
+        for k in range(len(nu)):
+            others = gram[k] @ nu - gram[k, k] * nu[k]
+            logit = np.log(prior[k] / (1 - prior[k]))
+            logit += (c[k] - gram[k, k] / 2 - others) / noise
+            nu[k] = expit(b / heat * logit)
+        sweeps += 1
+        if heat == 1:
+            counted += 1
+            change = np.abs(nu - old).max()
+        heat = max(heat / cooling, 1.0) if heat > 1 else 1.0
+    return nu, sweeps
+
+
+def _observed(x, means, covariance, completing):
+    seen = ~np.isnan(x)
+    n_columns = len(x) if completing else seen.sum()
+    gram = means[:, seen] @ means[:, seen].T + n_columns * covariance
+    return gram, means[:, seen] @ x[seen], x[seen] @ x[seen]
+
+
+def binary_log_likelihood(x, means, covariance, noise, prior, nu, completing=False):
+    """E log p(x, z | mu) under q, MATH's L_n; without the normaliser of the noise."""
+    gram, c, square = _observed(x, means, covariance, completing)
+    second = second_moments(nu)
+    log_prior = nu @ np.log(prior) + (1 - nu) @ np.log(1 - prior)
+    return -(square - 2 * nu @ c + (gram * second).sum()) / (2 * noise) + log_prior
+
+
+def second_moments(nu):
+    """E z z^T."""
+    second = np.outer(nu, nu)
+    second[np.diag_indices(len(nu))] = nu
+    return second
+
+
+def binary_local_step(X, means, covariance, noise, prior, b, **rest):
+    """nu, bounds, scores, sweeps of all rows; ``b`` a number or one a row."""
+    K, n = len(means), len(X)
+    nus, bounds, scores, sweeps = np.empty((n, K)), np.empty(n), np.empty(n), 0
+    starts = rest.pop("nu", [None] * n)
+    for i, power in enumerate(np.broadcast_to(b, n)):
+        nu, used = binary_sample(
+            X[i], means, covariance, noise, prior, power, nu=starts[i], **rest
+        )
+        score = binary_log_likelihood(
+            X[i], means, covariance, noise, prior, nu, rest.get("completing", False)
+        )
+        n_seen = (~np.isnan(X[i])).sum()
+        normaliser = -n_seen / 2 * np.log(2 * np.pi * noise)
+        entropy = -(xlogy(nu, nu) + xlogy(1 - nu, 1 - nu)).sum()
+        nus[i], scores[i], bounds[i] = nu, score, power * (score + normaliser) + entropy
+        sweeps += used
+    return nus, bounds, scores, sweeps
+
+
+def binary_statistics(X, means, covariance, nus, factors):
+    """E z z^T, E z x^T, E |x - z mu|^2, summed; a missing x at its expectation."""
+    K, D = means.shape
+    second, cross, residual = np.zeros((K, K)), np.zeros((K, D)), 0.0
+    for x, nu, factor in zip(X, nus, factors, strict=True):
+        moments, seen = second_moments(nu), ~np.isnan(x)
+        second += factor * moments
+        cross += factor * np.where(seen, np.outer(nu, x), moments @ means)
+        gram = means[:, seen] @ means[:, seen].T + D * covariance
+        square = (x[seen] ** 2).sum() - 2 * nu @ means[:, seen] @ x[seen]
+        residual += factor * (square + (gram * moments).sum())
+    return second, cross, residual
+
+
+def binary_log_predictive(x, means, covariance, noise, prior):
+    """The exact log p(x) under q(mu), by enumeration over z."""
+    terms = []
+    for z in itertools.product([0.0, 1.0], repeat=len(means)):
+        z, seen = np.array(z), ~np.isnan(x)
+        variance = noise + z @ covariance @ z
+        log_normal = -0.5 * np.log(2 * np.pi * variance) * seen.sum()
+        log_normal -= ((x - z @ means)[seen] ** 2).sum() / (2 * variance)
+        terms.append(log_normal + np.log(np.where(z == 1, prior, 1 - prior)).sum())
+    return logsumexp(terms)

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from fits import SCHEDULE, lda_of
 from sklearn.base import clone
 from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
@@ -15,15 +16,6 @@ from sklearn.pipeline import make_pipeline
 
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper.schedules import ConstantSchedule, LinearSchedule
-
-SCHEDULE = LinearSchedule(start=3, length=8)
-
-
-def lda_of(cls=AnnealedLDA, **parameters):
-    if cls is AnnealedLDA:
-        parameters = {"schedule": SCHEDULE, **parameters}
-    defaults = {"batch_size": 30, "max_iter": 5, "random_state": 0}
-    return cls(4, **{**defaults, **parameters})
 
 
 class Recorder:

@@ -1,4 +1,4 @@
-"""Every tempering with every learning rate and every noise."""
+"""Every model with every tempering, every learning rate and every noise."""
 
 import itertools
 import pickle
@@ -6,11 +6,20 @@ import warnings
 
 import numpy as np
 import pytest
+from fits import data_of
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from sktemper import SVIPlusLDA, TemperedLDA
+from sktemper import (
+    AnnealedFactorialMixture,
+    AnnealedLDA,
+    SVIPlusFactorialMixture,
+    SVIPlusLDA,
+    TemperedFactorialMixture,
+    TemperedLDA,
+)
 from sktemper.learning_rates import AdaptiveRate, ConstantRate, RobbinsMonro
+from sktemper.moves import BirthMoves
 from sktemper.noise import SVIPlusNoise
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
@@ -30,17 +39,28 @@ RATES = [
     AdaptiveRate("identity", n_warmup_batches=3),
 ]
 NOISES = [None, SVIPlusNoise(0.3), SVIPlusNoise(0.3, "gaussian")]
+MODELS = {
+    "lda": TemperedLDA(3, doc_update="variational"),
+    "sampled lda": TemperedLDA(3, doc_update="sampled"),
+    "mixture": TemperedFactorialMixture(3, moves=BirthMoves(n_moves=2)),
+    "factorised mixture": TemperedFactorialMixture(
+        3, posterior="factorised", noise_variance=0.02, inclusion_probability=0.4
+    ),
+}
 TABLE = [
-    *itertools.product(TEMPERINGS, RATES, NOISES, ["variational"]),
-    *itertools.product(TEMPERINGS, RATES[:1] + RATES[2:3], NOISES, ["sampled"]),
+    *itertools.product(["lda", "mixture"], TEMPERINGS, RATES, NOISES),
+    *itertools.product(
+        ["sampled lda", "factorised mixture"],
+        TEMPERINGS,
+        RATES[:1] + RATES[2:3],
+        NOISES,
+    ),
 ]
 
 
-@pytest.mark.parametrize(("tempering", "rate", "noise", "doc_update"), TABLE, ids=str)
-def test_every_combination_fits_and_resumes(counts, tempering, rate, noise, doc_update):
-    whole = TemperedLDA(
-        3,
-        doc_update=doc_update,
+@pytest.mark.parametrize(("name", "tempering", "rate", "noise"), TABLE, ids=str)
+def test_every_combination_fits_and_resumes(name, tempering, rate, noise):
+    whole = clone(MODELS[name]).set_params(
         tempering=tempering,
         learning_rate=rate,
         gradient_noise=noise,
@@ -48,46 +68,78 @@ def test_every_combination_fits_and_resumes(counts, tempering, rate, noise, doc_
         max_iter=4,
         random_state=0,
     )
+    X = data_of(whole).astype(np.float64)
     parts = clone(whole).set_params(max_iter=2, warm_start=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        whole.fit(counts)
-        streamed = clone(whole).partial_fit(counts)
-        again = pickle.loads(pickle.dumps(clone(streamed).partial_fit(counts[:80])))
-        again.set_params(total_samples=None).partial_fit(counts[80:])
-        parts.fit(counts)
-        pickle.loads(pickle.dumps(parts)).fit(counts)
-    for lda in (whole, streamed, again, parts):
-        assert (lda.components_ > 0).all()
-        assert np.isfinite(lda.components_).all()
-        assert np.isfinite(lda.score(counts))
+        whole.fit(X)
+        streamed = clone(whole).partial_fit(X)
+        again = pickle.loads(pickle.dumps(clone(streamed).partial_fit(X[:80])))
+        again.set_params(total_samples=None).partial_fit(X[80:])
+        parts.fit(X)
+        pickle.loads(pickle.dumps(parts)).fit(X)
+    for fitted in (whole, streamed, again, parts):
+        assert np.isfinite(fitted.components_).all()
+        transformed = fitted.transform(X)
+        assert ((transformed >= 0) & (transformed <= 1)).all()
+        assert np.isfinite(fitted.score(X))
+        if isinstance(fitted, TemperedLDA):
+            assert (fitted.components_ > 0).all()
+        else:
+            np.linalg.cholesky(fitted.components_covariance_)
+            assert fitted.noise_variance_ > 0
     assert whole.n_batch_iter_ == 12
     if noise is None or noise.distribution == "dirichlet":
         assert (whole.history_["rate_share"] == 1).all()
 
 
+FAMILIES = {
+    "lda": (TemperedLDA, SVIPlusLDA, AnnealedLDA),
+    "mixture": (
+        TemperedFactorialMixture,
+        SVIPlusFactorialMixture,
+        AnnealedFactorialMixture,
+    ),
+}
+each_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())
+
+
+@each_family
 @pytest.mark.parametrize("tempering", ["global", "local"])
-def test_shortcuts(counts, tempering):
-    lda = TemperedLDA(3, tempering=tempering, batch_size=40, random_state=0)
+def test_shortcuts(family, tempering):
+    named = family[0](3, tempering=tempering, batch_size=40, random_state=0)
+    X = data_of(named)
     policy = {"global": GlobalTempering(), "local": LocalTempering()}[tempering]
-    other = clone(lda).set_params(tempering=policy)
-    np.testing.assert_array_equal(
-        lda.fit(counts).components_, other.fit(counts).components_
-    )
-    nested = clone(lda).set_params(tempering__n_temperatures=7).fit(counts)
+    other = clone(named).set_params(tempering=policy)
+    np.testing.assert_array_equal(named.fit(X).components_, other.fit(X).components_)
+    nested = clone(named).set_params(tempering__n_temperatures=7).fit(X)
     assert nested.tempering_.n_temperatures == 7
-    assert lda.tempering == tempering
+    assert named.tempering == tempering
 
 
-def test_svi_plus_is_tempered_with_noise(counts):
+@each_family
+def test_svi_plus_is_tempered_with_noise(family):
+    general, svi_plus, _ = family
     shared = {"batch_size": 40, "random_state": 0}
-    named = SVIPlusLDA(3, effective_batch_size=10, **shared).fit(counts)
-    general = TemperedLDA(
-        3, tempering=None, gradient_noise=SVIPlusNoise(10), **shared
-    ).fit(counts)
-    np.testing.assert_array_equal(named.components_, general.components_)
-    plain = TemperedLDA(3, tempering=None, **shared).fit(counts)
+    named = svi_plus(3, effective_batch_size=10, **shared)
+    X = data_of(named)
+    named.fit(X)
+    same = general(3, tempering=None, gradient_noise=SVIPlusNoise(10), **shared).fit(X)
+    np.testing.assert_array_equal(named.components_, same.components_)
+    plain = general(3, tempering=None, **shared).fit(X)
     with pytest.warns(ConvergenceWarning, match="effective batch size"):
-        everything = SVIPlusLDA(3, effective_batch_size=1000, **shared).fit(counts)
+        everything = svi_plus(3, effective_batch_size=1000, **shared).fit(X)
     np.testing.assert_array_equal(everything.components_, plain.components_)
     assert not np.array_equal(named.components_, plain.components_)
+
+
+@each_family
+@pytest.mark.parametrize("target", ["local_step", "likelihood", "posterior"])
+def test_annealed_is_tempered_by_a_schedule(family, target):
+    general, _, annealed = family
+    shared = {"batch_size": 40, "random_state": 0}
+    named = annealed(3, target=target, **shared)
+    X = data_of(named)
+    moves = {"moves": named.moves} if hasattr(named, "moves") else {}
+    same = general(3, tempering=Annealing(target=target), **shared, **moves).fit(X)
+    np.testing.assert_array_equal(named.fit(X).components_, same.components_)

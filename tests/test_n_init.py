@@ -1,36 +1,41 @@
 """Several starts: the best fit is kept, whatever ends the others."""
 
-import contextlib
 import copy
 import inspect
 import logging
 import pickle
-import signal
-import threading
 import time
 
 import numpy as np
 import pytest
+from fits import (
+    N_PASSES,
+    N_STEPS,
+    SCHEDULE,
+    Broken,
+    assert_same_fit,
+    ctrl_c_after,
+    data_of,
+    lda_of,
+    mixture_of,
+)
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils._param_validation import InvalidParameterError
 
-from sktemper import AnnealedLDA, SVIPlusLDA, TemperedLDA, base
+from sktemper import (
+    AnnealedLDA,
+    SVIPlusFactorialMixture,
+    SVIPlusLDA,
+    TemperedLDA,
+    base,
+)
 from sktemper.learning_rates import AdaptiveRate
+from sktemper.moves import BirthMoves
 from sktemper.noise import SVIPlusNoise
-from sktemper.schedules import ConstantSchedule, LinearSchedule
+from sktemper.schedules import ConstantSchedule
 from sktemper.tempering import GlobalTempering, LocalTempering
-
-SCHEDULE = LinearSchedule(start=3, length=8)
-N_PASSES, N_STEPS = 5, 4  # of a fit, and of a pass
-
-
-def lda_of(cls=AnnealedLDA, **parameters):
-    if cls is AnnealedLDA:
-        parameters = {"schedule": SCHEDULE, **parameters}
-    defaults = {"batch_size": 30, "max_iter": N_PASSES, "random_state": 0}
-    return cls(4, **{**defaults, **parameters})
 
 
 def fits_by_hand(lda, X, n, seed, **fit_params):
@@ -45,17 +50,6 @@ def fits_by_hand(lda, X, n, seed, **fit_params):
 def best(fits, X):
     """The fit with the best bound, the first of equal ones."""
     return fits[int(np.argmax([lda.lower_bound(X) for lda in fits]))]
-
-
-def assert_same_fit(one, other):
-    np.testing.assert_array_equal(one.components_, other.components_)
-    for name in one.history_:
-        if name != "seconds":
-            np.testing.assert_array_equal(one.history_[name], other.history_[name])
-    for name in ("n_iter_", "n_batch_iter_", "n_samples_seen_", "temperature_"):
-        assert getattr(one, name) == getattr(other, name)
-    for name in ("tempering_", "learning_rate_", "gradient_noise_", "batch_size_"):
-        assert repr(getattr(one, name)) == repr(getattr(other, name))
 
 
 CONFIGURATIONS = {
@@ -74,6 +68,11 @@ CONFIGURATIONS = {
         learning_rate=AdaptiveRate(n_warmup_batches=2),
         gradient_noise=SVIPlusNoise(0.5),
     ),
+    "mixture": mixture_of(),
+    "mixture with moves": mixture_of(
+        batch_size=None, max_iter=12, moves=BirthMoves(n_moves=2)
+    ),
+    "noisy mixture": mixture_of(SVIPlusFactorialMixture, n_jobs=2),
 }
 
 
@@ -81,16 +80,16 @@ CONFIGURATIONS = {
 
 
 @pytest.mark.parametrize("lda", CONFIGURATIONS.values(), ids=CONFIGURATIONS.keys())
-def test_the_best_of_the_fits_is_kept(documents, lda):
-    winners = set()
+def test_the_best_of_the_fits_is_kept(lda):
+    winners, X = set(), data_of(lda)
     for seed in (0, 1):
-        fits = fits_by_hand(lda, documents, 3, seed)
-        bounds = [one.lower_bound(documents) for one in fits]
+        fits = fits_by_hand(lda, X, 3, seed)
+        bounds = [one.lower_bound(X) for one in fits]
         assert len(set(bounds)) == 3
         winners.add(int(np.argmax(bounds)))
-        several = clone(lda).set_params(n_init=3, random_state=seed).fit(documents)
-        assert_same_fit(several, best(fits, documents))
-        assert several.lower_bound(documents) == max(bounds)
+        several = clone(lda).set_params(n_init=3, random_state=seed).fit(X)
+        assert_same_fit(several, best(fits, X))
+        assert several.lower_bound(X) == max(bounds)
     assert winners != {0}  # or the first alone would do
 
 
@@ -286,10 +285,6 @@ def test_what_is_wrong_with_a_fit_that_lost_is_not_told(documents, monkeypatch):
 # -- what ends a fit before its time ---------------------------------------------------
 
 
-class Broken(Exception):
-    pass
-
-
 def breaking_at(n_passes, error):
     def at_pass(i):
         if i == n_passes - 1:
@@ -369,23 +364,6 @@ def test_an_error_before_the_first_step_leaves_an_earlier_fit_as_it_was(document
         lda.fit(documents[:60])
     assert pickle.dumps(lda.state_) == before[0]
     assert lda.tempering_ is before[1]
-
-
-@contextlib.contextmanager
-def ctrl_c_after(seconds):
-    def press():
-        if hasattr(signal, "pthread_kill"):
-            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-        else:
-            signal.raise_signal(signal.SIGINT)
-
-    timer = threading.Timer(seconds, press)
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
 
 
 def test_ctrl_c_at_any_time(documents):

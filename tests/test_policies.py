@@ -15,6 +15,7 @@ from sktemper import (
     SVIPlusLDA,
     TemperedLDA,
     learning_rates,
+    moves,
     noise,
     schedules,
     tempering,
@@ -28,6 +29,7 @@ from sktemper.learning_rates import (
     as_learning_rate,
 )
 from sktemper.model import LocalStep, Powers
+from sktemper.moves import BirthMoves, Moves, NoMoves
 from sktemper.noise import GradientNoise, NoNoise, SVIPlusNoise, as_noise
 from sktemper.schedules import (
     AUTO_LENGTH,
@@ -93,7 +95,8 @@ NOISES = [
     SVIPlusNoise(LinearSchedule(1, 60)),
     SVIPlusNoise(RampSchedule(10, 3)),
 ]
-POLICIES = SCHEDULES + TEMPERINGS + LEARNING_RATES + NOISES
+MOVES = [NoMoves(), BirthMoves(), BirthMoves(n_moves=3, start=10.0)]
+POLICIES = SCHEDULES + TEMPERINGS + LEARNING_RATES + NOISES + MOVES
 
 
 def subclasses(cls):
@@ -104,7 +107,10 @@ def subclasses(cls):
             yield from subclasses(subclass)
 
 
-@pytest.mark.parametrize("base", [Schedule, Tempering, LearningRate, GradientNoise])
+BASES = [Schedule, Tempering, LearningRate, GradientNoise, Moves]
+
+
+@pytest.mark.parametrize("base", BASES)
 def test_every_policy_is_tested_here(base):
     tested = {type(policy) for policy in POLICIES if isinstance(policy, base)}
     assert tested == set(subclasses(base))
@@ -124,7 +130,10 @@ def test_policies_are_values(policy):
     assert policy._repr_html_()
 
 
-@pytest.mark.parametrize("module", [schedules, tempering, learning_rates, noise])
+MODULES = [schedules, tempering, learning_rates, noise, moves]
+
+
+@pytest.mark.parametrize("module", MODULES)
 def test_public_policies_show_how_to_use_them(module):
     for name in module.__all__:
         cls = getattr(module, name)

@@ -1,33 +1,35 @@
 """Interrupted, pickled, continued, or on more threads: the same bits."""
 
-import contextlib
 import copy
 import pickle
-import signal
 import threading
 import time
 
 import numpy as np
 import pytest
+from fits import (
+    SCHEDULE,
+    Broken,
+    Hooks,
+    assert_same_fit,
+    ctrl_c_after,
+    data_of,
+    lda_of,
+    mixture_of,
+    press_ctrl_c,
+)
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from sktemper import AnnealedLDA, TemperedLDA
+from sktemper import TemperedFactorialMixture, TemperedLDA
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
+from sktemper.moves import BirthMoves
 from sktemper.noise import SVIPlusNoise
 from sktemper.schedules import ConstantSchedule, LinearSchedule, Schedule
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
-SCHEDULE = LinearSchedule(start=3, length=8)
 RATE = RobbinsMonro()  # the default
-
-
-def lda_of(cls=AnnealedLDA, **parameters):
-    if cls is AnnealedLDA:
-        parameters = {"schedule": SCHEDULE, **parameters}
-    defaults = {"batch_size": 30, "max_iter": 5, "random_state": 0}
-    return cls(4, **{**defaults, **parameters})
 
 
 CONFIGURATIONS = {
@@ -50,19 +52,27 @@ CONFIGURATIONS = {
         learning_rate=AdaptiveRate(n_warmup_batches=2),
         gradient_noise=SVIPlusNoise(0.5),
     ),
+    "mixture": mixture_of(n_jobs=2),
+    "mixture with moves": mixture_of(
+        batch_size=None, max_iter=12, moves=BirthMoves(n_moves=3)
+    ),
+    "validated mixture with moves": mixture_of(
+        n_iter_no_change=50, max_iter=6, moves=BirthMoves(n_moves=3)
+    ),
+    "mixture with local temperatures": mixture_of(
+        TemperedFactorialMixture, tempering=LocalTempering(n_temperatures=10)
+    ),
+    "mixture with a state": mixture_of(
+        TemperedFactorialMixture,
+        tempering=GlobalTempering(n_temperatures=10, cap=SCHEDULE),
+        learning_rate=AdaptiveRate(n_warmup_batches=2),
+        gradient_noise=SVIPlusNoise(0.5, "gaussian"),
+        posterior="factorised",
+    ),
 }
 each_configuration = pytest.mark.parametrize(
     "lda", CONFIGURATIONS.values(), ids=CONFIGURATIONS.keys()
 )
-
-
-def assert_same_state(one, other):
-    np.testing.assert_array_equal(one.components_, other.components_)
-    for name in one.history_:
-        if name != "seconds":
-            np.testing.assert_array_equal(one.history_[name], other.history_[name])
-    for name in ("n_iter_", "n_batch_iter_", "n_samples_seen_", "temperature_"):
-        assert getattr(one, name) == getattr(other, name)
 
 
 def assert_usable(lda, X):
@@ -71,28 +81,9 @@ def assert_usable(lda, X):
     assert history["step"].tolist() == list(range(1, lda.n_batch_iter_ + 1))
     assert history["temperature"][-1] == lda.temperature_
     assert np.isfinite(lda.components_).all()
-    np.testing.assert_allclose(lda.transform(X).sum(axis=1), 1, rtol=1e-6)
+    transformed = lda.transform(X)
+    assert ((transformed >= 0) & (transformed <= 1)).all()
     assert np.isfinite(lda.score(X))
-
-
-class Hooks:
-    """A callback that runs a function at the end of each pass."""
-
-    def __init__(self, at_pass):
-        self.at_pass = at_pass
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator):
-        if context.task_name == "pass":
-            return self.at_pass(estimator, fitted_estimator)
 
 
 class StopAt(Hooks):
@@ -115,41 +106,42 @@ class Snapshots(StopAt):
 
 
 @each_configuration
-def test_a_pickle_from_within_a_fit_goes_on_with_the_same_bits(documents, lda):
+def test_a_pickle_from_within_a_fit_goes_on_with_the_same_bits(lda):
+    X = data_of(lda)
     callback = Snapshots(2)
-    whole = clone(lda).set_callbacks(callback).fit(documents)
+    whole = clone(lda).set_callbacks(callback).fit(X)
     assert whole.n_iter_ == lda.max_iter
     for dump in callback.dumps:
         resumed = pickle.loads(dump)
         assert resumed.n_iter_ == 2
-        assert_usable(resumed, documents)
-        resumed.set_callbacks().set_params(warm_start=True).fit(documents)
-        assert_same_state(resumed, whole)
+        assert_usable(resumed, X)
+        resumed.set_callbacks().set_params(warm_start=True).fit(X)
+        assert_same_fit(resumed, whole)
 
 
 @each_configuration
-def test_a_pickle_between_two_calls_goes_on_with_the_same_bits(documents, lda):
+def test_a_pickle_between_two_calls_goes_on_with_the_same_bits(lda):
+    X = data_of(lda)
     lda = clone(lda).set_params(total_samples=120)
-    whole = clone(lda).partial_fit(documents).partial_fit(documents)
-    resumed = pickle.loads(pickle.dumps(lda.partial_fit(documents)))
-    assert_same_state(resumed.partial_fit(documents), whole)
-    np.testing.assert_array_equal(
-        copy.deepcopy(whole).transform(documents), whole.transform(documents)
-    )
+    whole = clone(lda).partial_fit(X).partial_fit(X)
+    resumed = pickle.loads(pickle.dumps(lda.partial_fit(X)))
+    assert_same_fit(resumed.partial_fit(X), whole)
+    np.testing.assert_array_equal(copy.deepcopy(whole).transform(X), whole.transform(X))
 
 
 # -- warm start ------------------------------------------------------------------------
 
 
 @each_configuration
-def test_warm_start_finishes_an_interrupted_plan(documents, lda):
+def test_warm_start_finishes_an_interrupted_plan(lda):
+    X = data_of(lda)
     lda = clone(lda)
-    whole = clone(lda).fit(documents)
+    whole = clone(lda).fit(X)
     with warnings_of_an_early_end():
-        lda.set_callbacks(StopAt(1)).fit(documents)
+        lda.set_callbacks(StopAt(1)).fit(X)
     assert lda.n_iter_ == 1
-    lda.set_callbacks().set_params(warm_start=True).fit(documents)
-    assert_same_state(lda, whole)
+    lda.set_callbacks().set_params(warm_start=True).fit(X)
+    assert_same_fit(lda, whole)
 
 
 def test_warm_start_continues_a_finished_plan_and_does_not_reheat(documents):
@@ -167,8 +159,8 @@ def test_warm_start_continues_a_finished_plan_and_does_not_reheat(documents):
 def test_without_warm_start_fit_starts_anew(documents):
     lda = lda_of().fit(documents)
     first = copy.deepcopy(lda)
-    assert_same_state(lda.fit(documents), first)
-    assert_same_state(lda_of(warm_start=True).fit(documents), first)
+    assert_same_fit(lda.fit(documents), first)
+    assert_same_fit(lda_of(warm_start=True).fit(documents), first)
 
 
 def test_warm_start_with_other_rows(documents):
@@ -181,25 +173,6 @@ def test_warm_start_with_other_rows(documents):
 
 
 # -- Ctrl-C ----------------------------------------------------------------------------
-
-
-def press_ctrl_c():
-    """Send a signal to the main thread, from any thread."""
-    if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-    else:
-        signal.raise_signal(signal.SIGINT)
-
-
-@contextlib.contextmanager
-def ctrl_c_after(seconds):
-    timer = threading.Timer(seconds, press_ctrl_c)
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
 
 
 class PressingAt(Schedule):
@@ -233,7 +206,7 @@ def test_ctrl_c_leaves_the_last_complete_step(documents, t, pickled):
         assert_usable(lda, documents)
     if pickled:
         lda = pickle.loads(pickle.dumps(lda))
-    assert_same_state(lda.fit(documents), whole)
+    assert_same_fit(lda.fit(documents), whole)
 
 
 def test_ctrl_c_at_any_time(documents):
@@ -254,41 +227,37 @@ def test_ctrl_c_at_any_time(documents):
         if hasattr(lda, "components_"):
             assert_usable(lda, documents)
         if not hasattr(lda, "n_iter_") or lda.n_iter_ < 5:
-            assert_same_state(lda.fit(documents), whole)
+            assert_same_fit(lda.fit(documents), whole)
     assert interrupted > 5
 
 
-@pytest.fixture(scope="module")
-def endless():
-    """An estimator whose local step on one long document takes an hour."""
-    lda = lda_of(
-        max_doc_update_iter=10**9, mean_change_tol=0.0, batch_size=1, warm_start=True
-    )
-    return lda, np.random.default_rng(0).poisson(3, (1, 20_000)).astype(float)
+ENDLESS = {
+    "lda": (lda_of, "max_doc_update_iter", {"mean_change_tol": 0.0}, 20_000),
+    "mixture": (mixture_of, "max_local_iter", {"local_tol": 0.0, "n_jobs": 1}, 6),
+}
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "transform", "score"])
-def test_ctrl_c_within_a_long_kernel(endless, n_jobs, method):
-    lda, X = endless
-    lda = clone(lda).set_params(n_jobs=n_jobs, max_doc_update_iter=1, max_iter=20)
-    lda.fit(X)
-    before = lda.components_
-    lda.set_params(max_doc_update_iter=10**9)
+@pytest.mark.parametrize("name", ENDLESS)
+def test_ctrl_c_within_a_long_kernel(name, n_jobs, method):
+    """The local step on one sample takes an hour."""
+    estimator_of, limit, parameters, n_features = ENDLESS[name]
+    X = np.random.default_rng(0).poisson(3, (1, n_features)).astype(float)
+    fitted = estimator_of(batch_size=1, warm_start=True, max_iter=20, **parameters)
+    fitted.set_params(n_jobs=n_jobs, **{limit: 1}).fit(X)
+    before = fitted.components_
+    fitted.set_params(**{limit: 10**9})
     begin = time.perf_counter()
     with pytest.raises(KeyboardInterrupt), ctrl_c_after(0.15):
-        getattr(lda, method)(X)
+        getattr(fitted, method)(X)
     assert time.perf_counter() - begin < 2
-    np.testing.assert_array_equal(lda.components_, before)
+    np.testing.assert_array_equal(fitted.components_, before)
     assert not [t for t in threading.enumerate() if t.name.startswith("sktemper")]
-    assert_usable(lda.set_params(max_doc_update_iter=1), X)
+    assert_usable(fitted.set_params(**{limit: 1}), X)
 
 
 # -- errors ----------------------------------------------------------------------------
-
-
-class Broken(Exception):
-    pass
 
 
 def breaking_schedule(t):
@@ -319,7 +288,7 @@ def test_an_error_in_what_the_user_gave_leaves_the_last_complete_step(documents,
     assert lda.n_batch_iter_ == steps
     assert_usable(lda, documents)
     lda.set_callbacks().set_params(schedule=SCHEDULE).fit(documents)
-    assert_same_state(lda, lda_of().fit(documents))
+    assert_same_fit(lda, lda_of().fit(documents))
 
 
 def fitted_attributes(lda):
@@ -380,49 +349,77 @@ def test_a_failed_weight_leaves_an_earlier_fit_as_it_was(documents):
 # -- threads and chunks ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def many_of(estimator, dtype):
+    """Rows of three blocks; of a mixture some values are missing."""
+    X = data_of(estimator, many=True).astype(dtype)
+    if not hasattr(estimator, "impute"):
+        return X
+    X[100:900:7, 2] = np.nan
+    X[2500:2600, 4:] = np.nan
+    return X
+
+
+KINDS = [
+    pytest.param(estimator_of, dtype, id=f"{estimator_of.__name__}-{dtype.__name__}")
+    for estimator_of, dtype in (
+        (lda_of, np.int32),
+        (lda_of, np.float64),
+        (mixture_of, np.float32),
+        (mixture_of, np.float64),
+    )
+]
+
+
+@pytest.mark.parametrize(("estimator_of", "dtype"), KINDS)
 @pytest.mark.parametrize("batch_size", [None, 600])
-def test_any_number_of_threads_gives_the_same_bits(many_documents, dtype, batch_size):
-    X = many_documents.astype(dtype)
-    lda = lda_of(batch_size=batch_size, max_iter=12, learning_rate=0.5)
-    one = clone(lda).fit(X)
+def test_any_number_of_threads_gives_the_same_bits(estimator_of, dtype, batch_size):
+    estimator = estimator_of(batch_size=batch_size, max_iter=12, learning_rate=0.5)
+    if estimator_of is mixture_of:
+        estimator.set_params(moves=BirthMoves(n_moves=2, max_samples=3000))
+    X = many_of(estimator, dtype)
+    one = clone(estimator).fit(X)
     for n_jobs in (2, 4, -1):
-        many = clone(lda).set_params(n_jobs=n_jobs).fit(X)
-        assert_same_state(one, many)
+        many = clone(estimator).set_params(n_jobs=n_jobs).fit(X)
+        assert_same_fit(one, many)
         for method in ("transform", "score_samples", "score", "lower_bound"):
             expected = getattr(one, method)(X)
             np.testing.assert_array_equal(getattr(many, method)(X), expected)
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+@pytest.mark.parametrize(("estimator_of", "dtype"), KINDS)
 @pytest.mark.parametrize("method", ["transform", "score_samples"])
-def test_any_chunks_give_the_same_bits(many_documents, method, dtype):
-    X = many_documents.astype(dtype)
-    lda = lda_of(learning_rate=0.5).fit(X)
-    function = getattr(lda, method)
+def test_any_chunks_give_the_same_bits(estimator_of, method, dtype):
+    estimator = estimator_of(learning_rate=0.5)
+    X = many_of(estimator, dtype)
+    function = getattr(estimator.fit(X[:700]), method)
     expected = function(X)
-    np.testing.assert_array_equal(function(X[[300]]), expected[[300]])
-    for size in (40, 256, 500):
-        parts = [function(X[i : i + size]) for i in range(0, X.shape[0], size)]
+    for row in (300, 107):
+        np.testing.assert_array_equal(function(X[[row]]), expected[[row]])
+    n = X.shape[0]
+    for size in (n // 17, 256, 500, 2 * n // 3):
+        parts = [function(X[i : i + size]) for i in range(0, n, size)]
         np.testing.assert_array_equal(np.concatenate(parts), expected)
-    order = np.random.default_rng(0).permutation(X.shape[0])
+    order = np.random.default_rng(0).permutation(n)
     np.testing.assert_array_equal(function(X[order]), expected[order])
 
 
-def test_a_fitted_model_may_be_used_from_many_threads(many_documents):
-    lda = lda_of(learning_rate=0.5).fit(many_documents)
+@pytest.mark.parametrize("estimator_of", [lda_of, mixture_of])
+def test_a_fitted_model_may_be_used_from_many_threads(estimator_of):
+    fitted = estimator_of(learning_rate=0.5)
+    X = data_of(fitted, many=True)
+    fitted.fit(X)
     results = [None] * 4
 
     def work(i):
-        results[i] = lda.transform(many_documents), lda.score_samples(many_documents)
+        results[i] = fitted.transform(X), fitted.score_samples(X)
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    for doc_topic, scores in results:
-        np.testing.assert_array_equal(doc_topic, results[0][0])
+    for transformed, scores in results:
+        np.testing.assert_array_equal(transformed, results[0][0])
         np.testing.assert_array_equal(scores, results[0][1])
 
 

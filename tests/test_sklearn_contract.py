@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from fits import data_of, lda_of, mixture_of
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
@@ -12,8 +13,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sktemper import AnnealedLDA, SVIPlusLDA, TemperedLDA
+from sktemper import (
+    AnnealedFactorialMixture,
+    AnnealedLDA,
+    SVIPlusFactorialMixture,
+    SVIPlusLDA,
+    TemperedFactorialMixture,
+    TemperedLDA,
+)
 from sktemper.learning_rates import AdaptiveRate, ConstantRate, RobbinsMonro
+from sktemper.moves import BirthMoves
 from sktemper.schedules import (
     ConstantSchedule,
     ExponentialSchedule,
@@ -27,11 +36,14 @@ TARGETS = ("local_step", "likelihood", "posterior")
 QUICK = dict(n_components=3, max_iter=6, learning_rate=RobbinsMonro(offset=1))
 
 
+BRIEF = dict(n_components=3, max_iter=8, moves=BirthMoves(n_moves=2))
+
+
 def expected_failures(estimator):
     if estimator.batch_size is None:
         return {}  # there, and with a start that does not depend on rows, it holds
-    if getattr(estimator, "tempering", None) == "local":
-        return {}  # its topics are all equal: the check's data are noise
+    if getattr(estimator, "tempering", None) == "local" or hasattr(estimator, "impute"):
+        return {}  # its components are all equal: the check's data are noise
     reason = (
         "Repeated rows make other batches, in another order, than weighted rows do, "
         "and D and S stay row counts."
@@ -55,6 +67,11 @@ def expected_failures(estimator):
             3, max_iter=40, learning_rate=AdaptiveRate(max_rate=1.0, n_warmup_batches=2)
         ),
         AnnealedLDA(n_components=3, max_iter=10, batch_size=None),
+        *(AnnealedFactorialMixture(**BRIEF, target=target) for target in TARGETS),
+        TemperedFactorialMixture(**BRIEF, posterior="factorised", n_init=2),
+        TemperedFactorialMixture(**BRIEF, tempering="local"),
+        SVIPlusFactorialMixture(**BRIEF),
+        TemperedFactorialMixture(**QUICK, batch_size="auto"),
     ],
     expected_failed_checks=expected_failures,
 )
@@ -92,16 +109,27 @@ EXAMPLES = [
     ),
     TemperedLDA(4, tempering=None, learning_rate=0.3, doc_topic_prior=0.2),
     TemperedLDA(4, tempering=Annealing(LinearSchedule()), max_iter=12),
+    AnnealedFactorialMixture(3, max_iter=8, moves=BirthMoves(n_moves=2)),
+    TemperedFactorialMixture(
+        3,
+        tempering=Annealing(),
+        learning_rate=0.5,
+        inclusion_probability=np.array([0.2, 0.3, 0.4]),
+        learn_inclusion_probability=True,
+        init=np.random.default_rng(0).normal(size=(3, 6)),
+        random_state=3,
+    ),
+    SVIPlusFactorialMixture(2, effective_batch_size=0.2, max_iter=8, init="ica"),
 ]
 
 
 @pytest.mark.parametrize("estimator", EXAMPLES, ids=range(len(EXAMPLES)))
-def test_fit_writes_into_no_parameter(estimator, documents):
-    lda = clone(estimator)
+def test_fit_writes_into_no_parameter(estimator):
+    lda, X = clone(estimator), data_of(estimator)
     before = lda.get_params()
     drawn_from = before.pop("random_state")
     content = pickle.dumps(before)
-    lda.fit(documents).partial_fit(documents).transform(documents)
+    lda.fit(X).partial_fit(X).transform(X)
     after = lda.get_params()
     assert after.pop("random_state") is drawn_from
     assert all(after[name] is value for name, value in before.items())
@@ -194,9 +222,31 @@ BAD = {
     "learning_rate": (0, 1.5, -0.1, np.nan, True, "auto", RobbinsMonro),
     "gradient_noise": (0.5, "dirichlet", RobbinsMonro()),
 }
+BAD_OF_MIXTURES = [
+    *(
+        (name, BAD[name][0])
+        for name in BAD
+        if hasattr(AnnealedFactorialMixture(), name)
+    ),
+    *(("inclusion_probability", value) for value in (0, 1, 1.5, "auto", np.nan)),
+    *(("noise_variance", value) for value in (0, -1.0, "auto", np.nan)),
+    *(("component_variance", value) for value in (0, -1.0, "auto", np.nan)),
+    *(("learn_noise_variance", value) for value in ("yes", None, 2)),
+    *(("learn_inclusion_probability", value) for value in ("yes", None, 2)),
+    *(("posterior", value) for value in ("full", None)),
+    *(("init", value) for value in ("pca", 1.0, None)),
+    *(("local_tol", value) for value in (-1e-9, None)),
+    *(("max_local_iter", value) for value in (0, 1.5, None)),
+    *(("local_cooling", value) for value in (1.0, 0.5, "auto")),
+    *(("moves", value) for value in ("split", 3, True)),
+    ("moves", BirthMoves(patience=0)),
+]
 BAD_CASES = [
     *((AnnealedLDA, name, value) for name in BAD for value in BAD[name]),
     *((TemperedLDA, name, BAD[name][0]) for name in BAD),
+    *((AnnealedFactorialMixture, name, value) for name, value in BAD_OF_MIXTURES),
+    (TemperedFactorialMixture, "moves", LinearSchedule()),
+    (SVIPlusFactorialMixture, "effective_batch_size", 1.5),
     *((AnnealedLDA, "schedule", value) for value in (2.0, 3, "linear", LinearSchedule)),
     *((AnnealedLDA, "target", value) for value in ("global", None, 1)),
     *((TemperedLDA, "tempering", value) for value in (2.0, "hot", LinearSchedule())),
@@ -210,8 +260,9 @@ BAD_CASES = [
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize(("cls", "name", "value"), BAD_CASES)
-def test_bad_parameters_are_refused_by_name(documents, cls, name, value, method):
+def test_bad_parameters_are_refused_by_name(cls, name, value, method):
     lda = cls(**{name: value})
+    documents = data_of(lda)
     names = lda.get_params()
     nested = [key.rpartition("__")[2] for key in names if key.startswith(name)]
     with pytest.raises(InvalidParameterError, match=f"({'|'.join(nested)}|rate)'"):
@@ -250,15 +301,40 @@ def test_parameters_that_do_not_suit_the_data_are_refused(
     assert not hasattr(lda, "n_features_in_")
 
 
-def test_a_changed_number_of_topics_does_not_meet_an_old_fit(documents):
-    lda = AnnealedLDA(**QUICK).fit(documents)
-    bits = lda.components_
-    for n_components in (2, 9):  # kernels must not write K topics into other rows
-        lda.set_params(n_components=n_components, warm_start=True)
-        for method in (lda.transform, lda.score, lda.partial_fit, lda.fit):
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"inclusion_probability": np.full(2, 0.3)}, r"shape \(2,\); expected \(3,\)"),
+        ({"inclusion_probability": np.full((3, 1), 0.3)}, "inclusion_probability has"),
+        ({"inclusion_probability": [0.3, 0.3, 1.0]}, r"must be in \(0, 1\)"),
+        ({"inclusion_probability": [0.3, 0.3, np.nan]}, "contains NaN"),
+        ({"init": np.ones((3, 5))}, r"init has shape \(3, 5\); expected \(3, 6\)"),
+        ({"init": np.full((3, 6), np.nan)}, "init contains NaN"),
+        ({"init": "nmf"}, "no negative values"),
+        ({"validation_fraction": 0.999, "evaluate_every": 1}, "leaves none"),
+    ],
+)
+def test_parameters_of_mixtures_that_do_not_suit_the_data_are_refused(
+    samples, parameters, message
+):
+    mixture = AnnealedFactorialMixture(3, **parameters)
+    with pytest.raises(ValueError, match=message):
+        mixture.fit(samples)
+    assert not hasattr(mixture, "n_features_in_")
+
+
+@pytest.mark.parametrize("estimator_of", [lda_of, mixture_of])
+def test_a_changed_number_of_components_does_not_meet_an_old_fit(estimator_of):
+    fitted = estimator_of()
+    X, n_components = data_of(fitted), fitted.n_components
+    bits = fitted.fit(X).components_
+    for n in (2, 9):  # kernels must not write K components into other rows
+        assert n != n_components
+        fitted.set_params(n_components=n, warm_start=True)
+        for method in (fitted.transform, fitted.score, fitted.partial_fit, fitted.fit):
             with pytest.raises(ValueError, match="n_components"):
-                method(documents)
-    np.testing.assert_array_equal(lda.components_, bits)
+                method(X)
+    np.testing.assert_array_equal(fitted.components_, bits)
 
 
 # -- searches --------------------------------------------------------------------------
@@ -329,7 +405,9 @@ def test_output_is_named(documents):
     assert TemperedLDA(**QUICK).fit(X).get_feature_names_out()[0] == "temperedlda0"
 
 
-def test_fit_transform_is_fit_then_transform(documents):
-    lda = AnnealedLDA(**QUICK, random_state=0)
-    together = clone(lda).fit_transform(documents)
-    np.testing.assert_array_equal(together, lda.fit(documents).transform(documents))
+@pytest.mark.parametrize("estimator_of", [lda_of, mixture_of])
+def test_fit_transform_is_fit_then_transform(estimator_of):
+    estimator = estimator_of()
+    X = data_of(estimator)
+    together = clone(estimator).fit_transform(X)
+    np.testing.assert_array_equal(together, estimator.fit(X).transform(X))

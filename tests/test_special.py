@@ -130,14 +130,25 @@ def test_every_instruction_set_agrees(name):
     )
 
 
+KERNEL_TESTS = (
+    "lda_model.py",
+    "sampled_updates.py",
+    "factorial_mixture_model.py::test_the_kernel_is_the_reference",
+    "factorial_mixture_model.py::test_powers_weights_and_starts_of_samples",
+    "factorial_mixture_model.py::test_a_sample_does_not_depend_on_its_neighbours",
+    "factorial_mixture_model.py::test_no_probability_overflows",
+    "factorial_mixture_model.py::test_taking_changes_nothing_and_fills_in",
+)
+
+
 @pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
 def test_the_kernels_are_right_on_every_instruction_set(name):
     if name == special.instruction_set:
         pytest.skip("that is the one the other tests run on")
     here = Path(__file__).parent
-    files = [str(here / f"test_{what}.py") for what in ("lda_model", "sampled_updates")]
+    tests = [str(here / f"test_{what}") for what in KERNEL_TESTS]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
         env={**os.environ, "SKTEMPER_SIMD": name},
         capture_output=True,
         text=True,

@@ -446,21 +446,21 @@ class FactorialMixtureModel(ConjugateModel):
         )
 
     def largest_rate(self, globals_, statistics, scale, powers, hyper):
-        """Return the rate at which the precision, or a variance, would become 0."""
-        rate = math.inf
+        """Return the rate at which the precision, or a probability, would become 0.
+
+        Or half of the noise variance, if it would become 0: as the precision has what
+        it divides in it, that must not come near 0 on the way.
+        """
         learned = self._learned(hyper, statistics)
-        for old, new in (
-            (hyper.noise_variance, learned.noise_variance),
-            (hyper.inclusion_probability, learned.inclusion_probability),
-            (1 - hyper.inclusion_probability, 1 - learned.inclusion_probability),
-        ):
-            leaving = np.asarray(new < 0)
-            if leaving.any():
-                share = old / (old - new)
-                rate = min(
-                    rate, float(np.min(share[leaving] if share.shape else share))
-                )
-        for noise in {hyper.noise_variance, max(learned.noise_variance, 0.0)} - {0.0}:
+        old, new = hyper.noise_variance, learned.noise_variance
+        inclusion = hyper.inclusion_probability, learned.inclusion_probability
+        rate = min(
+            rate_to_zero(old, new) / 2,
+            rate_to_zero(*inclusion),
+            rate_to_zero(*(1 - part for part in inclusion)),
+        )
+        # linear in 1 / noise: what holds at both ends holds between them
+        for noise in {old, new if new > 0 else old / 2}:
             target = self._target(
                 statistics, scale, powers, hyper._replace(noise_variance=noise)
             )
@@ -619,10 +619,12 @@ class FactorialMixtureModel(ConjugateModel):
         if block.missing is not None:
             residuals[block.missing] = 0.0
         squares = (residuals**2).sum(axis=1)
-        n = random.choice(len(nu), p=squares / squares.sum())
+        total = squares.sum()  # 0 where nothing is left to explain
+        n = random.choice(len(nu), p=squares / total if total > 0 else None)
         born = residuals[n]
-        if random.random() < SHARE_OF_DIFFERENCES:
-            distances = ((block.values - block.values[n]) ** 2).sum(axis=1)
+        if len(nu) > 1 and random.random() < SHARE_OF_DIFFERENCES:
+            differences = block.values - block.values[n]
+            distances = np.square(differences, dtype=np.float64).sum(axis=1)
             other = random.choice(np.argsort(distances)[1 : NEAREST + 1])
             born = random.choice([-1, 1]) * (block.values[n] - block.values[other])
         means = np.vstack([prepared.means, born])
@@ -680,10 +682,17 @@ def patterns(missing):
         yield rows, np.flatnonzero(missing[rows[0]])
 
 
+def rate_to_zero(old, new):
+    """Return the rate at which a step from ``old > 0`` to ``new`` meets 0, or inf."""
+    old, new = np.atleast_1d(old), np.atleast_1d(new)
+    leaving = new < 0
+    return float(np.min(old[leaving] / (old - new)[leaving], initial=math.inf))
+
+
 def looked_at(X):
     """Return rows that tell what the data are like, evenly from all of them."""
     step = -(-len(X) // ROWS_LOOKED_AT)
-    return np.asarray(X[::step], dtype=np.float64)
+    return np.ascontiguousarray(X[::step], dtype=np.float64)  # sums have an order
 
 
 def filled(X):

@@ -32,14 +32,20 @@ def from_ica(X, n_components, hyper, random):
     is nearer to the inclusion probability.
     """
     means = from_noise(X, n_components, hyper, random)
-    n_found = min(n_components, np.linalg.matrix_rank(X - X.mean(axis=0)))
+    left, scales, right = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    rounding = np.linalg.norm(X) * max(X.shape) * np.finfo(X.dtype).eps
+    n_found = min(n_components, np.count_nonzero(scales > rounding))
     if n_found == 0:
         return means
-    ica = FastICA(n_found, whiten="unit-variance", random_state=random, max_iter=500)
+    # FastICA's own whitening loses directions that the first column has no part in
+    white = np.sqrt(len(X)) * left[:, :n_found]
+    ica = FastICA(whiten=False, random_state=random, max_iter=500)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        sources = ica.fit_transform(X)
-    for k, (source, direction) in enumerate(zip(sources.T, ica.mixing_.T, strict=True)):
+        sources = ica.fit_transform(white)
+    back = scales[:n_found, None] * right[:n_found] / np.sqrt(len(X))
+    directions = ica.mixing_.T @ back
+    for k, (source, direction) in enumerate(zip(sources.T, directions, strict=True)):
         scale, share = two_means(source)
         on = hyper.inclusion_probability[k]
         sign = 1 if abs(share - on) <= abs(1 - share - on) else -1
@@ -57,17 +63,18 @@ def from_nmf(X, n_components, hyper, random):
         raise ValueError(
             'init="nmf" takes no data with so much below 0; init="ica" does.'
         )
+    unit = X.max() or 1.0  # NMF's tolerances are absolute
     n_found = min(n_components, *X.shape)
     nmf = NMF(n_found, init="nndsvda", random_state=random)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        weights = nmf.fit_transform(X)
+        weights = nmf.fit_transform(X / unit)
     means = from_noise(X, n_components, hyper, random)
     for k, (weight, component) in enumerate(
         zip(weights.T, nmf.components_, strict=True)
     ):
         scale, _ = two_means(weight)
-        means[k] = scale * component
+        means[k] = unit * scale * component
     return means
 
 

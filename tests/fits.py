@@ -1,0 +1,151 @@
+"""Small estimators of every model, their data, and what fits are compared by."""
+
+import contextlib
+import functools
+import signal
+import threading
+
+import numpy as np
+
+from sktemper import AnnealedFactorialMixture, AnnealedLDA
+from sktemper.datasets import make_lda_documents
+from sktemper.schedules import LinearSchedule
+
+SCHEDULE = LinearSchedule(start=3, length=8)
+N_PASSES, N_STEPS = 5, 4  # of a fit, and of a pass
+
+
+def lda_of(cls=AnnealedLDA, **parameters):
+    """An LDA that takes milliseconds on `documents_of`."""
+    return _estimator_of(cls, AnnealedLDA, 4, parameters)
+
+
+def mixture_of(cls=AnnealedFactorialMixture, **parameters):
+    """The same of a factorial mixture on `samples_of`; with few moves, or none."""
+    return _estimator_of(cls, AnnealedFactorialMixture, 3, {"moves": None} | parameters)
+
+
+def _estimator_of(cls, annealed, n_components, parameters):
+    if issubclass(cls, annealed):
+        parameters = {"schedule": SCHEDULE, **parameters}
+    defaults = {"batch_size": 30, "max_iter": N_PASSES, "random_state": 0}
+    return cls(n_components, **{**defaults, **parameters})
+
+
+@functools.cache
+def documents_of(n_samples=120):
+    """Word counts, CSR of int32 in canonical format, read-only."""
+    lengths = {120: (30, 0), 700: (15, 1)}
+    length, seed = lengths[n_samples]
+    X = make_lda_documents(n_samples, 60, 4, doc_length=length, random_state=seed)
+    assert X.has_canonical_format
+    for part in (X.data, X.indices, X.indptr):
+        part.flags.writeable = False
+    return X
+
+
+@functools.cache
+def samples_of(n_samples=120, n_features=6, noise=0.1, missing=0.0):
+    """Sums of three features that overlap, and noise; read-only."""
+    random = np.random.default_rng(0)
+    shapes = np.array([[1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0], [0, 0, 0, 1, 1, 1]])
+    shapes = np.resize(shapes, (3, n_features)) * random.uniform(0.5, 1, (3, 1))
+    features = random.random((n_samples, 3)) < 0.4
+    X = features @ shapes + noise * random.normal(size=(n_samples, n_features))
+    X[random.random(X.shape) < missing] = np.nan
+    X.flags.writeable = False
+    return X
+
+
+LETTERS = """
+#### #... .... ...# #..# .##. .... ....
+.... #... ..## ...# #..# .##. ##.. .##.
+.... #... ..## .### .... .... ##.. .##.
+.... ##.. ..## ...# .... #### .... ....
+"""
+
+
+def overlapping_shapes(n_samples, seed=0):
+    """Sums of eight 4 x 4 shapes, the shapes, and which sample has which."""
+    lines = [line.split() for line in LETTERS.split("\n") if line]
+    shapes = np.array([[list(part) for part in line] for line in lines]) == "#"
+    shapes = shapes.transpose(1, 0, 2).reshape(8, 16)
+    random = np.random.default_rng(seed)
+    shapes = shapes * random.uniform(0.5, 1, shapes.shape)
+    features = random.random((n_samples, 8)) < 0.3
+    X = features @ shapes + 0.1 * random.normal(size=(n_samples, 16))
+    return X, shapes, features
+
+
+def data_of(estimator, many=False):
+    """Data for an estimator; ``many`` take three blocks of rows."""
+    if "LDA" in type(estimator).__name__:
+        return documents_of(700 if many else 120)
+    return samples_of(4500 if many else 120)
+
+
+# -- comparisons -----------------------------------------------------------------------
+
+
+def assert_same_fit(one, other):
+    """The same bits of all that a fit leaves, but for the time that it took."""
+    np.testing.assert_array_equal(one.components_, other.components_)
+    assert one.history_.keys() == other.history_.keys()
+    for name in one.history_.keys() - {"seconds"}:
+        np.testing.assert_array_equal(one.history_[name], other.history_[name])
+    for name in ("n_iter_", "n_batch_iter_", "n_samples_seen_", "temperature_"):
+        assert getattr(one, name) == getattr(other, name)
+    for name in ("tempering_", "learning_rate_", "gradient_noise_", "batch_size_"):
+        assert repr(getattr(one, name)) == repr(getattr(other, name))
+
+
+# -- what comes in between -------------------------------------------------------------
+
+
+class Broken(Exception):
+    """What a user's own code raises."""
+
+
+class Hooks:
+    """A callback that runs a function at the end of each pass, and of each move."""
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator):
+        if context.task_name == "pass":
+            return self.at_pass(estimator, fitted_estimator)
+        if context.task_name == "move":
+            return self.at_move(estimator, fitted_estimator)
+
+    def at_pass(self, estimator, fitted_estimator):
+        pass
+
+    def at_move(self, estimator, fitted_estimator):
+        pass
+
+
+def press_ctrl_c():
+    """Send a signal to the main thread, from any thread."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)
+
+
+@contextlib.contextmanager
+def ctrl_c_after(seconds):
+    """Press Ctrl-C once, unless what is inside is over before."""
+    timer = threading.Timer(seconds, press_ctrl_c)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()

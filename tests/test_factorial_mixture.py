@@ -1,0 +1,467 @@
+"""The estimators of the factorial mixture: starts, missing values, odd data."""
+
+import inspect
+
+import numpy as np
+import pytest
+from fits import assert_same_fit, mixture_of, overlapping_shapes, samples_of
+from scipy.optimize import linear_sum_assignment
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from sktemper import (
+    AnnealedFactorialMixture,
+    SVIPlusFactorialMixture,
+    TemperedFactorialMixture,
+)
+
+CLASSES = [
+    AnnealedFactorialMixture,
+    SVIPlusFactorialMixture,
+    TemperedFactorialMixture,
+]
+METHODS = ("transform", "score_samples", "score", "lower_bound", "impute")
+SHAPES = np.array([[1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1.0]])
+
+
+def planted(n_samples=300, noise=0.1, missing=0.0, seed=0):
+    """Features, and the samples that they make."""
+    random = np.random.default_rng(seed)
+    features = random.random((n_samples, 3)) < 0.4
+    X = features @ SHAPES + noise * random.normal(size=(n_samples, 6))
+    X[random.random(X.shape) < missing] = np.nan
+    return features, X
+
+
+def matched(mixture):
+    """Which component is which shape, and the cosines."""
+    found = mixture.components_
+    cosines = found @ SHAPES.T / np.linalg.norm(SHAPES, axis=1)
+    cosines /= np.linalg.norm(found, axis=1)[:, None]
+    components, shapes = linear_sum_assignment(-cosines)
+    return components[np.argsort(shapes)], cosines[components, shapes]
+
+
+def assert_finite(mixture, X):
+    assert np.isfinite(mixture.components_).all()
+    nu = mixture.transform(X)
+    assert ((nu >= 0) & (nu <= 1)).all()
+    assert np.isfinite(mixture.score_samples(X)).all()
+    assert np.isfinite(mixture.lower_bound(X))
+    assert np.isfinite(mixture.history_["batch_bound"]).all()
+    assert np.isfinite(mixture.impute(X)).all()
+    assert 0 < mixture.noise_variance_ < np.inf
+    inclusion = mixture.inclusion_probability_
+    assert ((inclusion > 0) & (inclusion < 1)).all()
+    np.linalg.cholesky(mixture.components_covariance_)
+
+
+# -- what it finds ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("posterior", ["structured", "factorised"])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("init", ["random", "data", "ica", "nmf", "array"])
+def test_planted_features_are_found(init, missing, posterior):
+    features, X = planted(missing=missing)
+    if init == "nmf":
+        X = np.maximum(X, 0)
+    start = SHAPES + 0.3 if init == "array" else init
+    mixture = AnnealedFactorialMixture(
+        3, init=start, posterior=posterior, random_state=0
+    ).fit(X)
+    order, cosines = matched(mixture)
+    assert (cosines > 0.98).all()
+    np.testing.assert_allclose(mixture.components_[order], SHAPES, atol=0.1)
+    assert mixture.noise_variance_ == pytest.approx(0.01, rel=0.5)
+    np.testing.assert_allclose(
+        mixture.inclusion_probability_[order], features.mean(axis=0), atol=0.05
+    )
+    found = mixture.transform(X)[:, order] > 0.5
+    assert (found == features).mean() > (0.999 if missing == 0 else 0.97)
+
+
+def test_missing_values_are_imputed():
+    features, X = planted(missing=0.2)
+    mixture = AnnealedFactorialMixture(3, random_state=0).fit(X)
+    filled, truth = mixture.impute(X), features @ SHAPES
+    missing = np.isnan(X)
+    np.testing.assert_array_equal(filled[~missing], X[~missing])
+    # what is missing of both of a shape's values is known by its share alone
+    assert np.sqrt(np.mean((filled - truth)[missing] ** 2)) < 0.25
+    assert np.isnan(X).any()
+    both = np.full((1, 6), np.nan)
+    both[0, [0, 2, 4]] = 1, 0, 1
+    np.testing.assert_allclose(mixture.impute(both)[0], [1, 1, 0, 0, 1, 1], atol=0.1)
+
+
+def test_dropped_columns_are_the_model_of_the_others():
+    _, X = planted()
+    mixture = mixture_of(posterior="structured").fit(X)
+    Y = X.copy()
+    Y[:, [1, 4]] = np.nan
+    state = mixture.state_
+    other = mixture_of().fit(np.delete(X, [1, 4], axis=1))
+    other.state_.hyper = state.hyper
+    other.state_.globals_ = state.globals_._replace(
+        weighted_means=np.delete(state.globals_.weighted_means, [1, 4], axis=1)
+    )
+    for method in ("transform", "score_samples", "score"):
+        np.testing.assert_allclose(
+            getattr(mixture, method)(Y),
+            getattr(other, method)(np.delete(X, [1, 4], axis=1)),
+            rtol=1e-10,
+            atol=1e-12,
+        )
+
+
+def test_nothing_known_of_a_sample():
+    _, X = planted()
+    mixture = mixture_of().fit(X)
+    X[5] = np.nan
+    mixture.fit(X)
+    pi = mixture.inclusion_probability_
+    np.testing.assert_allclose(mixture.transform(X)[5], pi, rtol=1e-10)
+    assert mixture.score_samples(X)[5] == 0
+    np.testing.assert_allclose(mixture.impute(X)[5], pi @ mixture.components_)
+    known = np.delete(X, 5, axis=0)
+    assert mixture.score(X) == pytest.approx(mixture.score(known), rel=1e-12)
+    with pytest.raises(ValueError, match="[Nn]othing is held out"):
+        mixture.score(X[5:6])
+
+
+# -- parameters ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_what_is_given_is_not_learned(cls):
+    _, X = planted()
+    mixture = cls(3, noise_variance=0.05, inclusion_probability=0.25, random_state=0)
+    mixture.fit(X)
+    assert mixture.noise_variance_ == 0.05
+    np.testing.assert_array_equal(mixture.inclusion_probability_, 0.25)
+    mixture.set_params(
+        learn_noise_variance=True,
+        learn_inclusion_probability=True,
+        component_variance=0.7,
+    ).fit(X)
+    assert mixture.noise_variance_ != 0.05
+    assert (mixture.inclusion_probability_ != 0.25).all()
+    assert mixture.component_variance_ == 0.7
+    mixture.set_params(
+        noise_variance=None,
+        inclusion_probability=None,
+        learn_noise_variance=False,
+        learn_inclusion_probability=False,
+    ).fit(X)
+    assert mixture.noise_variance_ == pytest.approx(X.var(axis=0).mean())
+    np.testing.assert_array_equal(mixture.inclusion_probability_, 0.3)
+    prior = [0.2, 0.3, 0.6]
+    mixture.set_params(inclusion_probability=prior).fit(X)
+    np.testing.assert_array_equal(mixture.inclusion_probability_, prior)
+
+
+def test_the_initial_variances_are_those_of_the_data():
+    _, X = planted(missing=0.2)
+    mixture = TemperedFactorialMixture(
+        4, tempering=None, learn_noise_variance=False, max_iter=1, random_state=0
+    ).fit(X)
+    assert mixture.noise_variance_ == pytest.approx(
+        np.nanmean((X - np.nanmean(X, axis=0)) ** 2)
+    )
+    expected = np.nanmean(X**2) / (4 * 0.3)
+    assert mixture.component_variance_ == pytest.approx(expected)
+
+
+def test_the_local_step_has_its_parameters():
+    _, X = planted()
+    mixture = mixture_of().fit(X)
+    few = clone(mixture).set_params(max_local_iter=1, local_cooling=None).fit(X)
+    assert few.history_["mean_iterations"].max() == 1
+    assert mixture.history_["mean_iterations"].min() > 1
+    loose = clone(mixture).set_params(local_tol=0.5).fit(X)
+    iterations = [m.history_["mean_iterations"].sum() for m in (loose, mixture)]
+    assert iterations[0] < iterations[1]
+
+
+def test_cooling_each_sample_frees_overlapping_features():
+    """Given the true components, what is inferred is what made the samples."""
+    X, shapes, features = overlapping_shapes(600)
+    wrong = []
+    for cooling in (None, 2.0):
+        mixture = TemperedFactorialMixture(
+            8,
+            init=shapes,
+            tempering=None,
+            noise_variance=0.01,
+            local_cooling=cooling,
+            max_iter=1,
+            learning_rate=1e-6,
+        )
+        with pytest.warns(ConvergenceWarning, match="start is left"):
+            mixture.fit(X)
+        wrong.append(((mixture.transform(X) > 0.5) != features).any(axis=1).mean())
+    assert wrong[1] < 0.01
+    assert wrong[0] > 5 * wrong[1]
+
+
+# -- shapes, dtypes, forms -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+@pytest.mark.parametrize("batch_size", [None, 7])
+@pytest.mark.parametrize(
+    ("n_components", "n_rows", "n_features"),
+    [(1, 120, 6), (3, 120, 1), (30, 120, 6), (5, 3, 6), (3, 1, 6), (1, 1, 1)],
+)
+@pytest.mark.filterwarnings("ignore:The effective batch size")
+def test_odd_shapes(cls, batch_size, n_components, n_rows, n_features):
+    X = samples_of()[:n_rows, :n_features]
+    mixture = cls(
+        n_components, batch_size=batch_size, max_iter=30, learning_rate=0.5
+    ).fit(X)
+    assert mixture.components_.shape == (n_components, n_features)
+    assert mixture.transform(X).shape == (n_rows, n_components)
+    assert_finite(mixture, X)
+
+
+@pytest.mark.parametrize("init", ["random", "data", "ica", "nmf"])
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.zeros((20, 5)),
+        np.full((20, 5), 2.5),
+        np.eye(20, 5),
+        np.eye(6)[[1] * 20],
+        np.arange(6.0)[:, None],
+        np.where(np.eye(20, 5) == 1, np.nan, 1.0),
+        np.hstack([np.full((20, 1), np.nan), np.eye(20, 4)]),
+        np.full((3, 2), np.nan),
+        np.abs(samples_of())[:1],
+    ],
+    ids=range(9),
+)
+@pytest.mark.parametrize("n_components", [1, 7])
+def test_odd_data(X, init, n_components):
+    mixture = TemperedFactorialMixture(
+        n_components, init=init, max_iter=20, random_state=0
+    )
+    assert_finite(mixture.fit(X), X)
+    assert_finite(mixture.partial_fit(X), X)
+
+
+@pytest.mark.parametrize("init", ["random", "data", "ica", "nmf"])
+@pytest.mark.parametrize("cls", [AnnealedFactorialMixture, TemperedFactorialMixture])
+@pytest.mark.parametrize(
+    ("dtype", "scale"),
+    [(np.float64, 2.0**e) for e in (-100, 100)]
+    + [(np.float32, 2.0**e) for e in (-60, 60)],
+)
+def test_units_do_not_matter(cls, init, dtype, scale):
+    """Powers of 2 leave all digits as they are."""
+    X = np.abs(samples_of()).astype(dtype)
+    mixture = cls(3, init=init, max_iter=20, random_state=0)
+    if cls is AnnealedFactorialMixture:
+        mixture.set_params(moves=None)  # of equal ones another may be kept
+    one = clone(mixture).fit(X)
+    other = clone(mixture).fit(X * dtype(scale))
+    np.testing.assert_allclose(
+        other.components_ / dtype(scale), one.components_, rtol=1e-3, atol=1e-4
+    )
+    np.testing.assert_allclose(
+        other.transform(X * dtype(scale)), one.transform(X), atol=1e-3
+    )
+    assert other.noise_variance_ / scale**2 == pytest.approx(
+        one.noise_variance_, rel=1e-3
+    )
+    difference = 6 * np.log(scale)
+    assert other.score(X * dtype(scale)) == pytest.approx(
+        one.score(X) - difference, abs=1e-2
+    )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kept"),
+    [
+        (np.float32, np.float32),
+        (np.float64, np.float64),
+        (np.float16, np.float64),
+        (np.int32, np.float64),
+        (np.uint8, np.float64),
+        (bool, np.float64),
+        (np.longdouble, np.float64),
+    ],
+)
+def test_dtypes(dtype, kept):
+    X = np.abs(4 * samples_of()).astype(dtype)
+    for mixture in (mixture_of().fit(X), mixture_of(n_jobs=2).partial_fit(X)):
+        assert mixture.components_.dtype == kept
+        assert mixture.transform(X).dtype == kept
+        assert mixture.score_samples(X).dtype == np.float64
+        assert mixture.state_.globals_.precision.dtype == np.float64
+    as_float = mixture_of().fit(X.astype(kept))
+    np.testing.assert_array_equal(mixture_of().fit(X).components_, as_float.components_)
+
+
+def test_float32_agrees_with_float64():
+    _, X = planted()
+    one, two = (mixture_of().fit(X.astype(dtype)) for dtype in (np.float32, np.float64))
+    np.testing.assert_allclose(one.components_, two.components_, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(one.transform(X), two.transform(X), atol=1e-3)
+    assert one.score(X) == pytest.approx(two.score(X), rel=1e-4)
+
+
+FORMS = {
+    "Fortran order": np.asfortranarray,
+    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "rows apart": lambda X: np.repeat(X, 3, axis=0)[::3],
+    "reversed": lambda X: X[::-1].copy()[::-1],
+    "big-endian": lambda X: X.astype(">f8"),
+    "objects": lambda X: X.astype(object),
+    "lists": lambda X: X.tolist(),
+    "DataFrame": lambda X: pytest.importorskip("pandas").DataFrame(X),
+}
+
+
+@pytest.mark.parametrize("convert", FORMS.values(), ids=FORMS.keys())
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_any_form_of_the_data_gives_the_same_bits(convert, missing):
+    X = samples_of(missing=missing)
+    form, reference = convert(X), mixture_of().fit(X)
+    before = np.array(form, dtype=float)
+    mixture = mixture_of().fit(form)
+    assert_same_fit(mixture, reference)
+    for method in METHODS:
+        expected = getattr(reference, method)(X)
+        np.testing.assert_array_equal(getattr(mixture, method)(form), expected)
+    np.testing.assert_array_equal(np.array(form, dtype=float), before)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_memory_maps(tmp_path, dtype):
+    X = samples_of(missing=0.1).astype(dtype)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    mixture = mixture_of(shuffle=False)
+    assert_same_fit(clone(mixture).fit(mapped), mixture.fit(X))
+    for method in METHODS:
+        np.testing.assert_array_equal(
+            getattr(mixture, method)(mapped), getattr(mixture, method)(X)
+        )
+    assert_finite(mixture_of(evaluate_every=1).fit(mapped), X)  # shuffled in runs
+
+
+# -- what is refused -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", *METHODS])
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda X: np.where(X == X[2, 3], np.inf, X), "Input X contains infinity"),
+        (lambda X: X[0], "Expected 2D array, got 1D"),
+        (lambda X: X[None], "Found array with dim 3"),
+        (lambda X: X * 1j, "Complex data not supported"),
+        (lambda X: X[:0], "Found array with 0 sample"),
+        (lambda X: X[:, :0], "0 feature"),
+        (lambda X: np.array([["to", "be"]]), "could not convert"),
+    ],
+)
+def test_bad_data_are_refused(samples, method, spoil, message):
+    mixture = mixture_of()
+    if method not in ("fit", "partial_fit"):
+        mixture.fit(samples)
+    with pytest.raises(ValueError, match=message):
+        getattr(mixture, method)(spoil(samples))
+
+
+def test_sparse_data_are_refused(samples):
+    from scipy import sparse
+
+    with pytest.raises(TypeError, match="dense data is required"):
+        mixture_of().fit(sparse.csr_array(samples))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_does_not_fit_is_refused(samples, method):
+    with pytest.raises(NotFittedError):
+        getattr(mixture_of(), method)(samples)
+    mixture = mixture_of().fit(samples)
+    with pytest.raises(
+        ValueError, match="X has 5 features, but Annealed.* expecting 6"
+    ):
+        getattr(mixture, method)(samples[:, :5])
+
+
+def test_inverse_transform(samples):
+    with pytest.raises(NotFittedError):
+        mixture_of().inverse_transform(np.ones((1, 3)))
+    mixture = mixture_of().fit(samples)
+    nu = mixture.transform(samples)
+    np.testing.assert_allclose(
+        mixture.inverse_transform(nu), nu @ mixture.components_, rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        mixture.inverse_transform(np.eye(3)), mixture.components_
+    )
+    for bad, message in (
+        (np.ones((2, 4)), "4 features, but there are 3 components"),
+        (np.full((1, 3), np.nan), "NaN"),
+        (np.ones(3), "2D array"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            mixture.inverse_transform(bad)
+
+
+def test_attributes_before_fit():
+    names = ("components_", "noise_variance_", "inclusion_probability_")
+    for name in (*names, "component_variance_", "components_covariance_"):
+        with pytest.raises(AttributeError, match="not fitted"):
+            getattr(mixture_of(), name)
+
+
+# -- streams ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_streams(cls):
+    _, X = planted(3000)
+    mixture = cls(3, batch_size=100, random_state=0, init="ica")
+    for start in range(0, 3000, 500):
+        mixture.partial_fit(X[start : start + 500])
+    assert mixture.n_batch_iter_ == 30
+    assert mixture.n_samples_seen_ == 3000
+    assert (matched(mixture)[1] > 0.9).all()
+    one_by_one = cls(3, init="data").partial_fit(X[:1]).partial_fit(X[1:2])
+    assert np.isfinite(one_by_one.components_).all()
+
+
+@pytest.mark.parametrize("distribution", ["dirichlet", "gaussian"])
+@pytest.mark.parametrize("learned", [True, False])
+def test_noisy_steps_stay_in_the_domain(distribution, learned):
+    X = samples_of()
+    shares = []
+    for seed in range(5):
+        mixture = SVIPlusFactorialMixture(
+            4,
+            effective_batch_size=2,
+            distribution=distribution,
+            batch_size=10,
+            noise_variance=None if learned else 0.01,
+            learning_rate=0.7,
+            max_iter=8,
+            random_state=seed,
+        ).fit(X)
+        assert_finite(mixture, X)
+        shares.append(mixture.history_["rate_share"])
+    assert (np.concatenate(shares) < 1).any() == (distribution == "gaussian")
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_the_parameters(cls):
+    names = list(inspect.signature(cls).parameters)
+    assert names.index("n_init") == names.index("init") + 1
+    assert cls().batch_size is None
+    assert cls(3).fit(samples_of()).get_feature_names_out().tolist() == [
+        f"{cls.__name__.lower()}{k}" for k in range(3)
+    ]

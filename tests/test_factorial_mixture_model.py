@@ -1,0 +1,723 @@
+"""The factorial mixture: kernel, step, objective, gradient, missing data."""
+
+import itertools
+
+import numpy as np
+import oracles
+import pytest
+from scipy.special import expit, xlogy
+
+from sktemper.factorial_mixture.model import (
+    Components,
+    FactorialMixtureModel,
+    FeatureStatistics,
+)
+from sktemper.model import Powers, Stopped
+
+POWERS = {
+    "plain": Powers(),
+    "local_step": Powers(1.0, 1.0, 0.4),
+    "likelihood": Powers(1.0, 0.4, 0.4),
+    "posterior": Powers(0.4, 0.4, 0.4),
+}
+K, D, N = 4, 9, 21
+EXACT = {"tol": 1e-13, "max_iter": 5000}
+
+
+def problem(seed=0, n=N, d=D, k=K, missing=0.0, **settings):
+    """Data, a model, and components with correlations between them."""
+    random = np.random.default_rng(seed)
+    prior = random.uniform(0.2, 0.6, k)
+    means = random.normal(0, 1, (k, d))
+    X = (random.random((n, k)) < prior) @ means + random.normal(0, 0.6, (n, d))
+    X[random.random((n, d)) < missing] = np.nan
+    settings = {"tol": 1e-6, "max_iter": 300, "local_cooling": None, **settings}
+    model = FactorialMixtureModel(
+        k,
+        d,
+        noise_variance=0.5,
+        component_variance=1.3,
+        inclusion_probability=prior,
+        **settings,
+    )
+    model.dtype = np.dtype(model.dtype)
+    factor = random.normal(0, 1, (k, k))
+    precision = factor @ factor.T + 12 * np.eye(k)
+    means = means + random.normal(0, 0.3, (k, d))
+    return X, model, Components(precision, precision @ means)
+
+
+def local(model, X, components, powers, hyper=None, **arguments):
+    hyper = model.initial_hyper(X) if hyper is None else hyper
+    arguments = {"want": ("statistics", "bound", "local"), **arguments}
+    block = model.take(X.astype(model.dtype), slice(None))
+    prepared = model.prepare(components, hyper)
+    return model.local_step(block, prepared, powers, **arguments)
+
+
+def reference(model, X, components, powers, completing=True, **rest):
+    hyper = model.initial_hyper(X)
+    return oracles.binary_local_step(
+        X,
+        components.means(),
+        model.covariance(components),
+        hyper.noise_variance,
+        hyper.inclusion_probability,
+        powers.local,
+        tol=model.tol,
+        max_iter=model.max_iter,
+        cooling=model.local_cooling,
+        completing=completing,
+        **rest,
+    )
+
+
+# -- the kernel ------------------------------------------------------------------------
+
+
+def assert_is_reference(model, X, components, powers, rtol, weights=None, **start):
+    nu, bounds, scores, sweeps = reference(
+        model, X, components, powers, nu=start.get("local_init", [None] * len(X))
+    )
+    step = local(model, X, components, powers, weights=weights, **start)
+    size = dict(rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(step.local_parameters, nu, **size)
+    # relative to the terms that cancel
+    scale = max(np.abs(scores).max(), 1)
+    np.testing.assert_allclose(step.row_scores / scale, scores / scale, **size)
+    np.testing.assert_allclose(step.row_bounds / scale, bounds / scale, **size)
+    assert step.bound == pytest.approx(step.row_bounds.sum())
+    assert step.score == pytest.approx(step.row_scores.sum())
+    if rtol < 1e-8:
+        assert step.n_iterations == sweeps
+    factors = np.broadcast_to(powers.statistics, len(X))
+    factors = factors * (1.0 if weights is None else weights)
+    second, cross, residual = oracles.binary_statistics(
+        X, components.means(), model.covariance(components), nu, factors
+    )
+    for name, value in {
+        "second": second,
+        "cross": cross,
+        "residual": residual,
+        "samples": factors.sum(),
+        "values": factors @ (~np.isnan(X)).sum(axis=1),
+    }.items():
+        np.testing.assert_allclose(
+            getattr(step.statistics, name) / len(X),
+            value / len(X),
+            rtol=rtol,
+            atol=20 * rtol,
+        )
+
+
+dtypes = pytest.mark.parametrize(
+    "dtype, rtol", [(np.float64, 1e-10), (np.float32, 3e-5)]
+)
+
+
+@dtypes
+@pytest.mark.parametrize("cooling", [None, 2.0, 1.3])
+@pytest.mark.parametrize("k", [1, 2, 7, 8, 9, 16, 40])
+def test_the_kernel_is_the_reference(dtype, rtol, cooling, k):
+    settings = dict(dtype=dtype, local_cooling=cooling, tol=1e-5)
+    X, model, components = problem(k=k, d=3 * k, **settings)
+    for name in ("plain", "local_step"):
+        assert_is_reference(model, X, components, POWERS[name], rtol)
+
+
+@dtypes
+@pytest.mark.parametrize("structured", [True, False])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("cooling", [None, 2.0])
+def test_powers_weights_and_starts_of_samples(
+    dtype, rtol, structured, missing, cooling
+):
+    X, model, components = problem(
+        dtype=dtype, structured=structured, missing=missing, local_cooling=cooling
+    )
+    random = np.random.default_rng(1)
+    powers = Powers(1.0, random.uniform(0.1, 1, N), random.uniform(0.1, 1, N))
+    weights, start = random.normal(1, 1, N), random.random((N, K))
+    assert_is_reference(model, X, components, powers, rtol, weights)
+    assert_is_reference(model, X, components, powers, rtol, weights, local_init=start)
+    assert_is_reference(
+        model, X, components, POWERS["likelihood"], rtol, local_init=start
+    )
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 33])
+def test_any_number_of_samples(n):
+    X, model, components = problem(n=n)
+    assert_is_reference(model, X, components, Powers(), 1e-10)
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 5])
+def test_sweeps_end(max_iter):
+    X, model, components = problem(tol=0.0, max_iter=max_iter, local_cooling=2.0)
+    step = local(model, X, components, Powers())
+    assert_is_reference(model, X, components, Powers(), 1e-10)
+    heat = np.diag(components.means() @ components.means().T) / (2 * 0.5)
+    n_cooling = np.ceil(np.log2(heat.max() + 4))  # and some for the covariance
+    assert N * (max_iter + 1) < step.n_iterations < N * (max_iter + n_cooling + 2)
+    model.local_cooling = None
+    assert local(model, X, components, Powers()).n_iterations == N * max_iter
+
+
+def test_a_sample_does_not_depend_on_its_neighbours():
+    X, model, components = problem(n=40, missing=0.1)
+    X[:11] = np.nan_to_num(X[:11])
+    whole = local(model, X, components, Powers())
+    for rows in ([3], [5, 20], range(17, 40), np.arange(40)[::-1]):
+        step = local(model, X[rows], components, Powers())
+        for name in ("local_parameters", "row_bounds", "row_scores"):
+            np.testing.assert_array_equal(
+                getattr(step, name), getattr(whole, name)[rows]
+            )
+
+
+def test_statistics_add_up_over_blocks():
+    X, model, components = problem(missing=0.1)
+    whole = local(model, X, components, POWERS["likelihood"]).statistics
+    total = sum(
+        (
+            local(model, X[[i]], components, POWERS["likelihood"]).statistics
+            for i in range(1, N)
+        ),
+        start=local(model, X[:1], components, POWERS["likelihood"]).statistics,
+    )
+    for factor in (1.0, 2.5):
+        for one, other in zip(
+            total.scaled(factor)._parts(), whole._parts(), strict=True
+        ):
+            np.testing.assert_allclose(one, factor * other, rtol=1e-12, atol=1e-12)
+
+
+def test_a_stopped_local_step_is_void():
+    X, model, components = problem()
+    model.stop[0] = 1
+    with pytest.raises(Stopped):
+        local(model, X, components, Powers())
+
+
+@pytest.mark.parametrize("cooling", [None, 2.0])
+def test_no_probability_overflows(cooling):
+    X, model, components = problem(local_cooling=cooling)
+    X[:3] = [[1e6], [-1e6], [0.0]]
+    for dtype in (np.float32, np.float64):
+        model.dtype = np.dtype(dtype)
+        step = local(model, X, components, Powers())
+        assert np.isfinite(step.row_bounds).all()
+        nu = step.local_parameters
+        assert ((nu >= 0) & (nu <= 1)).all()
+
+
+# -- the bound -------------------------------------------------------------------------
+
+
+def expectation(function, mean, covariance):
+    """E f(mu) of a Gaussian, exact for quadratic f: a grid of quadrature points."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(3)
+    factor = np.linalg.cholesky(covariance)
+    total = 0.0
+    for choice in itertools.product(range(3), repeat=len(mean)):
+        choice = list(choice)
+        share = (weights[choice] / np.sqrt(2 * np.pi)).prod()
+        total += share * function(mean + factor @ nodes[choice])
+    return total
+
+
+def log_normal(x, mean, variance):
+    return (
+        -0.5 * np.log(2 * np.pi * variance) - (np.asarray(x) - mean) ** 2 / 2 / variance
+    )
+
+
+def enumerated_bound(X, nu, means, covariance, hyper, powers):
+    """p E log p(mu) - E log q(mu) + E[b log p(x, z | mu) - log q(z)], term by term."""
+    n, d, k = len(X), X.shape[1], len(means)
+    bound = 0.0
+    for j in range(d):
+        inverse, (_, log_det) = np.linalg.inv(covariance), np.linalg.slogdet(covariance)
+
+        def prior_less_posterior(mu, j=j, inverse=inverse, log_det=log_det):
+            off = mu - means[:, j]
+            log_q = -0.5 * (k * np.log(2 * np.pi) + log_det + off @ inverse @ off)
+            log_p = log_normal(mu, 0.0, hyper.component_variance).sum()
+            return powers.prior * log_p - log_q
+
+        bound += expectation(prior_less_posterior, means[:, j], covariance)
+    powers_of_rows = np.broadcast_to(powers.local, n)
+    prior = hyper.inclusion_probability
+    for i, z in itertools.product(range(n), itertools.product([0, 1], repeat=k)):
+        z = np.array(z)
+        q = np.where(z == 1, nu[i], 1 - nu[i]).prod()
+        log_p = np.log(np.where(z == 1, prior, 1 - prior)).sum()
+        for j in range(d):
+            log_p += expectation(
+                lambda mu, i=i, j=j, z=z: log_normal(
+                    X[i, j], z @ mu, hyper.noise_variance
+                ),
+                means[:, j],
+                covariance,
+            )
+        bound += powers_of_rows[i] * q * log_p - xlogy(q, q)
+    return bound
+
+
+@pytest.mark.parametrize("structured", [True, False])
+@pytest.mark.parametrize("name", [*POWERS, "samples"])
+def test_the_bound_is_that_of_the_definition(name, structured):
+    X, model, components = problem(n=3, d=2, k=3, structured=structured, max_iter=1)
+    powers = POWERS.get(name, Powers(0.7, 1.0, np.array([0.2, 1.0, 0.5])))
+    hyper = model.initial_hyper(X)
+    step = local(model, X, components, powers)
+    bound = step.bound + model.global_bound(components, hyper, powers)
+    covariance = np.linalg.inv(components.precision)
+    if not structured:
+        covariance = np.diag(1 / np.diag(components.precision))
+    expected = enumerated_bound(
+        X, step.local_parameters, components.means(), covariance, hyper, powers
+    )
+    assert bound == pytest.approx(expected, rel=1e-12)
+
+
+def tempered_bound(model, X, components, powers, hyper, start, weights=None):
+    """The bound at the local optimum next to ``start``, and that optimum."""
+    step = local(model, X, components, powers, hyper, local_init=start)
+    bounds = step.row_bounds if weights is None else weights * step.row_bounds
+    return bounds.sum() + model.global_bound(components, hyper, powers), step
+
+
+@pytest.mark.parametrize("structured", [True, False])
+@pytest.mark.parametrize("learned", [True, False])
+@pytest.mark.parametrize("target", ["likelihood", "posterior"])
+@pytest.mark.parametrize("temperature", [1.0, 1.5, 3.0, 10.0])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_the_tempered_bound_never_falls(
+    structured, learned, target, temperature, missing
+):
+    X, model, components = problem(
+        n=40,
+        missing=missing,
+        structured=structured,
+        learn_noise_variance=learned,
+        learn_inclusion_probability=learned,
+        **EXACT,
+    )
+    b, hyper = 1 / temperature, model.initial_hyper(X)
+    powers = Powers(b if target == "posterior" else 1.0, b, b)
+    random = np.random.default_rng(2)
+    weights, nu = random.integers(0, 4, len(X)).astype(float), random.random((40, K))
+    bounds = []
+    for _ in range(15):
+        bound, step = tempered_bound(model, X, components, powers, hyper, nu, weights)
+        bounds.append(bound)
+        nu = step.local_parameters
+        statistics = local(
+            model, X, components, powers, hyper, local_init=nu, weights=weights
+        ).statistics
+        hyper = model.update_hyper(hyper, statistics, 1.0, 1.0, powers)
+        components = model.step(components, statistics, 1.0, powers, 1.0, hyper)
+    assert np.diff(bounds).min() > -1e-9 * abs(bounds[-1])
+    assert bounds[-1] > bounds[0] + 1
+    assert (hyper.noise_variance != 0.5) == learned
+
+
+# -- the normaliser --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [1, 6])
+def test_the_normaliser_is_exact(d):
+    X, model, components = problem(d=d)
+    hyper = model.initial_hyper(X)
+    noise, prior = hyper.noise_variance, hyper.inclusion_probability
+    b = np.array([1.0, 0.7, 0.2, 0.05])
+    exact = d / 2 * (1 - b) * np.log(2 * np.pi * noise) - d / 2 * np.log(b)
+    exact += np.log(prior[:, None] ** b + (1 - prior[:, None]) ** b).sum(axis=0)
+    # the score lacks b times the noise's normaliser, and its normaliser all of it
+    left_out = d / 2 * (1 - b) * np.log(2 * np.pi * noise)
+    computed = d * model.log_partition(b, hyper, None)
+    np.testing.assert_allclose(computed + left_out, exact, rtol=1e-13, atol=1e-13)
+    assert computed[0] == pytest.approx(0, abs=1e-14)
+    # and the score that it belongs to lacks just that
+    nu, _, scores, _ = reference(model, X, components, Powers())
+    step = local(model, X, components, Powers())
+    entropy = -(xlogy(nu, nu) + xlogy(1 - nu, 1 - nu)).sum(axis=1)
+    np.testing.assert_allclose(
+        step.row_bounds - entropy - step.row_scores,
+        -d / 2 * np.log(2 * np.pi * noise),
+        rtol=1e-9,
+    )
+    np.testing.assert_allclose(step.row_scores, scores, rtol=1e-10)
+
+
+def test_the_normaliser_is_an_integral():
+    X, model, components = problem(d=1, k=3)
+    hyper, means = model.initial_hyper(X), components.means()[:, 0]
+    noise, prior = hyper.noise_variance, hyper.inclusion_probability
+    x = np.linspace(-60, 60, 40_001)
+    log_joint = []
+    for z in itertools.product([0, 1], repeat=3):
+        z = np.array(z)
+        log_joint.append(
+            log_normal(x, z @ means, noise)
+            + np.log(np.where(z == 1, prior, 1 - prior)).sum()
+        )
+    log_joint = np.array(log_joint)
+    b, h = np.array([1.0, 0.6, 0.1]), 1e-4
+
+    def log_c(b):
+        return np.log(np.trapezoid(np.exp(b * log_joint), x, axis=1).sum())
+
+    computed = model.log_partition(b, hyper, None)
+    constant = (1 - b) / 2 * np.log(2 * np.pi * noise)
+    np.testing.assert_allclose(
+        computed + constant, [log_c(v) for v in b], rtol=1e-9, atol=1e-9
+    )
+    # d a / db is the mean of L under the tempered model
+    for v in b:
+        density = np.exp(v * log_joint - log_c(v))
+        mean = np.trapezoid(density * log_joint, x, axis=1).sum()
+        ends = np.array([v + h, v - h])
+        values = model.log_partition(ends, hyper, None)
+        values += (1 - ends) / 2 * np.log(2 * np.pi * noise)
+        assert (values[0] - values[1]) / (2 * h) == pytest.approx(mean, rel=1e-5)
+
+
+def test_the_normaliser_has_priors_of_its_own():
+    X, model, _ = problem()
+    b, hyper = np.array([1.0, 0.3]), model.initial_hyper(X)
+    for name in ("global", "local", None):
+        np.testing.assert_array_equal(
+            model.log_partition(b, hyper, None, name), model.log_partition(b, hyper, 0)
+        )
+    half = model.log_partition(b, hyper, None, 0.5)
+    expected = (1 - b) * K * np.log(2) / D - np.log(b) / 2
+    np.testing.assert_allclose(half, expected, rtol=1e-12, atol=1e-15)
+    for bad in (0.0, 1.0, [0.5, 0.5, 0.5, 2.0]):
+        with pytest.raises(ValueError, match="inclusion probabilities"):
+            model.log_partition(b, hyper, None, bad)
+
+
+# -- the step --------------------------------------------------------------------------
+
+
+def test_a_step_is_convex_in_the_natural_parameters():
+    X, model, components = problem()
+    powers, hyper = POWERS["posterior"], model.initial_hyper(X)
+    statistics = local(model, X, components, powers).statistics
+    second, cross, _ = oracles.binary_statistics(
+        X,
+        components.means(),
+        components.covariance(),
+        reference(model, X, components, powers)[0],
+        np.full(N, 0.4),
+    )
+    precision = 0.4 / 1.3 * np.eye(K) + 3 / 0.5 * second
+    target = np.concatenate([precision.ravel(), (3 / 0.5 * cross).ravel()])
+    np.testing.assert_allclose(
+        model.target_parameters(statistics, 3.0, powers, hyper), target, rtol=1e-9
+    )
+    old = model.natural_parameters(components)
+    for rate in (0.0, 0.3, 1.0):
+        stepped = model.step(components, statistics, 3.0, powers, rate, hyper)
+        np.testing.assert_allclose(
+            model.natural_parameters(stepped),
+            (1 - rate) * old + rate * target,
+            rtol=1e-9,
+        )
+    again = model.from_natural_parameters(old)
+    for one, other in zip(again, components, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 3.0])
+def test_the_factorised_posterior_is_the_optimum_of_coordinate_updates(temperature):
+    X, model, components = problem(structured=False)
+    b = 1 / temperature
+    powers, hyper = Powers(1.0, b, b), model.initial_hyper(X)
+    step = local(model, X, components, powers)
+    stepped = model.step(components, step.statistics, 1.0, powers, 1.0, hyper)
+    nu, phi = step.local_parameters, np.zeros((K, D))
+    variances = 1 / (1 / 1.3 + b / 0.5 * nu.sum(axis=0))
+    for _ in range(500):
+        for k in range(K):
+            others = X - nu @ phi + np.outer(nu[:, k], phi[k])
+            phi[k] = variances[k] * b / 0.5 * nu[:, k] @ others
+    np.testing.assert_allclose(stepped.means(), phi, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        model.covariance(stepped), np.diag(variances), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("inclusion", [True, False])
+@pytest.mark.parametrize("noise", [True, False])
+def test_what_is_learned_is_the_optimum(noise, inclusion):
+    X, model, components = problem(
+        learn_noise_variance=noise, learn_inclusion_probability=inclusion, missing=0.2
+    )
+    hyper = model.initial_hyper(X)
+    step = local(model, X, components, Powers())
+    learned = model.update_hyper(hyper, step.statistics, 1.0, 1.0, Powers())
+    nu = step.local_parameters
+    *_, residual = oracles.binary_statistics(
+        X, components.means(), components.covariance(), nu, np.ones(N)
+    )
+    expected = residual / (~np.isnan(X)).sum() if noise else 0.5
+    assert learned.noise_variance == pytest.approx(expected, rel=1e-9)
+    expected = nu.mean(axis=0) if inclusion else hyper.inclusion_probability
+    np.testing.assert_allclose(learned.inclusion_probability, expected, rtol=1e-9)
+    assert learned.component_variance == hyper.component_variance
+    part = model.update_hyper(hyper, step.statistics, 7.0, 0.25, Powers())
+    assert part.noise_variance == pytest.approx(
+        0.75 * 0.5 + 0.25 * learned.noise_variance
+    )
+
+
+# -- gradients -------------------------------------------------------------------------
+
+
+def directions(model, n, seed=0):
+    """Random directions with a symmetric part for the precision."""
+    random = np.random.default_rng(seed)
+    for _ in range(n):
+        matrix = random.normal(size=(K, K))
+        yield model.natural_parameters(
+            Components(matrix + matrix.T, random.normal(size=(K, D)))
+        )
+
+
+@pytest.mark.parametrize("name", ["plain", "likelihood", "posterior"])
+def test_the_natural_gradient_against_finite_differences(name):
+    X, model, components = problem(n=60, **EXACT)
+    powers, hyper, h = POWERS[name], model.initial_hyper(X), 1e-5
+    vector = model.natural_parameters(components)
+    step = local(model, X, components, powers)
+    target = model.target_parameters(step.statistics, 1.0, powers, hyper)
+    gradient = model.fisher_product(components, target - vector)
+    for direction in directions(model, 5):
+        values = [
+            tempered_bound(
+                model,
+                X,
+                model.from_natural_parameters(vector + s * direction),
+                powers,
+                hyper,
+                step.local_parameters,
+            )[0]
+            for s in (h, -h)
+        ]
+        difference = (values[0] - values[1]) / (2 * h)
+        assert difference == pytest.approx(gradient @ direction, rel=1e-5)
+
+
+def test_the_fisher_product_is_the_change_of_the_mean_parameters():
+    _, model, components = problem()
+    vector, h = model.natural_parameters(components), 1e-5
+
+    def mean_parameters(vector):
+        means, covariance = (
+            (c := model.from_natural_parameters(vector)).means(),
+            np.linalg.inv(c.precision),
+        )
+        return np.concatenate(
+            [-0.5 * (means @ means.T + D * covariance).ravel(), means.ravel()]
+        )
+
+    for direction in directions(model, 5):
+        ends = [mean_parameters(vector + s * direction) for s in (h, -h)]
+        np.testing.assert_allclose(
+            model.fisher_product(components, direction),
+            (ends[0] - ends[1]) / (2 * h),
+            rtol=1e-6,
+            atol=1e-8,
+        )
+
+
+# -- staying in the domain -------------------------------------------------------------
+
+
+def with_negative_weights(seed, mean=1.0, **settings):
+    X, model, components = problem(seed, n=12, **settings)
+    weights = np.random.default_rng(seed).normal(mean, 3, 12)
+    step = local(model, X, components, Powers(), weights=weights)
+    return model, components, step.statistics, model.initial_hyper(X)
+
+
+def is_valid(model, components, statistics, hyper, rate, scale=20.0):
+    """Whether a step leads to a precision, a variance and probabilities."""
+    learned = model._learned(hyper, statistics)
+    noise = (1 - rate) * hyper.noise_variance + rate * learned.noise_variance
+    inclusion = (1 - rate) * hyper.inclusion_probability
+    inclusion += rate * learned.inclusion_probability
+    if noise <= 0 or (inclusion < 0).any() or (inclusion > 1).any():
+        return False
+    stepped = model.step(
+        components,
+        statistics,
+        scale,
+        Powers(),
+        rate,
+        model.update_hyper(hyper, statistics, scale, rate, Powers()),
+    )
+    return np.linalg.eigvalsh(stepped.precision)[0] > 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_largest_rate_is_where_the_precision_ends(seed):
+    arguments = with_negative_weights(seed, -1.0)
+    model, components, statistics, hyper = arguments
+    rate = model.largest_rate(components, statistics, 20.0, Powers(), hyper)
+    assert 0 < rate < 1
+    assert is_valid(*arguments, 0.999 * rate)
+    assert not is_valid(*arguments, 1.001 * rate)
+
+
+@pytest.mark.parametrize("noise", [True, False])
+@pytest.mark.parametrize("inclusion", [True, False])
+def test_what_is_learned_stays_in_its_domain(noise, inclusion):
+    for seed in range(150):
+        arguments = with_negative_weights(
+            seed, 0.3, learn_noise_variance=noise, learn_inclusion_probability=inclusion
+        )
+        model, components, statistics, hyper = arguments
+        scale = (20.0, 0.02)[seed % 2]  # small: nothing but the noise ends it
+        rate = model.largest_rate(components, statistics, scale, Powers(), hyper)
+        if noise and (new := model._learned(hyper, statistics).noise_variance) < 0:
+            assert (1 - rate) * 0.5 + rate * new >= 0.25 - 1e-12
+        for share in (0.9, 0.5, 0.1):  # what a policy takes of it at most
+            assert is_valid(*arguments, share * min(rate, 1.0), scale), seed
+
+
+def test_positive_weights_lead_nowhere_bad():
+    X, model, components = problem(
+        learn_noise_variance=True, learn_inclusion_probability=True
+    )
+    weights = np.random.default_rng(0).gamma(0.2, 5, N)
+    statistics = local(model, X, components, Powers(), weights=weights).statistics
+    hyper = model.initial_hyper(X)
+    assert model.largest_rate(components, statistics, 20.0, Powers(), hyper) == np.inf
+    nothing = FeatureStatistics(np.zeros((K, K)), np.zeros((K, D)), 0.0, 0.0, 0.0)
+    assert model.update_hyper(hyper, nothing, 1.0, 1.0, Powers()).noise_variance == 0.5
+
+
+# -- missing values --------------------------------------------------------------------
+
+
+def marginal(model, components, columns):
+    """The model of some columns alone."""
+    _, other, _ = problem(
+        d=len(columns),
+        k=model.n_components,
+        dtype=model.dtype,
+        structured=model.structured,
+        local_cooling=model.local_cooling,
+    )
+    other.inclusion_probability = model.inclusion_probability
+    return other, Components(
+        components.precision, components.weighted_means[:, columns]
+    )
+
+
+@pytest.mark.parametrize("structured", [True, False])
+@pytest.mark.parametrize("cooling", [None, 2.0])
+def test_missing_values_are_the_marginal_model(structured, cooling):
+    X, model, components = problem(structured=structured, local_cooling=cooling)
+    patterns = [[0, 3, 4], [8], [*range(8)], [], [1, 2, 5, 6, 7]]
+    Y, n = X.copy(), len(patterns)
+    for i in range(N):
+        Y[i, patterns[i % n]] = np.nan
+    want = ("bound", "score", "local")
+    step = local(model, Y, components, Powers(), want=want)
+    assert step.n_observed == (~np.isnan(Y)).sum()
+    for i, missing in enumerate(patterns):
+        columns = np.setdiff1d(np.arange(D), missing)
+        alone = local(
+            *(m := marginal(model, components, columns))[:1],
+            X[i::n][:, columns],
+            m[1],
+            Powers(),
+            want=want,
+        )
+        for name in ("local_parameters", "row_bounds", "row_scores", "row_observed"):
+            np.testing.assert_allclose(
+                getattr(step, name)[i::n], getattr(alone, name), rtol=1e-11, atol=1e-11
+            )
+
+
+def test_nothing_observed_is_the_prior():
+    X, model, components = problem(missing=1.0)
+    step = local(model, X, components, Powers(), want=("bound", "local"))
+    np.testing.assert_allclose(
+        step.local_parameters, np.tile(model.inclusion_probability, (N, 1)), rtol=1e-12
+    )
+    np.testing.assert_allclose(step.row_bounds, 0, atol=1e-12)
+    block = model.take(X, slice(None))
+    prepared = model.prepare(components, model.initial_hyper(X))
+    scores, n_held_out = model.log_predictive(block, prepared)
+    assert not scores.any() and not n_held_out.any()
+
+
+def test_taking_changes_nothing_and_fills_in():
+    X, model, _ = problem(missing=0.3)
+    before = X.copy()
+    block = model.take(X, slice(3, 9))
+    np.testing.assert_array_equal(X, before)
+    np.testing.assert_array_equal(block.values, np.nan_to_num(X[3:9]))
+    np.testing.assert_array_equal(block.missing, np.isnan(X[3:9]))
+    np.testing.assert_allclose(block.squares, np.nansum(X[3:9] ** 2, axis=1))
+    assert model.take(np.nan_to_num(X), slice(None)).missing is None
+    for other in (np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
+        for one, two in zip(model.take(other, slice(3, 9)), block, strict=True):
+            np.testing.assert_array_equal(one, two)
+
+
+# -- the score -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("structured", [True, False])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_the_score_is_at_most_the_log_predictive(structured, missing):
+    X, model, components = problem(n=60, structured=structured, missing=missing)
+    gaps = []
+    for sureness in (1.0, 1e6):
+        sure = Components(
+            sureness * components.precision, sureness * components.weighted_means
+        )
+        hyper = model.initial_hyper(X)
+        block = model.take(X, slice(None))
+        scores, _ = model.log_predictive(block, model.prepare(sure, hyper))
+        exact = [
+            oracles.binary_log_predictive(
+                x,
+                sure.means(),
+                model.covariance(sure),
+                hyper.noise_variance,
+                hyper.inclusion_probability,
+            )
+            for x in X
+        ]
+        gaps.append(exact - scores)
+        assert (gaps[-1] > -1e-6).all()
+    assert gaps[1].mean() < gaps[0].mean()
+    assert np.median(gaps[1]) < 0.1
+
+
+def test_the_score_is_exact_where_features_are_plain():
+    """Orthogonal components without variance: mean field has nothing to neglect."""
+    X, model, _ = problem(k=3, d=3, n=30)
+    means, sure = 2 * np.eye(3), 1e12 * np.eye(3)
+    components, hyper = Components(sure, sure @ means), model.initial_hyper(X)
+    prepared = model.prepare(components, hyper)
+    scores, _ = model.log_predictive(model.take(X, slice(None)), prepared)
+    exact = [
+        oracles.binary_log_predictive(
+            x, means, np.zeros((3, 3)), 0.5, hyper.inclusion_probability
+        )
+        for x in X
+    ]
+    np.testing.assert_allclose(scores, exact, rtol=1e-8)
+    nu = local(model, X, components, Powers()).local_parameters
+    prior = hyper.inclusion_probability
+    logits = np.log(prior / (1 - prior)) + (2 * X - 2) / 0.5
+    np.testing.assert_allclose(nu, expit(logits), rtol=1e-6, atol=1e-9)

@@ -1,0 +1,464 @@
+"""Moves: kept where the bound rises, told in the history, resumed, and worth it."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from fits import (
+    Broken,
+    Hooks,
+    assert_same_fit,
+    documents_of,
+    lda_of,
+    mixture_of,
+    overlapping_shapes,
+    samples_of,
+)
+from scipy.optimize import linear_sum_assignment
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import InvalidParameterError
+
+from sktemper import (
+    AnnealedFactorialMixture,
+    AnnealedLDA,
+    SVIPlusFactorialMixture,
+    SVIPlusLDA,
+    TemperedFactorialMixture,
+    TemperedLDA,
+)
+from sktemper.learning_rates import RobbinsMonro
+from sktemper.moves import BirthMoves, Moves, NoMoves, as_moves
+from sktemper.schedules import Clock, ConstantSchedule
+from sktemper.tempering import Annealing
+
+TOY, *_ = overlapping_shapes(300)
+
+
+def moving(cls=AnnealedFactorialMixture, n_components=8, **parameters):
+    defaults = dict(max_iter=15, moves=BirthMoves(n_moves=12), random_state=0)
+    return cls(n_components, **{**defaults, **parameters})
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return moving().fit(TOY)
+
+
+class StopAtMove(Hooks):
+    """Stop the fit after some moves of the call, or raise."""
+
+    def __init__(self, n_moves, error=None):
+        self.n_moves, self.error = n_moves, error
+
+    def at_move(self, estimator, fitted_estimator):
+        self.n_moves -= 1
+        if self.n_moves == 0 and self.error is not None:
+            raise self.error
+        return self.n_moves == 0
+
+
+class Snapshots(Hooks):
+    """Pickle the estimator and its copy after the third move."""
+
+    def __init__(self):
+        self.dumps, self.bounds = [], []
+
+    def at_move(self, estimator, fitted_estimator):
+        self.bounds.append(fitted_estimator.lower_bound(TOY))
+        if len(self.bounds) == 3:
+            self.dumps = [pickle.dumps(estimator), pickle.dumps(fitted_estimator)]
+
+
+# -- what the history tells ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "mixture",
+    [
+        moving(),
+        moving(posterior="factorised"),
+        moving(batch_size=50),
+        moving(moves=BirthMoves(12, max_samples=100)),
+        moving(moves=BirthMoves(12, n_iter=6, start=10.0)),
+        moving(noise_variance=0.01, inclusion_probability=0.3),
+        moving(TemperedFactorialMixture),
+        moving(SVIPlusFactorialMixture, learning_rate=RobbinsMonro(2)),
+        moving(target="posterior", local_cooling=None),
+    ],
+    ids=repr,
+)
+def test_moves_never_lower_the_bound(mixture):
+    fitted = clone(mixture).fit(TOY)
+    history = fitted.history_
+    assert len(history["move_step"]) == 12
+    assert (history["move_step"] == fitted.n_batch_iter_).all()
+    kept, bounds = history["move_kept"], history["move_bound"]
+    assert kept.dtype == bool
+    before = clone(mixture).set_params(moves=None).fit(TOY)
+    rises = np.diff(bounds, prepend=before.lower_bound(TOY))
+    assert (rises[kept] > 0).all()
+    assert (rises[~kept] == 0).all()
+    assert bounds[-1] == fitted.lower_bound(TOY)
+    assert kept.any()
+    for name in ("step", "temperature", "learning_rate"):
+        np.testing.assert_array_equal(history[name], before.history_[name])
+
+
+def test_without_moves_nothing_is_told():
+    for moves in (None, BirthMoves(n_moves=0)):
+        fitted = moving(moves=moves).fit(TOY)
+        assert not [name for name in fitted.history_ if name.startswith("move")]
+    assert fitted.partial_fit(TOY).n_batch_iter_ == 16
+    streamed = moving().partial_fit(TOY).partial_fit(TOY)
+    assert "move_step" not in streamed.history_
+
+
+def test_with_missing_values():
+    X = TOY.copy()
+    X[:40][np.random.default_rng(0).random((40, 16)) < 0.2] = np.nan
+    fitted = moving(moves=BirthMoves(4)).fit(X)
+    history = fitted.history_
+    assert (np.diff(history["move_bound"]) >= 0).all()
+    assert history["move_bound"][-1] == fitted.lower_bound(X)
+
+
+def test_the_bound_is_weighted_as_the_samples_are(whole):
+    weight = np.random.default_rng(0).integers(0, 4, len(TOY))
+    fitted = moving().fit(TOY, sample_weight=weight)
+    bound = fitted.lower_bound(np.repeat(TOY, weight, axis=0))
+    assert fitted.history_["move_bound"][-1] == pytest.approx(bound, rel=1e-9)
+    assert fitted.history_["move_kept"].any()
+    ones = moving().fit(TOY, sample_weight=np.ones(len(TOY)))
+    np.testing.assert_allclose(ones.components_, whole.components_, rtol=1e-6)
+
+
+def test_total_samples_scale_the_bound():
+    fitted = moving(total_samples=3 * len(TOY)).fit(TOY)
+    bound = fitted.lower_bound(np.tile(TOY, (3, 1)))
+    assert fitted.history_["move_bound"][-1] == pytest.approx(bound, rel=1e-9)
+
+
+# -- how long --------------------------------------------------------------------------
+
+
+class Chosen(BirthMoves):
+    """Proposals that are as bad, or as good, as a list says."""
+
+    def __init__(self, n_moves=100, patience=15, n_iter=1, good=(), calls=None):
+        super().__init__(n_moves, patience, n_iter)
+        self.good, self.calls = good, calls
+
+    def propose(self, model, globals_, hyper, block, random):
+        number = len(self.calls)
+        self.calls.append(random.integers(2**31))
+        if number not in self.good:
+            return globals_._replace(weighted_means=1e3 + 0 * globals_[1]), hyper
+        return super().propose(model, globals_, hyper, block, random)
+
+
+def test_patience():
+    fitted = moving(moves=Chosen(patience=4, calls=(calls := []))).fit(TOY)
+    before = moving(moves=None).fit(TOY)
+    assert len(calls) == len(set(calls)) == 4
+    assert not fitted.history_["move_kept"].any()
+    np.testing.assert_array_equal(fitted.components_, before.components_)
+    assert fitted.state_.moves_left == 0
+
+
+def test_a_success_restores_patience():
+    fitted = moving(moves=BirthMoves(n_moves=60, patience=5)).fit(TOY)
+    kept = fitted.history_["move_kept"]
+    assert len(kept) < 60
+    assert not kept[-5:].any() and kept[-6]
+    runs = "".join("x" if one else "." for one in kept[:-5]).split("x")
+    assert max(map(len, runs)) < 5
+
+
+def test_as_many_as_asked_for():
+    moves = Chosen(n_moves=3, calls=(calls := []))
+    assert len(moving(moves=moves).fit(TOY).history_["move_kept"]) == len(calls) == 3
+
+
+# -- random numbers and threads --------------------------------------------------------
+
+
+def test_the_seed_decides(whole):
+    assert_same_fit(moving(n_jobs=2).fit(TOY), whole)
+    other = moving(random_state=1).fit(TOY)
+    assert not np.array_equal(whole.components_, other.components_)
+
+
+# -- callbacks -------------------------------------------------------------------------
+
+
+class Recorder:
+    def __init__(self):
+        self.events, self.max_subtasks = [], None
+
+    def setup(self, estimator, context):
+        self.max_subtasks = context.max_subtasks
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        self.events.append(("begin", context.task_name, context.task_id))
+
+    def on_fit_task_end(self, estimator, context):
+        self.events.append(("end", context.task_name, context.task_id))
+
+
+def test_callbacks_are_told_of_moves():
+    recorder = Recorder()
+    moving(
+        max_iter=3, moves=BirthMoves(2), schedule=ConstantSchedule(1.0)
+    ).set_callbacks(recorder).fit(TOY)
+    tasks = [("pass", 0), ("pass", 1), ("pass", 2), ("move", 3), ("move", 4)]
+    inner = [(hook, *task) for task in tasks for hook in ("begin", "end")]
+    assert recorder.events == [("begin", "fit", 0), *inner, ("end", "fit", 0)]
+    assert recorder.max_subtasks == 5
+
+
+def test_callbacks_see_the_state_after_each_move():
+    snapshots = Snapshots()
+    fitted = moving().set_callbacks(snapshots).fit(TOY)
+    np.testing.assert_array_equal(snapshots.bounds, fitted.history_["move_bound"])
+
+
+def test_a_callback_that_stops_the_passes_stops_the_moves(whole):
+    class StopAtPass(Hooks):
+        def at_pass(self, estimator, fitted_estimator):
+            return estimator.n_iter_ == 15
+
+    fitted = moving().set_callbacks(StopAtPass()).fit(TOY)
+    assert "move_kept" not in fitted.history_
+    fitted.set_callbacks().set_params(warm_start=True).fit(TOY)
+    assert_same_fit(fitted, whole)
+
+
+# -- going on --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_moves", [1, 7])
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt, Broken])
+@pytest.mark.parametrize("pickled", [False, True])
+def test_interrupted_moves_go_on_with_the_same_bits(whole, n_moves, error, pickled):
+    mixture = moving(warm_start=True).set_callbacks(StopAtMove(n_moves, error))
+    if error is None:
+        mixture.fit(TOY)
+    else:
+        with pytest.raises(error):
+            mixture.fit(TOY)
+    assert len(mixture.history_["move_kept"]) == n_moves
+    assert mixture.lower_bound(TOY) == mixture.history_["move_bound"][-1]
+    if pickled:
+        mixture = pickle.loads(pickle.dumps(mixture))
+    assert_same_fit(mixture.set_callbacks().fit(TOY), whole)
+
+
+def test_an_interrupted_proposal_leaves_the_last_move(whole):
+    class Interrupted(BirthMoves):
+        def propose(self, *arguments):
+            self.calls.append(0)
+            if len(self.calls) == 4:
+                raise KeyboardInterrupt
+            return super().propose(*arguments)
+
+    moves = Interrupted(n_moves=12)
+    moves.calls = []
+    mixture = moving(warm_start=True, moves=moves)
+    with pytest.raises(KeyboardInterrupt):
+        mixture.fit(TOY)
+    assert len(mixture.history_["move_kept"]) == 3
+    mixture.set_params(moves=BirthMoves(n_moves=12))
+    assert_same_fit(mixture.fit(TOY), whole)
+
+
+def test_a_pickle_from_within_the_moves_goes_on_with_the_same_bits():
+    snapshots = Snapshots()
+    whole = moving().set_callbacks(snapshots).fit(TOY)
+    for dump in snapshots.dumps:
+        resumed = pickle.loads(dump).set_callbacks().set_params(warm_start=True)
+        assert len(resumed.history_["move_kept"]) == 3
+        assert_same_fit(resumed.fit(TOY), whole)
+
+
+def test_a_finished_plan_gets_more_passes_and_moves():
+    mixture = moving(warm_start=True, moves=BirthMoves(3)).fit(TOY)
+    mixture.fit(TOY)
+    assert mixture.n_iter_ == 30
+    assert mixture.history_["move_step"].tolist() == [15] * 3 + [30] * 3
+
+
+def test_a_fit_that_ended_hot_moves_once_it_is_cold():
+    mixture = moving(schedule=ConstantSchedule(1.5), warm_start=True)
+    with pytest.warns(ConvergenceWarning, match="temperature 1.5"):
+        mixture.fit(TOY)
+    assert "move_kept" not in mixture.history_
+    mixture.set_params(schedule=ConstantSchedule(1.0)).fit(TOY)
+    assert mixture.n_iter_ == 30
+    assert len(mixture.history_["move_kept"]) == 12
+
+
+def test_moves_switched_off_are_off():
+    mixture = moving(warm_start=True).set_callbacks(StopAtMove(2)).fit(TOY)
+    mixture.set_callbacks().set_params(moves=None)
+    before = copy.deepcopy(mixture)
+    assert mixture.fit(TOY).n_iter_ == 30
+    assert len(mixture.history_["move_kept"]) == 2
+    before.set_params(moves=BirthMoves(4)).fit(TOY)  # or made fewer
+    assert before.n_iter_ == 15
+    assert len(before.history_["move_kept"]) == 2 + 4
+
+
+def test_moves_follow_early_stopping():
+    mixture = moving(n_iter_no_change=2, tol=1e3, max_iter=30, learning_rate=0.8)
+    fitted = mixture.set_params(schedule=ConstantSchedule(1.0)).fit(TOY)
+    assert fitted.n_iter_ == 3
+    assert len(fitted.history_["move_kept"]) == 12
+    assert np.isfinite(fitted.history_["move_bound"]).all()
+
+
+def test_each_start_has_its_moves():
+    recorder = Recorder()
+    several = moving(n_init=2, moves=BirthMoves(3)).set_callbacks(recorder).fit(TOY)
+    assert recorder.max_subtasks == 2 * (15 + 3)
+    moves = [event for event in recorder.events if event[:2] == ("end", "move")]
+    assert len(moves) == 6
+    random = np.random.RandomState(0)
+    fits = [moving(moves=BirthMoves(3), random_state=random).fit(TOY) for _ in range(2)]
+    bounds = [fit.lower_bound(TOY) for fit in fits]
+    assert several.lower_bound(TOY) == max(bounds)
+
+
+# -- odd data --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.zeros((30, 5)),
+        np.full((30, 5), 2.5),
+        np.full((4, 5), np.nan),
+        samples_of()[:1],
+        samples_of()[:2],
+        samples_of()[:, :1],
+        np.eye(6)[[0] * 40],
+        samples_of(noise=0.0),
+        (1e25 * samples_of()).astype(np.float32),
+        (1e-25 * samples_of()).astype(np.float32),
+        1e100 * samples_of(),
+        1e-100 * samples_of(),
+        1e-170 * samples_of(),
+    ],
+    ids=range(13),
+)
+@pytest.mark.parametrize("n_components", [1, 4])
+def test_odd_data(X, n_components):
+    mixture = moving(n_components=n_components).fit(X)
+    assert len(mixture.history_["move_kept"]) == 12
+    assert (np.diff(mixture.history_["move_bound"]) >= 0).all()
+    assert np.isfinite(mixture.components_).all()
+    assert np.isfinite(mixture.score_samples(X)).all()
+    assert mixture.noise_variance_ > 0
+
+
+# -- what they are for -----------------------------------------------------------------
+
+
+def n_recovered(mixture, shapes):
+    """Shapes found with a cosine above 0.98, each by a component of its own."""
+    found = mixture.components_
+    cosines = found @ shapes.T / np.linalg.norm(shapes, axis=1)
+    cosines /= np.linalg.norm(found, axis=1)[:, None]
+    return (cosines[linear_sum_assignment(-cosines)] > 0.98).sum()
+
+
+def test_moves_find_all_features_of_a_toy():
+    X, shapes, _ = overlapping_shapes(600)
+    plain, annealed, moved = (
+        [
+            n_recovered(cls(8, max_iter=30, random_state=s, **more).fit(X), shapes)
+            for s in range(6)
+        ]
+        for cls, more in (
+            (TemperedFactorialMixture, {"tempering": None}),
+            (AnnealedFactorialMixture, {"moves": None}),
+            (AnnealedFactorialMixture, {}),
+        )
+    )
+    assert np.mean(np.equal(moved, 8)) >= 4 / 6
+    assert np.mean(moved) > 7
+    assert np.mean(np.equal(annealed, 8)) <= 1 / 6
+    assert np.mean(np.equal(plain, 8)) == 0
+
+
+# -- the policy ------------------------------------------------------------------------
+
+
+def test_what_moves_may_be():
+    assert isinstance(as_moves(None), NoMoves)
+    assert repr(as_moves("birth")) == repr(BirthMoves())
+    mine = BirthMoves(3)
+    assert as_moves(mine) is mine
+    for bad in ("split", 5, True, RobbinsMonro(), BirthMoves, Annealing()):
+        with pytest.raises(InvalidParameterError, match="'moves' parameter must be"):
+            as_moves(bad)
+        for method in ("fit", "partial_fit"):
+            with pytest.raises(InvalidParameterError, match="'moves' parameter"):
+                getattr(moving(moves=bad), method)(TOY)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"n_moves": -1},
+        {"n_moves": 1.5},
+        {"patience": 0},
+        {"n_iter": 0},
+        {"start": 0.5},
+        {"max_samples": 0},
+    ],
+    ids=repr,
+)
+def test_bad_parameters_of_moves_are_refused(bad):
+    with pytest.raises(InvalidParameterError, match=f"'{next(iter(bad))}' parameter"):
+        moving(moves=BirthMoves(**bad)).fit(TOY)
+
+
+def test_nested_parameters():
+    mixture = AnnealedFactorialMixture().set_params(moves__n_moves=7)
+    assert repr(mixture.moves) == repr(BirthMoves(n_moves=7))
+    assert mixture.get_params()["moves__n_moves"] == 7
+    assert AnnealedFactorialMixture().moves == "birth"
+    mixture = moving()
+    policy = mixture.moves
+    mixture.fit(TOY)
+    assert mixture.moves is policy and repr(policy) == repr(BirthMoves(12))
+    for cls in (TemperedFactorialMixture, SVIPlusFactorialMixture):
+        assert cls().moves is None
+        with pytest.raises(ValueError, match=r"moves=sktemper.moves.BirthMoves\(\)"):
+            cls().set_params(moves__n_moves=3)
+
+
+@pytest.mark.parametrize("start", [1.0, 8.0])
+def test_a_proposal_is_annealed_and_ends_cold(start):
+    moves = BirthMoves(n_iter=6, start=start)
+    temperatures = [
+        moves.tempering().temperature(None, Clock(steps=t))
+        for t in range(moves.n_steps())
+    ]
+    expected = start ** np.maximum(1 - np.arange(6) / 4, 0)
+    np.testing.assert_allclose(temperatures, expected)
+
+
+@pytest.mark.parametrize("cls", [AnnealedLDA, TemperedLDA, SVIPlusLDA])
+def test_a_model_that_makes_no_moves_has_no_parameter_for_them(cls):
+    assert "moves" not in cls().get_params()
+    assert "move_kept" not in lda_of(cls).fit(documents_of()).history_
+    with pytest.raises(ValueError, match="Invalid parameter 'moves'"):
+        cls().set_params(moves="birth")
+    assert issubclass(BirthMoves, Moves)
+    assert mixture_of().moves is None
