@@ -248,8 +248,8 @@ class State:
         Where in the plan of `fit` the state is.
     moves_left : tuple of int
         Proposals that the plan still has, of each kind of moves.
-    moves_failed : int
-        Proposals in a row that were not kept,
+    moves_made, moves_failed : int
+        Proposals so far, and those in a row that were not kept,
     moves_refused : frozenset
         and what names them.
     local : ndarray or None
@@ -275,6 +275,7 @@ class State:
     batches_into_pass: int = 0
     planned_passes: int = 0
     moves_left: tuple = ()
+    moves_made: int = 0
     moves_failed: int = 0
     moves_refused: frozenset = frozenset()
     local: Any = None
@@ -585,9 +586,8 @@ def run_moves(
         begin = time.perf_counter()
         number = next(i for i, left in enumerate(state.moves_left) if left)
         moves = phases[number]
-        spawn_key = (number, state.moves_left[number], 4)
         random = np.random.default_rng(
-            np.random.SeedSequence(state.seed, spawn_key=spawn_key)
+            np.random.SeedSequence(state.seed, spawn_key=(state.moves_made, 4))
         )
         part = rows
         if len(rows) > moves.max_samples:
@@ -628,6 +628,7 @@ def run_moves(
         ):
             left = list(state.moves_left)
             left[number] -= 1
+            state.moves_made += 1
             if kept:
                 state.globals_, state.hyper = trial.globals_, trial.hyper
                 state.local = None

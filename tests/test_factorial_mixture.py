@@ -14,6 +14,7 @@ from sktemper import (
     SVIPlusFactorialMixture,
     TemperedFactorialMixture,
 )
+from sktemper.datasets import make_factorial_mixture
 
 CLASSES = [
     AnnealedFactorialMixture,
@@ -465,3 +466,15 @@ def test_the_parameters(cls):
     assert cls(3).fit(samples_of()).get_feature_names_out().tolist() == [
         f"{cls.__name__.lower()}{k}" for k in range(3)
     ]
+
+
+@pytest.mark.parametrize("cooling", [None, 2.0])
+@pytest.mark.parametrize("posterior", ["structured", "factorised"])
+def test_the_bound_of_a_fit_to_all_samples_rises(cooling, posterior):
+    X = make_factorial_mixture(1000, random_state=0)
+    mixture = TemperedFactorialMixture(
+        8, tempering=None, posterior=posterior, local_cooling=cooling, random_state=0
+    )
+    bounds = mixture.fit(X).history_["lower_bound"]
+    assert len(bounds) > 10
+    assert np.diff(bounds).min() > -1e-9 * np.abs(bounds).max()

@@ -29,7 +29,7 @@ from sktemper import (
     TemperedLDA,
 )
 from sktemper.learning_rates import RobbinsMonro
-from sktemper.moves import BirthMoves, Moves, NoMoves, as_moves
+from sktemper.moves import BirthMoves, Moves, NoMoves, Proposal, as_moves
 from sktemper.schedules import Clock, ConstantSchedule
 from sktemper.tempering import Annealing
 
@@ -37,7 +37,7 @@ TOY, *_ = overlapping_shapes(300)
 
 
 def moving(cls=AnnealedFactorialMixture, n_components=8, **parameters):
-    defaults = dict(max_iter=15, moves=BirthMoves(n_moves=12), random_state=0)
+    defaults = dict(max_iter=15, tol=0.0, moves=BirthMoves(n_moves=12), random_state=0)
     return cls(n_components, **{**defaults, **parameters})
 
 
@@ -150,12 +150,14 @@ class Chosen(BirthMoves):
         super().__init__(n_moves, patience, n_iter)
         self.good, self.calls = good, calls
 
-    def propose(self, model, globals_, hyper, block, random):
+    def propose(self, model, globals_, hyper, block, random, refused):
         number = len(self.calls)
         self.calls.append(random.integers(2**31))
         if number not in self.good:
-            return globals_._replace(weighted_means=1e3 + 0 * globals_[1]), hyper
-        return super().propose(model, globals_, hyper, block, random)
+            return Proposal(
+                globals_._replace(weighted_means=1e3 + 0 * globals_[1]), hyper
+            )
+        return super().propose(model, globals_, hyper, block, random, refused)
 
 
 def test_patience():
@@ -164,7 +166,7 @@ def test_patience():
     assert len(calls) == len(set(calls)) == 4
     assert not fitted.history_["move_kept"].any()
     np.testing.assert_array_equal(fitted.components_, before.components_)
-    assert fitted.state_.moves_left == 0
+    assert fitted.state_.moves_left == (0,)
 
 
 def test_a_success_restores_patience():
@@ -448,7 +450,7 @@ def test_a_proposal_is_annealed_and_ends_cold(start):
     moves = BirthMoves(n_iter=6, start=start)
     temperatures = [
         moves.tempering().temperature(None, Clock(steps=t))
-        for t in range(moves.n_steps())
+        for t in range(moves.n_steps(None))
     ]
     expected = start ** np.maximum(1 - np.arange(6) / 4, 0)
     np.testing.assert_allclose(temperatures, expected)
