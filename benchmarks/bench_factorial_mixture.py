@@ -247,14 +247,12 @@ LEARNED = (
     "annealed, init ica",
 )
 HARD = (
-    "plain, no local cooling",
     "plain",
     "exponential 30 in 200",
     "global",
     "annealed, no moves",
     "annealed",
     "plain, moves",
-    "global, moves",
     "plain, init ica",
 )
 HARD_DATA = ("random 8 4 signed", "random 16 5", "random 16 5 signed")
@@ -382,12 +380,9 @@ VARIANTS = {
     "patience 25": {"moves": BirthMoves(patience=25)},
     "patience 40": {"moves": BirthMoves(patience=40)},
     "n_iter 10": {"moves": BirthMoves(n_iter=10)},
-    "n_iter 10, from T=10": {"moves": BirthMoves(n_iter=10, start=10.0)},
     "max_samples 5000": {"moves": BirthMoves(max_samples=5000)},
     "BIRTH_STEPS 5": {"BIRTH_STEPS": 5},
-    "BIRTH_STEPS 20": {"BIRTH_STEPS": 20},
     "SHARE_OF_REMIXES 0": {"SHARE_OF_REMIXES": 0.0},
-    "SHARE_OF_REMIXES 0.1": {"SHARE_OF_REMIXES": 0.1},
     "SHARE_OF_REMIXES 0.5": {"SHARE_OF_REMIXES": 0.5},
     "SHARE_OF_DIFFERENCES 0": {"SHARE_OF_DIFFERENCES": 0.0},
     "SHARE_OF_DIFFERENCES 1": {"SHARE_OF_DIFFERENCES": 1.0},
@@ -471,20 +466,16 @@ ON_FACES = {
     "global, small start": tempered("global", init="small"),
     "annealed from 100 in 50, small start": exponential(100, 50, init="small"),
 }
-WITH_MOVES = {
-    "annealed": annealed(),
-    "plain, moves": tempered(moves="birth"),
-    "annealed from 300 in 50, moves": exponential(300, 50, moves="birth"),
+WITH_MOVES = {"annealed, default": annealed()}
+#: At full size, where features are undecided only at higher temperatures.
+AT_FULL_SIZE = {
+    "plain": tempered(),
+    "annealed from 100 in 50": exponential(100, 50),
+    "annealed from 3000 in 50": exponential(3000, 50),
+    "annealed from 30000 in 50": exponential(30_000, 50),
+    "plain, small start": tempered(init="small"),
+    "global": tempered("global"),
 }
-FEW_ON_FACES = (
-    "plain",
-    "annealed from 100 in 50",
-    "annealed from 1000 in 50",
-    "annealed from 3000 in 50",
-    "global",
-    "plain, small start",
-    "plain, init data",
-)
 
 
 @functools.lru_cache(maxsize=1)
@@ -541,10 +532,8 @@ def faces(options):
                 setting = estimator, parameters | fixed
                 key = row(f"48 x 42, {how}", name, seed)
                 yield key, fit_faces, (folder, 4, setting, seed)
-    all_settings = ON_FACES | {"annealed from 3000 in 50": exponential(3000, 50)}
-    for how, fixed in (("learned", {}), ("fixed", FIXED)):
-        for name in FEW_ON_FACES:
-            estimator, parameters = all_settings[name]
+    for name, (estimator, parameters) in AT_FULL_SIZE.items():
+        for how, fixed in (("learned", {}), ("fixed", FIXED)):
             setting = estimator, parameters | fixed
             key = row(f"192 x 168, {how}", name, 0)
             yield key, fit_faces, (folder, 1, setting, 0)
@@ -631,11 +620,11 @@ def flow(options, noise, instructions, dtype, n_jobs):
     """Run `flow_here` in a process of its own, whose kernels are chosen at import."""
     total = options.tenth(200_000 if instructions else 1_000_000)
     arguments = {"noise": noise, "dtype": dtype, "n_jobs": n_jobs, "total": total}
-    here = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})"
     name = Path(__file__).stem
-    command = f"{here}; import {name}; {name}.flow_here(**{arguments})"
+    command = f"import {name}; {name}.flow_here(**{arguments})"
     done = subprocess.run(
         [sys.executable, "-c", command],
+        cwd=Path(__file__).parent,
         env=os.environ | {"SKTEMPER_SIMD": instructions},
         capture_output=True,
         text=True,
