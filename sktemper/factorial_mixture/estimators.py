@@ -266,9 +266,10 @@ _PARAMETERS = """
         Of the components: with correlations between them, which is exact given the
         features, or without, as in [1]_ (its means at their joint optimum).
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
-        Where the components start: draws from their prior, samples, scikit-learn's
-        FastICA or NMF (non-negative data only) with each component scaled to be on or
-        off, or an array of shape (n_components, n_features).
+        Where the components start: small draws from their prior, samples,
+        scikit-learn's FastICA or NMF (of data that are not far below 0) with each
+        component scaled to be on or off, or an array of shape (n_components,
+        n_features).
     $n_init
     max_iter : int, default=100
         Passes of `fit` over the data.

@@ -18,6 +18,16 @@ def from_noise(X, n_components, hyper, random):
     return random.normal(0.0, np.sqrt(hyper.component_variance), shape)
 
 
+def from_small_noise(X, n_components, hyper, random):
+    """Return draws whose squares are about the noise variance, or the prior's.
+
+    A larger component that has nothing to do with the data, of many dimensions, would
+    switch its feature off for good.
+    """
+    scale = hyper.noise_variance / X.shape[1] / hyper.component_variance
+    return min(scale, 1.0) ** 0.5 * from_noise(X, n_components, hyper, random)
+
+
 def from_data(X, n_components, hyper, random):
     """Return rows of ``X``, differing even if there are fewer rows than components."""
     rows = X[random.randint(len(X), size=n_components)]
@@ -96,7 +106,7 @@ def two_means(values):
 
 #: What ``init`` may be.
 STARTS = {
-    "random": from_noise,
+    "random": from_small_noise,
     "data": from_data,
     "ica": from_ica,
     "nmf": from_nmf,
