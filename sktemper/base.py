@@ -202,7 +202,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             if continued:
                 starts, n_runs = iter([copy.copy(self.state_)]), 1
             else:
-                starts, n_runs = self._starts(model, X), self.n_init
+                starts, n_runs = self._starts(model, X, sample_weight), self.n_init
             run = self._run_fits(model, starts, n_runs, X, sample_weight)
         self._warn_of_the_end(run)
         return self
@@ -235,13 +235,17 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             sample_weight = self._validate_weight(sample_weight, X)
             dtype = self._compute_dtype(X) if fresh else self.state_.dtype
             model = self._make_model(X.shape[1], dtype)
-            state = next(self._starts(model, X)) if fresh else copy.copy(self.state_)
+            state = (
+                next(self._starts(model, X, sample_weight))
+                if fresh
+                else copy.copy(self.state_)
+            )
             if fresh or self.batch_size != "auto":
                 state.batch_size = self._resolve_batch_size(
                     model, X, self.total_samples
                 )
             if fresh:
-                state.plan = self._plan_of_stream(model, state, X)
+                state.plan = self._plan_of_stream(model, state)
             policies = self._resolve_policies(state, RobbinsMonro())
             self._start_policies(state, policies, model)
             state.best = None
@@ -260,13 +264,14 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 self._finish(model, state, workers, X)
         return self
 
-    def _starts(self, model, X):
+    def _starts(self, model, X, sample_weight):
         """Yield new states, all from the same stream of random numbers."""
         random = check_random_state(self.random_state)
+        hyper = model.initial_hyper(X, sample_weight)
         for _ in range(self.n_init):
             yield State(
-                globals_=model.initial_globals(X, random),
-                hyper=model.initial_hyper(X),
+                globals_=model.initial_globals(X, random, hyper),
+                hyper=hyper,
                 seed=int(random.randint(2**31 - 1)),
                 dtype=model.dtype,
             )
@@ -321,7 +326,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         if state.steps == 0:
             per_pass = math.ceil(len(train) / state.batch_size)
             state.plan = Plan(
-                per_pass * self.max_iter, per_pass, model.auto_temperature(X)
+                per_pass * self.max_iter, per_pass, model.auto_temperature(state.hyper)
             )
         everything = self.batch_size is None
         policies = self._resolve_policies(
@@ -444,8 +449,8 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             return model.auto_batch_size(X, total)
         return self.batch_size
 
-    def _plan_of_stream(self, model, state, X):
-        temperature = model.auto_temperature(X)
+    def _plan_of_stream(self, model, state):
+        temperature = model.auto_temperature(state.hyper)
         if self.total_samples is None:
             return Plan(temperature=temperature)
         per_pass = math.ceil(self.total_samples / state.batch_size)

@@ -147,19 +147,22 @@ class ConjugateModel:
         """
         return 256
 
-    def auto_temperature(self, X):
-        """Return where an annealing of ``X`` with ``start="auto"`` begins."""
+    def auto_temperature(self, hyper):
+        """Return where an annealing with ``start="auto"`` begins.
+
+        ``hyper`` is as at the start.
+        """
         return 2.0
 
     # -- the state of a fit ----------------------------------------------------------
-    def initial_hyper(self, X):
+    def initial_hyper(self, X, sample_weight=None):
         """Return the starting values of priors and variances.
 
         ``X`` are the data, or the first chunk of a stream.
         """
         raise NotImplementedError
 
-    def initial_globals(self, X, random):
+    def initial_globals(self, X, random, hyper=None):
         """Return the start of the global parameters.
 
         Parameters
@@ -167,6 +170,8 @@ class ConjugateModel:
         X : array-like
             The data, or the first chunk of a stream: maybe fewer rows than components.
         random : numpy.random.RandomState
+        hyper : object, default=None
+            As at the start; None is `initial_hyper` of ``X``.
         """
         raise NotImplementedError
 

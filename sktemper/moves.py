@@ -205,7 +205,7 @@ class MoveSequence(Moves):
 
     Parameters
     ----------
-    moves : sequence of Moves
+    moves : sequence of Moves, default=()
 
     Examples
     --------
@@ -216,7 +216,7 @@ class MoveSequence(Moves):
 
     _parameter_constraints = {"moves": ["array-like"]}
 
-    def __init__(self, moves):
+    def __init__(self, moves=()):
         self.moves = moves
 
     def phases(self):

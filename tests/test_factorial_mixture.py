@@ -478,3 +478,12 @@ def test_the_bound_of_a_fit_to_all_samples_rises(cooling, posterior):
     bounds = mixture.fit(X).history_["lower_bound"]
     assert len(bounds) > 10
     assert np.diff(bounds).min() > -1e-9 * np.abs(bounds).max()
+
+
+def test_nmf_takes_no_data_far_below_zero():
+    X = make_factorial_mixture(200, random_state=0)
+    mixture = TemperedFactorialMixture(8, init="nmf", max_iter=2, random_state=0)
+    assert X.min() < 0
+    mixture.fit(X)
+    with pytest.raises(ValueError, match="so much below 0"):
+        mixture.fit(X - X.mean(axis=0))

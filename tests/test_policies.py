@@ -29,7 +29,7 @@ from sktemper.learning_rates import (
     as_learning_rate,
 )
 from sktemper.model import LocalStep, Powers
-from sktemper.moves import BirthMoves, Moves, NoMoves
+from sktemper.moves import BirthMoves, Moves, MoveSequence, NoMoves, SplitMergeMoves
 from sktemper.noise import GradientNoise, NoNoise, SVIPlusNoise, as_noise
 from sktemper.schedules import (
     AUTO_LENGTH,
@@ -95,7 +95,13 @@ NOISES = [
     SVIPlusNoise(LinearSchedule(1, 60)),
     SVIPlusNoise(RampSchedule(10, 3)),
 ]
-MOVES = [NoMoves(), BirthMoves(), BirthMoves(n_moves=3, start=10.0)]
+MOVES = [
+    NoMoves(),
+    BirthMoves(),
+    BirthMoves(n_moves=3, start=10.0),
+    SplitMergeMoves(),
+    MoveSequence([SplitMergeMoves(patience=2), BirthMoves()]),
+]
 POLICIES = SCHEDULES + TEMPERINGS + LEARNING_RATES + NOISES + MOVES
 
 

@@ -42,16 +42,16 @@ BRIEF = dict(n_components=3, max_iter=8, moves=BirthMoves(n_moves=2))
 def expected_failures(estimator):
     if estimator.batch_size is None:
         return {}  # there, and with a start that does not depend on rows, it holds
-    if getattr(estimator, "tempering", None) == "local" or hasattr(estimator, "impute"):
+    if getattr(estimator, "tempering", None) == "local":
         return {}  # its components are all equal: the check's data are noise
     reason = (
         "Repeated rows make other batches, in another order, than weighted rows do, "
         "and D and S stay row counts."
     )
-    return {
-        f"check_sample_weight_equivalence_on_{kind}_data": reason
-        for kind in ("dense", "sparse")
-    }
+    kinds = ["dense"]
+    if estimator.__sklearn_tags__().input_tags.sparse:
+        kinds.append("sparse")
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in kinds}
 
 
 @parametrize_with_checks(
@@ -67,7 +67,13 @@ def expected_failures(estimator):
             3, max_iter=40, learning_rate=AdaptiveRate(max_rate=1.0, n_warmup_batches=2)
         ),
         AnnealedLDA(n_components=3, max_iter=10, batch_size=None),
-        *(AnnealedFactorialMixture(**BRIEF, target=target) for target in TARGETS),
+        # hotter, all components are alike, and rounding errors tell them apart
+        *(
+            AnnealedFactorialMixture(
+                **BRIEF, target=target, schedule=ExponentialSchedule(start=2.0)
+            )
+            for target in TARGETS
+        ),
         TemperedFactorialMixture(**BRIEF, posterior="factorised", n_init=2),
         TemperedFactorialMixture(**BRIEF, tempering="local"),
         SVIPlusFactorialMixture(**BRIEF),
@@ -310,7 +316,6 @@ def test_parameters_that_do_not_suit_the_data_are_refused(
         ({"inclusion_probability": [0.3, 0.3, np.nan]}, "contains NaN"),
         ({"init": np.ones((3, 5))}, r"init has shape \(3, 5\); expected \(3, 6\)"),
         ({"init": np.full((3, 6), np.nan)}, "init contains NaN"),
-        ({"init": "nmf"}, "no negative values"),
         ({"validation_fraction": 0.999, "evaluate_every": 1}, "leaves none"),
     ],
 )

@@ -23,6 +23,8 @@ from .starts import from_ica
 
 #: The elements of a block, about, and the fewest and most of its rows.
 BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**17, 256, 2048
+#: How many samples' worth of certainty the means start with.
+START_SAMPLES = 100
 #: Rows that tell what the data are like.
 ROWS_LOOKED_AT = 10_000
 #: How often all components are born anew, and how often one is a difference of samples.
@@ -227,42 +229,37 @@ class FactorialMixtureModel(ConjugateModel):
             return 1000
         return max(1, min(max(round(total / 10), 100), 1000, total // 2))
 
-    def auto_temperature(self, X):
+    def auto_temperature(self, hyper):
         """Return where the features of a random start are undecided, from 1 to 1,000.
 
         A component that has nothing to do with a sample would worsen its likelihood by
         half of the component's square over the noise variance.  Colder than that, all
         features of a start in many dimensions are switched off for good.
         """
-        hyper = self.initial_hyper(X)
         ratio = hyper.component_variance / hyper.noise_variance
         return min(max(0.5 * self.n_features * ratio, 1.0), 1000.0)
 
     # -- the state of a fit ----------------------------------------------------------
-    def initial_hyper(self, X):
+    def initial_hyper(self, X, sample_weight=None):
         """Return the variances and inclusion probabilities."""
+        rows, weight = looked_at(X), None
+        if sample_weight is not None:
+            weight = sample_weight[:: step_of_looking(X)]
         component_variance = self.component_variance
         if component_variance is None:
-            component_variance = (
-                mean_square(X) / self.inclusion_probability.sum() or 1.0
-            )
-        return Hyper(
-            self._initial_noise(X), component_variance, self.inclusion_probability
-        )
+            expected = self.inclusion_probability.sum()
+            component_variance = mean_square(rows, weight) / expected or 1.0
+        noise_variance = self.noise_variance
+        if noise_variance is None:
+            noise_variance = mean_square(centred(rows, weight), weight) or 1.0
+        return Hyper(noise_variance, component_variance, self.inclusion_probability)
 
-    def _initial_noise(self, X):
-        if self.noise_variance is not None:
-            return self.noise_variance
-        return variance(X) or 1.0
-
-    def initial_globals(self, X, random):
-        """Return means from ``init``, as sure of them as of samples of their own."""
-        hyper = self.initial_hyper(X)
+    def initial_globals(self, X, random, hyper=None):
+        """Return means from ``init``, as sure of them as of `START_SAMPLES` each."""
+        hyper = self.initial_hyper(X) if hyper is None else hyper
         means = self.init(X, hyper, random)
-        precision = np.diag(
-            1 / hyper.component_variance
-            + hyper.inclusion_probability * len(X) / hyper.noise_variance
-        )
+        precision = 1 / hyper.component_variance + START_SAMPLES / hyper.noise_variance
+        precision = precision * np.eye(self.n_components)
         return Components(precision, precision @ means)
 
     def prepare(self, globals_, hyper):
@@ -689,10 +686,15 @@ def rate_to_zero(old, new):
     return float(np.min(old[leaving] / (old - new)[leaving], initial=math.inf))
 
 
+def step_of_looking(X):
+    """Return how many rows lie between those that tell what the data are like."""
+    return -(-len(X) // ROWS_LOOKED_AT)
+
+
 def looked_at(X):
     """Return rows that tell what the data are like, evenly from all of them."""
-    step = -(-len(X) // ROWS_LOOKED_AT)
-    return np.ascontiguousarray(X[::step], dtype=np.float64)  # sums have an order
+    # contiguous, as sums have an order
+    return np.ascontiguousarray(X[:: step_of_looking(X)], dtype=np.float64)
 
 
 def filled(X):
@@ -701,19 +703,26 @@ def filled(X):
     missing = np.isnan(rows)
     if not missing.any():
         return rows
-    counts = np.maximum((~missing).sum(axis=0), 1)
-    return np.where(missing, np.nansum(rows, axis=0) / counts, rows)
+    return np.where(missing, column_means(rows), rows)
 
 
-def mean_square(X):
-    """Return the mean square of the values that are not missing; 0 if none is there."""
-    squares = looked_at(X) ** 2
-    return float(np.nanmean(squares)) if not np.isnan(squares).all() else 0.0
+def column_means(rows, weight=None):
+    """Return the columns' means of the values that are not missing; 0 if none is."""
+    weight = np.ones(len(rows)) if weight is None else weight
+    present = ~np.isnan(rows)
+    counts = weight @ present
+    return (weight @ np.where(present, rows, 0.0)) / np.where(counts > 0, counts, 1.0)
 
 
-def variance(X):
-    """Return the variance of the values about the means of their columns."""
-    rows = looked_at(X)
-    counts = (~np.isnan(rows)).sum(axis=0)
-    centred = rows - np.nansum(rows, axis=0) / np.maximum(counts, 1)
-    return mean_square(centred)
+def centred(rows, weight=None):
+    """Return the rows less the means of their columns."""
+    return rows - column_means(rows, weight)
+
+
+def mean_square(rows, weight=None):
+    """Return the mean square of the values that are not missing; 0 if none is."""
+    weight = np.ones(len(rows)) if weight is None else weight
+    present = ~np.isnan(rows)
+    count = float(weight @ present.sum(axis=1))
+    squares = np.where(present, rows, 0.0) ** 2
+    return float(weight @ squares.sum(axis=1)) / count if count > 0 else 0.0

@@ -184,19 +184,19 @@ class GaussianMixtureModel(ConjugateModel):
             return max(1000, fewest)
         return max(1, min(max(round(total / 10), fewest), 10_000, total // 2))
 
-    def auto_temperature(self, X):
+    def auto_temperature(self, hyper):
         """Return 2: hotter, the components of a batch fit all become equal."""
         return 2.0
 
     # -- the state of a fit ----------------------------------------------------------
-    def initial_hyper(self, X):
+    def initial_hyper(self, X, sample_weight=None):
         """Return the priors, by default those of scikit-learn for ``X``."""
         mean, covariance = mean_and_covariance(X)
         return self.priors(mean, self.covariance.default_prior(covariance))
 
-    def initial_globals(self, X, random):
+    def initial_globals(self, X, random, hyper=None):
         """Return the optimum for responsibilities from ``init``."""
-        hyper = self.initial_hyper(X)
+        hyper = self.initial_hyper(X) if hyper is None else hyper
         step = -(-len(X) // ROWS_LOOKED_AT)
         rows = np.asarray(X[::step], dtype=self.dtype)
         responsibilities = self.init(rows, self.n_components, random)

@@ -236,7 +236,7 @@ class LDAModel(ConjugateModel):
             slots,
         )
 
-    def auto_temperature(self, X):
+    def auto_temperature(self, hyper):
         """Return the fourth root of the number of topics.
 
         Hotter is better for many topics, but where few start too hot they become all
@@ -248,11 +248,11 @@ class LDAModel(ConjugateModel):
         return max(1.0, self.n_topics**0.25)
 
     # -- the state of a fit ----------------------------------------------------------
-    def initial_hyper(self, X):
+    def initial_hyper(self, X, sample_weight=None):
         """Return alpha."""
         return self.doc_topic_prior
 
-    def initial_globals(self, X, random):
+    def initial_globals(self, X, random, hyper=None):
         """Return the start of lambda: scikit-learn's draws, or ``init``."""
         shape = (self.n_topics, self.n_features)
         init = self.init
