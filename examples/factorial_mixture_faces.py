@@ -33,11 +33,11 @@ def main():
     print(f"{len(X_train)} images to fit to, {len(X_test)} held out, of", end=" ")
     print(f"{images.shape[1]} x {images.shape[2]} pixels")
 
-    # Samples are the start: a draw from the prior explains nothing of so many pixels,
-    # and without heat all of its features would be switched off at once.
+    # Samples are the start: what annealing gains beyond a good start is to be seen.
     settings = {
         "n_components": arguments.n_components,
         "max_iter": arguments.max_iter,
+        "tol": 0.0,
         "init": "data",
         "random_state": arguments.seed,
     }

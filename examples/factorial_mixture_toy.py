@@ -135,6 +135,7 @@ def follow_bounds(X, shapes, arguments):
     settings = {
         "n_components": len(shapes),
         "max_iter": arguments.max_iter,
+        "tol": 0.0,
         "local_cooling": None,
         **GIVEN,
     }
