@@ -165,6 +165,8 @@ class _GaussianMixture(ClusterMixin, DensityMixin, TransformerMixin, TemperedEst
                     model.local_step(
                         block, prepared, Powers(), want=("local",)
                     ).local_parameters
+    score = TemperedEstimator.score  # that of DensityMixin does nothing
+
                 ),
             )
         )
