@@ -432,10 +432,12 @@ degrees_of_freedom_prior_, covariance_prior_ : object
     Notes
     -----
     Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`,
-    and with ``tempering=None`` and ``moves=None`` so are the fits, to rounding errors.
-    What differs: `score_samples` and `score` are the exact posterior predictive
-    density, a mixture of Student-t distributions, and ``lower_bound_`` has every
-    constant.
+    and with ``tempering=None`` and ``moves=None`` so are the fits, to rounding errors;
+    but a tied covariance starts from the samples that the components start from, where
+    with ``init_params`` "k-means++" or "random_from_data" theirs is that of all.
+    What differs otherwise: `score_samples` and `score` are the exact posterior
+    predictive density, a mixture of Student-t distributions, and ``lower_bound_`` has
+    every constant.
 
     References
     ----------
