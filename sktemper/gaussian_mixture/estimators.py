@@ -58,8 +58,19 @@ class _GaussianMixture(ClusterMixin, DensityMixin, TransformerMixin, TemperedEst
 
     def _validate_training(self, X, reset):
         return validate_data(
-            self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=2
+            self,
+            X,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=2 if reset else 1,  # a start has a covariance
         )
+
+    def _check_enough(self, X):
+        if X.shape[0] < self.n_components:
+            raise ValueError(
+                "Expected n_samples >= n_components but got n_components = "
+                f"{self.n_components}, n_samples = {X.shape[0]}"
+            )
 
     def _moves(self):
         return as_moves(self.moves)
