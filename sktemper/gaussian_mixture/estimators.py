@@ -140,6 +140,14 @@ class _GaussianMixture(ClusterMixin, DensityMixin, TransformerMixin, TemperedEst
             )
         return prior
 
+    def _came_to_rest(self, run):
+        """Return False where scikit-learn would warn: what moves leave is at rest."""
+        state, moves = run.state, run.policies.moves
+        stopped = state.passes < state.planned_passes or self.n_iter_no_change
+        if stopped or any(phase.n_moves for phase in moves.phases()):
+            return True
+        return not abs(state.bound_change) >= self.tol  # NaN: nobody looked
+
     def _finish(self, model, state, workers, X):
         """Keep the labels of the training data, and the lower bound."""
         self.lower_bound_ = float(
@@ -157,6 +165,8 @@ class _GaussianMixture(ClusterMixin, DensityMixin, TransformerMixin, TemperedEst
         self.labels_ = np.concatenate(list(steps))
 
     # -- what users call ---------------------------------------------------------------
+    score = TemperedEstimator.score  # that of DensityMixin does nothing
+
     def predict_proba(self, X):
         """Return each component's responsibility for each sample.
 
@@ -176,8 +186,6 @@ class _GaussianMixture(ClusterMixin, DensityMixin, TransformerMixin, TemperedEst
                     model.local_step(
                         block, prepared, Powers(), want=("local",)
                     ).local_parameters
-    score = TemperedEstimator.score  # that of DensityMixin does nothing
-
                 ),
             )
         )
