@@ -451,9 +451,10 @@ degrees_of_freedom_prior_, covariance_prior_ : object
     Notes
     -----
     Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`,
-    and with ``tempering=None`` and ``moves=None`` so are the fits, to rounding errors;
-    but a tied covariance starts from the samples that the components start from, where
-    with ``init_params`` "k-means++" or "random_from_data" theirs is that of all.
+    and with ``tempering=None`` and ``moves=None`` so are the fits, to rounding errors
+    and, as the bound is that before a step, maybe one step more.  But a tied covariance
+    starts from the samples that the components start from, where with ``init_params``
+    "k-means++" or "random_from_data" theirs is that of all samples.
     What differs otherwise: `score_samples` and `score` are the exact posterior
     predictive density, a mixture of Student-t distributions, and ``lower_bound_`` has
     every constant.
