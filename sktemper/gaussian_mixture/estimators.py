@@ -122,7 +122,7 @@ class _GaussianMixture(ClusterMixin, DensityMixin, TransformerMixin, TemperedEst
     def _covariance_prior(self, default):
         """Return the inverse scale of the prior, of the shape of ``default``."""
         if self.covariance_prior is None:
-            return default
+            return self._regular(default)
         prior = check_array(
             np.atleast_1d(self.covariance_prior), dtype=np.float64, ensure_2d=False
         ).reshape(np.shape(self.covariance_prior))
@@ -139,6 +139,20 @@ class _GaussianMixture(ClusterMixin, DensityMixin, TransformerMixin, TemperedEst
                 "positive-definite"
             )
         return prior
+
+    def _regular(self, covariance):
+        """Return a covariance, with `reg_covar` on its diagonal if it is singular."""
+        matrix = np.atleast_1d(covariance)
+        if _is_regular(matrix if matrix.ndim == 2 else np.diag(matrix)):
+            return covariance
+        if self.reg_covar == 0:
+            raise ValueError(
+                "The covariance of the data is singular and can be no prior. Increase "
+                "reg_covar, give covariance_prior, or remove constant features."
+            )
+        return covariance + self.reg_covar * (
+            np.eye(len(matrix)) if matrix.ndim == 2 else 1.0
+        )
 
     def _came_to_rest(self, run):
         """Return False where scikit-learn would warn: what moves leave is at rest."""
@@ -374,6 +388,16 @@ class _GaussianMixture(ClusterMixin, DensityMixin, TransformerMixin, TemperedEst
         return int((counts > ACTIVE).sum())
 
 
+def _is_regular(covariance):
+    """Return whether each feature varies, also given those before it."""
+    variances = np.diag(covariance)
+    try:
+        left = np.diag(np.linalg.cholesky(covariance)) ** 2
+    except np.linalg.LinAlgError:
+        return False
+    return bool((left > 1e-14 * len(variances) * variances).all())
+
+
 #: What the docstrings of the estimators share.
 _WORDS = {
     "samples": "samples",
@@ -408,7 +432,8 @@ default="dirichlet_process"
     degrees_of_freedom_prior : float, default=None
         Of the Wishart distribution, above ``n_features - 1``.  None is ``n_features``.
     covariance_prior : float or array-like, default=None
-        None is the covariance of the data, or what ``covariance_type`` keeps of it.
+        None is the covariance of the data, or what ``covariance_type`` keeps of it;
+        plus ``reg_covar`` on its diagonal where it is singular.
     batch_size : int, "auto" or None, default=None
         Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
         "auto": a tenth of the data, from 20 samples a component to 10,000.
