@@ -3,7 +3,7 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import ClusterMixin, DensityMixin, TransformerMixin
+from sklearn.base import DensityMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -23,7 +23,7 @@ from .weights import WEIGHTS
 ACTIVE = 0.5
 
 
-class _GaussianMixture(ClusterMixin, DensityMixin, TransformerMixin, TemperedEstimator):
+class _GaussianMixture(DensityMixin, TransformerMixin, TemperedEstimator):
     """What the estimators of the Gaussian mixture share."""
 
     _slots = {
