@@ -12,7 +12,7 @@ from ..base import TemperedEstimator
 from ..inference import evidence_bound, map_blocks
 from ..kinds import AnnealedMixin, SVIPlusMixin, annealed, document, svi_plus
 from ..model import Powers
-from ..moves import as_moves
+from ..moves import NoMoves, as_moves
 from ..policy import Slot
 from .covariances import TYPES
 from .model import GaussianMixtureModel, Hyper
@@ -73,7 +73,8 @@ class _GaussianMixture(DensityMixin, TransformerMixin, TemperedEstimator):
             )
 
     def _moves(self):
-        return as_moves(self.moves)
+        moves = as_moves(self.moves).validate()
+        return moves if self.n_components > 1 else NoMoves()
 
     def _make_model(self, n_features, dtype):
         return GaussianMixtureModel(
