@@ -3,7 +3,11 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import DensityMixin, TransformerMixin
+from sklearn.base import (
+    ClassNamePrefixFeaturesOutMixin,
+    DensityMixin,
+    TransformerMixin,
+)
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -23,7 +27,9 @@ from .weights import WEIGHTS
 ACTIVE = 0.5
 
 
-class _GaussianMixture(DensityMixin, TransformerMixin, TemperedEstimator):
+class _GaussianMixture(
+    DensityMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
+):
     """What the estimators of the Gaussian mixture share."""
 
     _slots = {
@@ -286,6 +292,10 @@ class _GaussianMixture(DensityMixin, TransformerMixin, TemperedEstimator):
         return np.vstack(X), np.repeat(np.arange(len(counts)), counts)
 
     # -- views of the state ------------------------------------------------------------
+    @property
+    def _n_features_out(self):
+        return self.n_components
+
     def _fitted(self):
         """Return the model and the Normal-Wishart parameters of the fit."""
         state = self._state()
