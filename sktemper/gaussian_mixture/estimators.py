@@ -141,9 +141,9 @@ class _GaussianMixture(
         matrix = prior if prior.ndim == 2 else np.diag(np.atleast_1d(prior))
         symmetric = np.allclose(matrix, matrix.T)
         if not symmetric or not (np.linalg.eigvalsh(matrix) > 0).all():
+            what = "symmetric, positive-definite" if prior.ndim == 2 else "positive"
             raise ValueError(
-                f"'{self.covariance_type} covariance_prior' should be symmetric, "
-                "positive-definite"
+                f"'{self.covariance_type} covariance_prior' should be {what}"
             )
         return prior
 
