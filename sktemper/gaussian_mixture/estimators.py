@@ -167,7 +167,7 @@ class _GaussianMixture(
         stopped = state.passes < state.planned_passes or self.n_iter_no_change
         if stopped or any(phase.n_moves for phase in moves.phases()):
             return True
-        return not abs(state.bound_change) >= self.tol  # NaN: nobody looked
+        return not abs(state.bound_change) > self.tol  # NaN: nobody looked
 
     def _finish(self, model, state, workers, X):
         """Keep the labels of the training data, and the lower bound."""
