@@ -954,6 +954,45 @@ def test_nothing_is_proposed_for_what_is_right(covariance_type):
 
 
 @each_type
+def test_gains_are_differences_of_evidence(covariance_type):
+    labels = np.zeros(120, int)
+    labels[TOP] = np.tile([1, 2], 20)
+    found = search(labels, 4, covariance_type)
+    model, hyper = found.model, found.hyper
+
+    def total(labels):
+        return evidence(model, hyper, hard_sums(model, hyper, BLOBS, labels, 4)).sum()
+
+    merges, splits = found._merges(), found._splits()
+    assert merges.keys() == {(0, 1), (0, 2), (1, 2)}
+    for (first, second), gain in merges.items():
+        merged = np.where(labels == second, first, labels)
+        assert gain == pytest.approx(total(merged) - total(labels))
+    assert splits.keys() == {0, 1, 2}
+    for split, gain in splits.items():
+        parted = labels.copy()
+        parted[found.halves[split]] = 3
+        assert gain == pytest.approx(total(parted) - total(labels))
+
+
+def test_a_split_is_refined():
+    found = search(np.zeros(120, int), 2)
+    rows = np.r_[LEFT, RIGHT]
+    wrong = np.isin(rows, np.r_[LEFT[:9], RIGHT[6:]])
+    _, side, same_rows = found._refined((rows, wrong))
+    np.testing.assert_array_equal(rows[side], RIGHT)
+    np.testing.assert_array_equal(same_rows, rows)
+
+
+def test_what_is_merged_is_not_split():
+    found = search(np.r_[np.tile([0, 1], 40), np.full(40, 2)], 3)
+    gains = found._splits()
+    assert gains[0] > 0 and gains[1] > 0 and found._merges()[0, 1] > 0
+    split, *place = found.best(frozenset())
+    assert split not in place
+
+
+@each_type
 @each_prior
 def test_proposals_are_what_the_search_says(covariance_type, weight_prior):
     model = model_of(covariance_type, weight_prior, k=3, d=2)
