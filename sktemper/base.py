@@ -134,6 +134,9 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         """Return ``X`` as the model takes it to be trained on."""
         return self._validate(X, reset)
 
+    def _check_enough(self, X):
+        """Raise if a `fit` cannot start from ``X``; the first of a stream may."""
+
     def _finish(self, model, state, workers, X):
         """Keep what a fit to ``X`` tells of its rows."""
 
@@ -196,6 +199,8 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         continued = self.warm_start and hasattr(self, "state_")
         with self._as_before_if_it_raises():
             X = self._validate_training(X, reset=not continued)
+            if not continued:
+                self._check_enough(X)
             sample_weight = self._validate_weight(sample_weight, X)
             dtype = self.state_.dtype if continued else self._compute_dtype(X)
             model = self._make_model(X.shape[1], dtype)
@@ -580,6 +585,18 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=5,
             )
+        if not self._came_to_rest(run):
+            warnings.warn(
+                f"The lower bound still changed by {state.bound_change:.3g} in the "
+                f"last of {state.passes} passes: the fit did not converge. Raise "
+                "max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def _came_to_rest(self, run):
+        """Return whether a fit converged, or need not."""
+        return True
 
     def _noise_acted(self, run):
         """Return whether the largest of a pass's batches ever had weights but 1."""

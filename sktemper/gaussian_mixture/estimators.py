@@ -3,7 +3,11 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import ClusterMixin, DensityMixin, TransformerMixin
+from sklearn.base import (
+    ClassNamePrefixFeaturesOutMixin,
+    DensityMixin,
+    TransformerMixin,
+)
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -19,7 +23,7 @@ from ..kinds import (
     svi_plus,
 )
 from ..model import Powers
-from ..moves import as_moves
+from ..moves import NoMoves, as_moves
 from ..policy import Slot
 from .covariances import TYPES
 from .model import GaussianMixtureModel, Hyper
@@ -30,7 +34,9 @@ from .weights import WEIGHTS
 ACTIVE = 0.5
 
 
-class _GaussianMixture(ClusterMixin, DensityMixin, TransformerMixin, TemperedEstimator):
+class _GaussianMixture(
+    DensityMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
+):
     """What the estimators of the Gaussian mixture share."""
 
     _slots = {
@@ -65,11 +71,23 @@ class _GaussianMixture(ClusterMixin, DensityMixin, TransformerMixin, TemperedEst
 
     def _validate_training(self, X, reset):
         return validate_data(
-            self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=2
+            self,
+            X,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=2 if reset else 1,  # a start has a covariance
         )
 
+    def _check_enough(self, X):
+        if X.shape[0] < self.n_components:
+            raise ValueError(
+                "Expected n_samples >= n_components but got n_components = "
+                f"{self.n_components}, n_samples = {X.shape[0]}"
+            )
+
     def _moves(self):
-        return as_moves(self.moves)
+        moves = as_moves(self.moves).validate()
+        return moves if self.n_components > 1 else NoMoves()
 
     def _make_model(self, n_features, dtype):
         return GaussianMixtureModel(
@@ -118,7 +136,7 @@ class _GaussianMixture(ClusterMixin, DensityMixin, TransformerMixin, TemperedEst
     def _covariance_prior(self, default):
         """Return the inverse scale of the prior, of the shape of ``default``."""
         if self.covariance_prior is None:
-            return default
+            return self._regular(default)
         prior = check_array(
             np.atleast_1d(self.covariance_prior), dtype=np.float64, ensure_2d=False
         ).reshape(np.shape(self.covariance_prior))
@@ -130,11 +148,33 @@ class _GaussianMixture(ClusterMixin, DensityMixin, TransformerMixin, TemperedEst
         matrix = prior if prior.ndim == 2 else np.diag(np.atleast_1d(prior))
         symmetric = np.allclose(matrix, matrix.T)
         if not symmetric or not (np.linalg.eigvalsh(matrix) > 0).all():
+            what = "symmetric, positive-definite" if prior.ndim == 2 else "positive"
             raise ValueError(
-                f"'{self.covariance_type} covariance_prior' should be symmetric, "
-                "positive-definite"
+                f"'{self.covariance_type} covariance_prior' should be {what}"
             )
         return prior
+
+    def _regular(self, covariance):
+        """Return a covariance, with `reg_covar` on its diagonal if it is singular."""
+        matrix = np.atleast_1d(covariance)
+        if _is_regular(matrix if matrix.ndim == 2 else np.diag(matrix)):
+            return covariance
+        if self.reg_covar == 0:
+            raise ValueError(
+                "The covariance of the data is singular and can be no prior. Increase "
+                "reg_covar, give covariance_prior, or remove constant features."
+            )
+        return covariance + self.reg_covar * (
+            np.eye(len(matrix)) if matrix.ndim == 2 else 1.0
+        )
+
+    def _came_to_rest(self, run):
+        """Return False where scikit-learn would warn: what moves leave is at rest."""
+        state, moves = run.state, run.policies.moves
+        stopped = state.passes < state.planned_passes or self.n_iter_no_change
+        if stopped or any(phase.n_moves for phase in moves.phases()):
+            return True
+        return not abs(state.bound_change) > self.tol  # NaN: nobody looked
 
     def _finish(self, model, state, workers, X):
         """Keep the labels of the training data, and the lower bound."""
@@ -153,6 +193,8 @@ class _GaussianMixture(ClusterMixin, DensityMixin, TransformerMixin, TemperedEst
         self.labels_ = np.concatenate(list(steps))
 
     # -- what users call ---------------------------------------------------------------
+    score = TemperedEstimator.score  # that of DensityMixin does nothing
+
     def predict_proba(self, X):
         """Return each component's responsibility for each sample.
 
@@ -257,6 +299,10 @@ class _GaussianMixture(ClusterMixin, DensityMixin, TransformerMixin, TemperedEst
         return np.vstack(X), np.repeat(np.arange(len(counts)), counts)
 
     # -- views of the state ------------------------------------------------------------
+    @property
+    def _n_features_out(self):
+        return self.n_components
+
     def _fitted(self):
         """Return the model and the Normal-Wishart parameters of the fit."""
         state = self._state()
@@ -360,6 +406,16 @@ class _GaussianMixture(ClusterMixin, DensityMixin, TransformerMixin, TemperedEst
         return int((counts > ACTIVE).sum())
 
 
+def _is_regular(covariance):
+    """Return whether each feature varies, also given those before it."""
+    variances = np.diag(covariance)
+    try:
+        left = np.diag(np.linalg.cholesky(covariance)) ** 2
+    except np.linalg.LinAlgError:
+        return False
+    return bool((left > 1e-14 * len(variances) * variances).all())
+
+
 #: What the docstrings of the estimators share.
 _WORDS = {
     "samples": "samples",
@@ -396,7 +452,8 @@ default="dirichlet_process"
     degrees_of_freedom_prior : float, default=None
         Of the Wishart distribution, above ``n_features - 1``.  None is ``n_features``.
     covariance_prior : float or array-like, default=None
-        None is the covariance of the data, or what ``covariance_type`` keeps of it.
+        None is the covariance of the data, or what ``covariance_type`` keeps of it;
+        plus ``reg_covar`` on its diagonal where it is singular.
     batch_size : int, "auto" or None, default=None
         Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
         "auto": a tenth of the data, from 20 samples a component to 10,000.
@@ -439,10 +496,13 @@ degrees_of_freedom_prior_, covariance_prior_ : object
     Notes
     -----
     Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`,
-    and with ``tempering=None`` and ``moves=None`` so are the fits, to rounding errors.
-    What differs: `score_samples` and `score` are the exact posterior predictive
-    density, a mixture of Student-t distributions, and ``lower_bound_`` has every
-    constant.
+    and with ``tempering=None`` and ``moves=None`` so are the fits, to rounding errors
+    and, as the bound is that before a step, maybe one step more.  But a tied covariance
+    starts from the samples that the components start from, where with ``init_params``
+    "k-means++" or "random_from_data" theirs is that of all samples.
+    What differs otherwise: `score_samples` and `score` are the exact posterior
+    predictive density, a mixture of Student-t distributions, and ``lower_bound_`` has
+    every constant.
 
     References
     ----------

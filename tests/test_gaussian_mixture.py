@@ -1,0 +1,776 @@
+"""The Gaussian mixture's estimators: in scikit-learn's hands, and under any policy."""
+
+import itertools
+import pickle
+import re
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import BayesianGaussianMixture
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils.estimator_checks import check_clustering, parametrize_with_checks
+
+from sktemper import (
+    AnnealedGaussianMixture,
+    SVIPlusGaussianMixture,
+    TemperedGaussianMixture,
+)
+from sktemper.learning_rates import AdaptiveRate, ConstantRate, RobbinsMonro
+from sktemper.moves import BirthMoves, MoveSequence, SplitMergeMoves
+from sktemper.noise import SVIPlusNoise
+from sktemper.schedules import ConstantSchedule, LinearSchedule
+from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
+
+TYPES = ("full", "tied", "diag", "spherical")
+PRIORS = ("dirichlet_process", "dirichlet_distribution")
+ESTIMATORS = (
+    TemperedGaussianMixture,
+    AnnealedGaussianMixture,
+    SVIPlusGaussianMixture,
+)
+QUICK = dict(n_components=3, max_iter=6)
+FEW = MoveSequence([SplitMergeMoves(3, n_iter=2), BirthMoves(2, n_iter=2)])
+X, Y = make_blobs(
+    120, centers=[[0, 0], [9, 0], [0, 9]], cluster_std=[1, 0.5, 1.5], random_state=0
+)
+X.flags.writeable = False
+
+each_type = pytest.mark.parametrize("covariance_type", TYPES)
+each_prior = pytest.mark.parametrize("weight_prior", PRIORS)
+each_estimator = pytest.mark.parametrize("cls", ESTIMATORS)
+unconverged = pytest.mark.filterwarnings("ignore:.*did not converge.*")
+
+
+def plain(n_components=3, **parameters):
+    """The algorithm of scikit-learn."""
+    parameters = {"tempering": None, "random_state": 0, **parameters}
+    return TemperedGaussianMixture(n_components, **parameters)
+
+
+def assert_same_fit(one, other):
+    for name in ("means_", "covariances_", "weights_", "mean_precision_", "labels_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert one.history_.keys() == other.history_.keys()
+    for name in one.history_.keys() - {"seconds"}:
+        np.testing.assert_array_equal(one.history_[name], other.history_[name])
+    for name in ("n_iter_", "n_batch_iter_", "n_samples_seen_", "temperature_"):
+        assert getattr(one, name) == getattr(other, name)
+    assert one.lower_bound_ == other.lower_bound_
+
+
+def assert_valid(mixture, data=X):
+    """Every parameter is one of a distribution, and every answer a number."""
+    assert (mixture.weights_ > 0).all()
+    assert mixture.weights_.sum() == pytest.approx(1, rel=1e-5)
+    assert (np.asarray(mixture.weight_concentration_) > 0).all()
+    assert (mixture.mean_precision_ > 0).all()
+    assert (np.asarray(mixture.degrees_of_freedom_) > data.shape[1] - 1).all()
+    model, _ = mixture._fitted()
+    covariances = model.covariance.matrices(mixture.covariances_)
+    assert (np.linalg.eigvalsh(covariances) > 0).all()
+    assert np.isfinite(mixture.means_).all()
+    assert np.isfinite(mixture.lower_bound_)
+    assert np.isfinite(mixture.score_samples(data)).all()
+    np.testing.assert_allclose(mixture.predict_proba(data).sum(axis=1), 1, rtol=1e-5)
+
+
+# -- in scikit-learn's hands -----------------------------------------------------------
+
+
+def expected_failures(estimator):
+    if estimator.n_components == 1:
+        return {}
+    reason = (
+        "The start and the default priors are those of the rows, whatever they weigh; "
+        "repeated rows make other batches than weighted ones do, and D and S stay row "
+        "counts."
+    )
+    return {"check_sample_weight_equivalence_on_dense_data": reason}
+
+
+@unconverged
+@parametrize_with_checks(
+    [
+        TemperedGaussianMixture(),
+        AnnealedGaussianMixture(),
+        SVIPlusGaussianMixture(max_iter=9),
+        TemperedGaussianMixture(
+            **QUICK, tempering=None, covariance_type="tied", n_init=2
+        ),
+        AnnealedGaussianMixture(**QUICK, moves=FEW),
+        AnnealedGaussianMixture(
+            **QUICK,
+            target="posterior",
+            moves=None,
+            covariance_type="spherical",
+            batch_size="auto",
+            learning_rate=RobbinsMonro(offset=1),
+        ),
+        SVIPlusGaussianMixture(
+            **QUICK,
+            batch_size=5,
+            distribution="gaussian",
+            tempering="local",
+            covariance_type="diag",
+            weight_concentration_prior_type="dirichlet_distribution",
+        ),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@unconverged
+@each_estimator
+def test_it_clusters_as_a_clusterer_does(cls):
+    check_clustering(cls.__name__, cls(3, max_iter=20, moves=None))
+
+
+def test_in_a_pipeline_and_a_search():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["a", "b"])
+    mixture = AnnealedGaussianMixture(3, moves=None, max_iter=20, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), mixture).set_output(transform="pandas")
+    output = pipeline.fit(frame).transform(frame)
+    assert output.columns.tolist() == [f"annealedgaussianmixture{k}" for k in range(3)]
+    np.testing.assert_array_equal(output.to_numpy().argmax(axis=1), pipeline[1].labels_)
+    grid = {"covariance_type": TYPES, "schedule__start": [1.5, 3.0]}
+    search = GridSearchCV(mixture, grid, cv=2, error_score="raise").fit(X)
+    scores = search.cv_results_["mean_test_score"]
+    assert np.isfinite(scores).all() and len(set(scores.round(6))) > 3
+    assert search.score(X) == search.best_estimator_.score(X)
+
+
+# -- every policy with every other -----------------------------------------------------
+
+TEMPERINGS = [
+    None,
+    Annealing(target="local_step"),
+    Annealing(target="likelihood"),
+    Annealing(target="posterior"),
+    GlobalTempering(n_temperatures=10),
+    GlobalTempering(n_temperatures=10, target="likelihood", cap=None),
+    LocalTempering(n_temperatures=10),
+]
+RATES = [
+    RobbinsMonro(),
+    ConstantRate(0.2),
+    AdaptiveRate("fisher", n_warmup_batches=3),
+    AdaptiveRate("identity", n_warmup_batches=3),
+]
+NOISES = [None, SVIPlusNoise(0.3), SVIPlusNoise(0.3, "gaussian")]
+KINDS = itertools.cycle(itertools.product(TYPES, PRIORS))
+
+
+@pytest.mark.parametrize(
+    ("tempering", "rate", "noise", "kind"),
+    [
+        (*policies, kind)
+        for policies, kind in zip(
+            itertools.product(TEMPERINGS, RATES, NOISES), KINDS, strict=False
+        )
+    ],
+    ids=str,
+)
+def test_every_combination_fits_and_resumes(tempering, rate, noise, kind):
+    covariance_type, weight_prior = kind
+    whole = TemperedGaussianMixture(
+        4,
+        covariance_type=covariance_type,
+        weight_concentration_prior_type=weight_prior,
+        tempering=tempering,
+        learning_rate=rate,
+        gradient_noise=noise,
+        batch_size=40,
+        max_iter=4,
+        init_params="random_from_data",
+        random_state=0,
+    )
+    parts = clone(whole).set_params(max_iter=2, warm_start=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        whole.fit(X)
+        streamed = clone(whole).partial_fit(X)
+        again = pickle.loads(pickle.dumps(clone(streamed).partial_fit(X[:80])))
+        again.partial_fit(X[80:])
+        parts = pickle.loads(pickle.dumps(parts.fit(X))).fit(X)
+    for mixture in (whole, streamed, again, parts):
+        assert_valid(mixture)
+    assert whole.n_batch_iter_ == parts.n_batch_iter_ == 12
+    assert streamed.n_batch_iter_ == again.n_batch_iter_ == 3
+    if noise is None or noise.distribution == "dirichlet":
+        assert (whole.history_["rate_share"] == 1).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@each_type
+@each_prior
+def test_gaussian_weights_never_leave_the_domain(covariance_type, weight_prior):
+    """Steps on which noise would lead there are shorter, and the history tells."""
+    shares = []
+    for seed in range(4):
+        mixture = SVIPlusGaussianMixture(
+            8,
+            covariance_type=covariance_type,
+            weight_concentration_prior_type=weight_prior,
+            effective_batch_size=3,
+            distribution="gaussian",
+            batch_size=30,
+            learning_rate=ConstantRate(0.9),
+            max_iter=6,
+            random_state=seed,
+        ).fit(X)
+        assert_valid(mixture)
+        shares.append(mixture.history_["rate_share"])
+    assert np.min(shares) < 1
+    assert np.median(shares) > 0.1
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@each_type
+@each_prior
+@pytest.mark.parametrize("target", ["local_step", "likelihood", "posterior"])
+def test_no_temperature_crashes(covariance_type, weight_prior, target):
+    for temperature in (10.0, 1e6):
+        for batch_size in (None, 40):
+            mixture = AnnealedGaussianMixture(
+                12,
+                covariance_type=covariance_type,
+                weight_concentration_prior_type=weight_prior,
+                schedule=ConstantSchedule(temperature),
+                target=target,
+                batch_size=batch_size,
+                max_iter=4,
+                random_state=0,
+            ).fit(X)
+            assert mixture.temperature_ == temperature
+            assert_valid(mixture)
+
+
+@each_estimator
+def test_shared_names_of_the_policies(cls):
+    general = {
+        AnnealedGaussianMixture: {"tempering": Annealing(LinearSchedule(2, length=5))},
+        SVIPlusGaussianMixture: {"tempering": None, "gradient_noise": SVIPlusNoise(9)},
+        TemperedGaussianMixture: {"tempering": GlobalTempering()},
+    }[cls]
+    named = {
+        AnnealedGaussianMixture: {"schedule": LinearSchedule(2, length=5)},
+        SVIPlusGaussianMixture: {"effective_batch_size": 9},
+        TemperedGaussianMixture: {"tempering": "global"},
+    }[cls]
+    shared = dict(
+        batch_size=40,
+        max_iter=10,
+        learning_rate=RobbinsMonro(1),
+        moves=None,
+        random_state=0,
+    )
+    one = cls(3, **named, **shared).fit(X)
+    other = TemperedGaussianMixture(3, **general, **shared).fit(X)
+    assert_same_fit(one, other)
+
+
+# -- what a fit leaves -----------------------------------------------------------------
+
+
+@each_type
+@each_prior
+def test_attributes(covariance_type, weight_prior):
+    mixture = plain(
+        8,
+        covariance_type=covariance_type,
+        weight_concentration_prior_type=weight_prior,
+        max_iter=1000,
+    ).fit(X)
+    assert_valid(mixture)
+    assert mixture.converged_
+    assert mixture.n_iter_ < 1000
+    np.testing.assert_array_equal(mixture.labels_, mixture.predict(X))
+    proba = mixture.predict_proba(X)
+    np.testing.assert_array_equal(mixture.labels_, proba.argmax(axis=1))
+    np.testing.assert_array_equal(mixture.transform(X), proba)
+    np.testing.assert_array_equal(clone(mixture).fit_predict(X), mixture.labels_)
+    np.testing.assert_array_equal(clone(mixture).fit_transform(X), proba)
+    counts = mixture.mean_precision_ - mixture.mean_precision_prior_
+    np.testing.assert_allclose(counts, proba.sum(axis=0), atol=0.2)
+    assert mixture.n_active_components_ == (counts > 0.5).sum()
+    assert 3 <= mixture.n_active_components_ <= 8
+    assert mixture.score(X) == pytest.approx(mixture.score_samples(X).mean())
+    assert mixture.lower_bound_ == mixture.lower_bound(X)
+    bounds = mixture.lower_bounds_
+    assert len(bounds) == mixture.n_iter_
+    assert (np.diff(bounds) > -1e-9).all()
+    assert abs(bounds[-1] - bounds[-2]) < 1e-3 <= abs(bounds[-2] - bounds[-3])
+    assert mixture.lower_bound_ >= bounds[-1] - 1e-9
+    model, _ = mixture._fitted()
+    covariances = model.covariance.matrices(mixture.covariances_)
+    precisions = model.covariance.matrices(mixture.precisions_)
+    roots = model.covariance.matrices(mixture.precisions_cholesky_)
+    identity = np.broadcast_to(np.eye(2), precisions.shape)
+    np.testing.assert_allclose(covariances @ precisions, identity, atol=1e-9)
+    np.testing.assert_allclose(roots @ np.swapaxes(roots, 1, 2), precisions)
+
+
+def test_a_fit_says_whether_it_converged():
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        mixture = plain(5, max_iter=3).fit(X)
+    assert not mixture.converged_
+    assert mixture.n_iter_ == 3
+    mixture.set_params(max_iter=1000, warm_start=True).fit(X)  # no warning
+    assert mixture.converged_
+    stopped = plain(5, max_iter=1000, tol=10.0).fit(X)
+    assert stopped.n_iter_ < mixture.n_iter_
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        assert plain(5, tol=0.0, max_iter=8).fit(X).n_iter_ == 8
+    batches = plain(5, batch_size=40, learning_rate=0.5).fit(X)  # nobody looks
+    assert not batches.converged_ and batches.lower_bounds_ == []
+
+
+@unconverged
+def test_warm_start_goes_on():
+    parts = plain(5, max_iter=4, warm_start=True).fit(X).fit(X)
+    whole = plain(5, max_iter=8).fit(X)
+    assert parts.n_iter_ == 8
+    assert_same_fit(parts, whole)
+    again = plain(5, max_iter=4).fit(X).fit(X)
+    assert again.n_iter_ == 4
+
+
+@unconverged
+@each_estimator
+def test_n_init_keeps_the_best(cls):
+    shared = dict(init_params="random_from_data", max_iter=15, moves=None)
+    shared |= {"schedule": LinearSchedule(2, length=8)} if cls is ESTIMATORS[1] else {}
+    random = np.random.RandomState(0)
+    one_by_one = [cls(6, **shared, random_state=random).fit(X) for _ in range(4)]
+    best = cls(6, **shared, n_init=4, random_state=0).fit(X)
+    bounds = [mixture.lower_bound_ for mixture in one_by_one]
+    assert len(set(bounds)) > 1
+    assert best.lower_bound_ == max(bounds)
+
+
+@pytest.mark.parametrize("noise", [None, SVIPlusNoise(0.5)])
+@pytest.mark.parametrize("rate", [RobbinsMonro(1), AdaptiveRate(n_warmup_batches=2)])
+@pytest.mark.parametrize("tempering", [None, "global", Annealing()])
+def test_a_pickle_within_a_stream_goes_on_with_the_same_bits(tempering, rate, noise):
+    mixture = plain(
+        4,
+        tempering=tempering,
+        learning_rate=rate,
+        gradient_noise=noise,
+        batch_size=30,
+        total_samples=120,
+    )
+    whole = clone(mixture).partial_fit(X[:60]).partial_fit(X[60:])
+    half = pickle.loads(pickle.dumps(mixture.partial_fit(X[:60])))
+    assert half.n_batch_iter_ == 2
+    assert_same_fit(half.partial_fit(X[60:]), whole)
+
+
+class Snapshot:
+    """Pickle what a callback is given after each pass and each move."""
+
+    dumps = []  # of the class: what is pickled holds none
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator):
+        if context.task_name != "fit":
+            self.dumps.append(pickle.dumps(fitted_estimator))
+
+
+@unconverged
+@pytest.mark.parametrize("n_moves", [0, 4])
+def test_a_pickle_within_a_fit_goes_on_with_the_same_bits(n_moves):
+    snapshot = Snapshot()
+    snapshot.dumps.clear()
+    moves = MoveSequence([SplitMergeMoves(n_moves), BirthMoves(n_moves, n_iter=3)])
+    mixture = AnnealedGaussianMixture(
+        6,
+        schedule=LinearSchedule(2, length=4),
+        moves=moves,
+        init_params="random_from_data",
+        max_iter=8,
+        random_state=1,
+    )
+    whole = clone(mixture).set_callbacks(snapshot).fit(X)
+    assert len(snapshot.dumps) >= 8 + (n_moves > 0)
+    for dump in (snapshot.dumps[2], snapshot.dumps[-2]):
+        resumed = pickle.loads(dump)
+        resumed.set_callbacks().set_params(warm_start=True).fit(X)
+        assert_same_fit(resumed, whole)
+
+
+@unconverged
+@each_type
+def test_threads_and_chunks_change_no_bit(covariance_type):
+    many = np.random.default_rng(0).normal(size=(2500, 2)) + [[3.0, 0.0]]
+    many[::2] -= 5
+    mixture = AnnealedGaussianMixture(
+        4,
+        covariance_type=covariance_type,
+        max_iter=4,
+        schedule=LinearSchedule(2, length=2),
+        moves=FEW,
+        random_state=0,
+    )
+    one = clone(mixture).fit(many)
+    two = clone(mixture).set_params(n_jobs=2).fit(many)
+    assert_same_fit(one, two)
+    for method in ("predict_proba", "score_samples", "predict"):
+        whole = getattr(one, method)(many)
+        cuts = (0, 1, 700, 1500, 2500)
+        parts = [getattr(two, method)(many[a:b]) for a, b in itertools.pairwise(cuts)]
+        np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+@unconverged
+@each_estimator
+@each_type
+def test_float32_stays_float32(cls, covariance_type):
+    shared = dict(
+        covariance_type=covariance_type, max_iter=20, moves=None, random_state=0
+    )
+    single = cls(3, **shared).fit(X.astype(np.float32))
+    double = cls(3, **shared).fit(X.astype(np.float32).astype(np.float64))
+    names = ("weights_", "means_", "covariances_", "precisions_cholesky_")
+    for name in names:
+        assert getattr(single, name).dtype == np.float32, name
+        assert getattr(double, name).dtype == np.float64, name
+        np.testing.assert_allclose(
+            getattr(single, name), getattr(double, name), rtol=1e-3, atol=1e-3
+        )
+    assert single.predict_proba(X).dtype == np.float32
+    assert double.predict_proba(X.astype(np.float32)).dtype == np.float64
+    np.testing.assert_array_equal(single.labels_, double.labels_)
+    assert single.lower_bound_ == pytest.approx(double.lower_bound_, rel=1e-4)
+
+
+# -- streams and weights ---------------------------------------------------------------
+
+
+@each_type
+@each_prior
+def test_a_stream_finds_the_clusters(covariance_type, weight_prior):
+    many, labels = make_blobs(
+        2000, centers=[[0, 0], [9, 0], [0, 9]], random_state=1, shuffle=True
+    )
+    mixture = plain(
+        3,
+        covariance_type=covariance_type,
+        weight_concentration_prior_type=weight_prior,
+        batch_size=100,
+        total_samples=2000,
+    )
+    for start in range(0, 2000, 250):
+        mixture.partial_fit(many[start : start + 250])
+        assert len(mixture.labels_) == 250
+    assert mixture.n_batch_iter_ == 8 * 3
+    assert adjusted_rand_score(labels, mixture.predict(many)) > 0.95
+    whole = plain(3, covariance_type=covariance_type, max_iter=1000).fit(many)
+    assert mixture.score(many) > whole.score(many) - 0.1
+
+
+def test_a_stream_may_begin_with_few_samples_and_go_on_with_one():
+    mixture = plain(8).partial_fit(X[:4])
+    assert_valid(mixture)
+    mixture.partial_fit(X[4:5])
+    assert mixture.n_samples_seen_ == 5
+    assert_valid(mixture)
+    with pytest.raises(ValueError, match="minimum of 2 is required"):
+        plain(8).partial_fit(X[:1])
+
+
+def test_weights_are_repetitions_in_one_batch():
+    """With given priors, and an optimum that does not depend on the start."""
+    weight = np.random.default_rng(0).integers(0, 4, 120)
+    repeated = np.repeat(X, weight, axis=0)
+    for k, covariance_type in itertools.product((1, 3), TYPES):
+        weight_prior = PRIORS[k > 1]  # of sticks the order matters
+        matrix = {"diag": [2.0, 3.0], "spherical": 2.0}
+        mixture = plain(
+            k,
+            covariance_type=covariance_type,
+            weight_concentration_prior_type=weight_prior,
+            mean_prior=[1.0, 2.0],
+            covariance_prior=matrix.get(covariance_type, [[2.0, 0.5], [0.5, 3.0]]),
+            max_iter=50,
+            tol=0.0,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            weighted = clone(mixture).fit(X, sample_weight=weight)
+            other = clone(mixture).fit(repeated)
+        for name in ("means_", "covariances_", "mean_precision_"):
+            one = getattr(weighted, name)
+            two = getattr(other, name)
+            if covariance_type != "tied" or name != "covariances_":
+                one = one[np.argsort(weighted.means_[:, 0])]
+                two = two[np.argsort(other.means_[:, 0])]
+            np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-6)
+        ones = clone(mixture).set_params(max_iter=3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            np.testing.assert_allclose(
+                clone(ones).fit(X, sample_weight=np.ones(120)).means_,
+                clone(ones).fit(X).means_,
+                rtol=1e-12,
+            )
+    assert not np.allclose(weighted.means_, clone(mixture).fit(X).means_, atol=1e-3)
+
+
+# -- samples ---------------------------------------------------------------------------
+
+
+@each_type
+def test_samples_are_of_the_mixture(covariance_type):
+    mixture = plain(3, covariance_type=covariance_type).fit(X)
+    drawn, labels = mixture.sample(6000)
+    assert drawn.shape == (6000, 2) and labels.shape == (6000,)
+    assert (np.diff(labels) >= 0).all()  # as scikit-learn has them
+    model, _ = mixture._fitted()
+    covariances = model.covariance.matrices(mixture.covariances_)
+    for k in range(3):
+        own = drawn[labels == k]
+        assert len(own) / 6000 == pytest.approx(mixture.weights_[k], abs=0.03)
+        np.testing.assert_allclose(own.mean(axis=0), mixture.means_[k], atol=0.2)
+        np.testing.assert_allclose(np.cov(own.T), covariances[k], rtol=0.15, atol=0.15)
+    again, same = mixture.sample(6000)
+    np.testing.assert_array_equal(again, drawn)
+    np.testing.assert_array_equal(same, labels)
+    assert mixture.sample()[0].shape == (1, 2)
+    with pytest.raises(ValueError, match="at least one sample"):
+        mixture.sample(0)
+
+
+def test_scores_are_those_of_a_predictive_density():
+    """Of one component it is a Student-t; that of scikit-learn is not a density."""
+    mixture = plain(1).fit(X)
+    nu, kappa = mixture.degrees_of_freedom_[0] - 1, mixture.mean_precision_[0]
+    shape = mixture.covariances_[0] * (nu + 1) / nu * (kappa + 1) / kappa
+    expected = stats.multivariate_t(mixture.means_[0], shape, nu).logpdf(X)
+    np.testing.assert_allclose(mixture.score_samples(X), expected, rtol=1e-10)
+    theirs = BayesianGaussianMixture(n_components=1).fit(X).score_samples(X)
+    assert not np.allclose(theirs, expected, atol=1e-3)
+
+
+# -- bad input -------------------------------------------------------------------------
+
+MATRIX = np.array([[2.0, 0.5], [0.5, 1.0]])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"degrees_of_freedom_prior": 1.0},
+        {"degrees_of_freedom_prior": 0.5},
+        {"mean_prior": np.zeros(3)},
+        {"mean_prior": np.zeros((2, 1))},
+        {"covariance_prior": np.eye(3)},
+        {"covariance_prior": [[1.0, 2.0], [3.0, 1.0]]},
+        {"covariance_prior": -MATRIX, "covariance_type": "tied"},
+        {"covariance_prior": MATRIX, "covariance_type": "diag"},
+        {"covariance_prior": [1.0, -1.0], "covariance_type": "diag"},
+        {"n_components": 121},
+    ],
+    ids=str,
+)
+def test_what_scikit_learn_refuses_is_refused_as_there(parameters):
+    with pytest.raises(ValueError) as theirs:
+        BayesianGaussianMixture(**parameters).fit(X)
+    message = str(theirs.value)
+    for cls in ESTIMATORS:
+        with pytest.raises(ValueError) as ours:
+            cls(**parameters).fit(X)
+        # theirs calls the prior a precision
+        expected = message.replace(" precision'", " covariance_prior'")
+        assert str(ours.value).strip(".") == expected.strip(".")
+        assert not hasattr(cls(**parameters), "n_features_in_")
+
+
+@each_estimator
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_components", 0),
+        ("covariance_type", "round"),
+        ("weight_concentration_prior_type", "uniform"),
+        ("weight_concentration_prior", 0.0),
+        ("mean_precision_prior", -1.0),
+        ("degrees_of_freedom_prior", 0),
+        ("covariance_prior", -1.0),
+        ("init_params", "zeros"),
+        ("reg_covar", -1e-9),
+        ("tol", -1.0),
+        ("max_iter", 0),
+        ("moves", "jump"),
+        ("moves", BirthMoves(n_iter=0)),
+        ("moves", 3),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(cls, name, value):
+    for method in ("fit", "partial_fit"):
+        mixture = cls(**{"n_components": 2, name: value})
+        with pytest.raises(InvalidParameterError, match=f"'({name}|n_iter)'"):
+            getattr(mixture, method)(X)
+        assert not hasattr(mixture, "means_")
+
+
+def test_bad_data_leave_the_old_fit():
+    mixture = plain().fit(X)
+    means = mixture.means_
+    with pytest.raises(ValueError, match="NaN"):
+        mixture.fit(np.full((5, 2), np.nan))
+    with pytest.raises(ValueError, match=re.escape("n_samples = 2")):
+        mixture.fit(X[:2])
+    with pytest.raises(ValueError, match="features"):
+        mixture.predict(X[:, :1])
+    np.testing.assert_array_equal(mixture.means_, means)
+    with pytest.raises(ValueError, match="n_components is 5"):
+        mixture.set_params(n_components=5).predict(X)
+
+
+@unconverged
+@each_type
+@each_prior
+def test_data_without_a_regular_covariance(covariance_type, weight_prior):
+    """Constant features, copies of others, fewer samples than features."""
+    random = np.random.default_rng(0)
+    constant = np.hstack([X, np.full((120, 1), 0.1)])
+    copied = np.hstack([X, X[:, :1]])
+    shared = dict(
+        covariance_type=covariance_type,
+        weight_concentration_prior_type=weight_prior,
+        random_state=0,
+    )
+    for data in (constant, copied, random.normal(size=(8, 12)), np.zeros((9, 2))):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Number of distinct clusters")
+            ours = plain(3, **shared).fit(data)
+            AnnealedGaussianMixture(3, **shared, max_iter=9, moves=FEW).fit(data)
+        assert_valid(ours, data)
+    with pytest.raises(ValueError, match="singular"):
+        plain(2, **shared, reg_covar=0.0).fit(np.zeros((9, 2)))
+    regular = plain(2, **shared).fit(X * [1e-7, 1e7])  # only of other units
+    covariance = np.cov((X * [1e-7, 1e7]).T)
+    expected = {
+        "full": covariance,
+        "tied": covariance,
+        "diag": np.diag(covariance),
+        "spherical": np.diag(covariance).mean(),
+    }[covariance_type]
+    np.testing.assert_allclose(regular.covariance_prior_, expected)
+
+
+# -- moves -----------------------------------------------------------------------------
+
+
+def lattice(n_columns):
+    """Clusters in two rows, and the number of each sample's."""
+    centers = [[8 * i, 8 * j] for j in range(2) for i in range(n_columns)]
+    return make_blobs(240, centers=centers, cluster_std=0.7, random_state=3)
+
+
+def badly_started(n_columns, **parameters):
+    """A mixture with two clusters in one component, and one in two."""
+    data, cells = lattice(n_columns)
+    k = 2 * n_columns
+    bad = np.maximum(cells - 1, 0)
+    bad[(cells == k - 1) & (data[:, 0] > 8 * (n_columns - 1))] = k - 1
+    mixture = plain(k, **{"max_iter": 200, **parameters})
+
+    def make_model(n_features, dtype):
+        model = type(mixture)._make_model(mixture, n_features, dtype)
+        model.init = lambda X, n_components, random: np.eye(k)[bad]
+        return model
+
+    mixture._make_model = make_model
+    return mixture
+
+
+@each_prior
+@pytest.mark.parametrize(
+    ("moves", "n_columns", "covariance_type"),
+    [
+        *((SplitMergeMoves(20), 3, kind) for kind in TYPES),
+        *((BirthMoves(20), 2, kind) for kind in TYPES if kind != "tied"),
+    ],
+    ids=str,
+)
+def test_moves_find_the_clusters(moves, n_columns, covariance_type, weight_prior):
+    data, cells = lattice(n_columns)
+    shared = dict(
+        covariance_type=covariance_type, weight_concentration_prior_type=weight_prior
+    )
+    stuck = badly_started(n_columns, **shared).fit(data)
+    moved = badly_started(n_columns, **shared, moves=moves).fit(data)
+    assert adjusted_rand_score(cells, stuck.labels_) < 0.9
+    assert adjusted_rand_score(cells, moved.labels_) == 1
+    assert moved.lower_bound_ > stuck.lower_bound_ + 5
+    history = moved.history_
+    assert len(history["move_step"]) <= 20
+    rises = np.diff(history["move_bound"], prepend=stuck.lower_bound_)
+    kept = history["move_kept"]
+    assert kept.any()
+    assert (rises[kept] > 0).all() and (rises[~kept] == 0).all()
+    assert history["move_bound"][-1] == moved.lower_bound_
+
+
+@unconverged
+@each_estimator
+@pytest.mark.parametrize(
+    "moves", [FEW, BirthMoves(6, n_iter=9, start=3.0)], ids=["both", "hot"]
+)
+def test_moves_never_lower_the_bound(cls, moves):
+    overlapping = np.random.default_rng(0).normal(size=(150, 2)) ** 3
+    shared = dict(init_params="random", max_iter=20, random_state=0)
+    before = cls(5, **shared, moves=None).fit(overlapping)
+    after = cls(5, **shared, moves=moves).fit(overlapping)
+    bounds = after.history_["move_bound"]
+    assert (np.diff(bounds, prepend=before.lower_bound_) >= 0).all()
+    assert bounds[-1] == after.lower_bound_
+
+
+def test_moves_on_a_part_of_the_samples():
+    """Proposals are tried on some, and kept for what they do to all."""
+    data, cells = lattice(2)
+    shared = dict(moves=SplitMergeMoves(20, max_samples=100))
+    moved = badly_started(2, **shared).fit(data)
+    assert adjusted_rand_score(cells, moved.labels_) == 1
+    assert moved.history_["move_bound"][-1] == moved.lower_bound_
+    weight = np.random.default_rng(0).integers(1, 4, 240)
+    weighted = badly_started(2, **shared).fit(data, sample_weight=weight)
+    bounds = weighted.history_["move_bound"]
+    assert (np.diff(bounds) >= 0).all()
+    repeated = np.repeat(data, weight, axis=0)
+    # of given priors: those of the repeated rows are others
+    assert bounds[-1] == pytest.approx(weighted.lower_bound(repeated), rel=1e-9)
+
+
+def test_one_component_does_not_move():
+    assert "move_step" not in AnnealedGaussianMixture(1).fit(X).history_
+
+
+def test_the_default_finds_the_clusters_and_no_more():
+    for seed, init in enumerate(("kmeans", "random_from_data")):
+        mixture = AnnealedGaussianMixture(10, init_params=init, random_state=seed)
+        assert adjusted_rand_score(Y, mixture.fit_predict(X)) > 0.98
+        assert mixture.n_active_components_ == 3

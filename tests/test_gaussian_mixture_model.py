@@ -1,0 +1,1059 @@
+"""The Gaussian mixture: kernel, bound, gradient, predictive density, evidence."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.integrate import quad
+from scipy.special import gammaln, logsumexp, multigammaln, psi
+from sklearn.mixture import BayesianGaussianMixture
+
+from sktemper import TemperedGaussianMixture, special
+from sktemper.gaussian_mixture import _kernels
+from sktemper.gaussian_mixture.model import GaussianMixtureModel, Hyper, Natural
+from sktemper.gaussian_mixture.splits import SplitMergeSearch
+from sktemper.gaussian_mixture.starts import STARTS
+from sktemper.gaussian_mixture.weights import WEIGHTS
+from sktemper.model import Powers, Stopped
+
+TYPES = ("full", "tied", "diag", "spherical")
+PRIORS = tuple(WEIGHTS)
+TEMPERATURES = (1.0, 1.5, 3.0, 10.0, 50.0, 1e6)
+ALL = slice(None)
+
+each_type = pytest.mark.parametrize("covariance_type", TYPES)
+each_prior = pytest.mark.parametrize("weight_prior", PRIORS)
+
+
+def clusters(n=60, d=3, n_clusters=3, seed=0, distance=3.0):
+    """Samples of Gaussians of many shapes."""
+    random = np.random.default_rng(seed)
+    parts = [
+        random.normal(size=(n // n_clusters, d)) @ random.normal(size=(d, d))
+        + distance * random.normal(size=d)
+        for _ in range(n_clusters)
+    ]
+    return np.concatenate(parts)
+
+
+def model_of(covariance_type="full", weight_prior=PRIORS[0], k=4, d=3, **settings):
+    """A model whose origin is neither the prior's mean nor zero."""
+    settings = {"reg_covar": 0.0, "init": start(k), **settings}
+
+    def priors(mean, covariance):
+        return Hyper(0.3, 0.7, d + 0.5, mean + 0.1, covariance, mean - 0.2)
+
+    return GaussianMixtureModel(
+        k,
+        d,
+        covariance_type=covariance_type,
+        weight_prior=weight_prior,
+        priors=priors,
+        **settings,
+    )
+
+
+def start(k, seed=1):
+    """Responsibilities that are all over the place."""
+
+    def init(X, n_components, random):
+        return np.random.default_rng(seed).dirichlet(np.full(k, 0.3), len(X))
+
+    return init
+
+
+def begun(model, X):
+    """Return the priors, and parameters two steps after the start."""
+    hyper = model.initial_hyper(X)
+    globals_ = model.initial_globals(X, np.random.RandomState(0))
+    for _ in range(2):
+        globals_ = coordinate_step(model, X, globals_, hyper, Powers())
+    return hyper, globals_
+
+
+def local(model, X, globals_, hyper, powers, weights=None, want=None):
+    block = model.take(X, ALL)
+    want = ("statistics", "bound", "local") if want is None else want
+    prepared = model.prepare(globals_, hyper)
+    return model.local_step(block, prepared, powers, weights, want=want)
+
+
+def coordinate_step(model, X, globals_, hyper, powers):
+    step = local(model, X, globals_, hyper, powers)
+    return model.step(globals_, step.statistics, 1.0, powers, 1.0, hyper)
+
+
+def tempered_bound(model, X, globals_, hyper, powers):
+    step = local(model, X, globals_, hyper, powers, want=("bound",))
+    return step.bound + model.global_bound(globals_, hyper, powers)
+
+
+def as_matrix(value, d):
+    """A full matrix, of what a covariance type keeps of it."""
+    value = np.asarray(value, dtype=float)
+    return value if value.ndim == 2 else np.diag(np.broadcast_to(value, d))
+
+
+def full_parameters(model, globals_, hyper):
+    """kappa, means, inverse scales as matrices, and nu: each for every component."""
+    K, d, q = model.n_components, model.n_features, model.expected(globals_)
+    tied = np.ndim(q.freedom) == 0
+    inverse_scales = [
+        as_matrix(q.inverse_scale if tied else q.inverse_scale[k], d) for k in range(K)
+    ]
+    freedom = np.broadcast_to(q.freedom, K)
+    return q.precision, q.means + hyper.origin, np.array(inverse_scales), freedom
+
+
+# -- the kernel ------------------------------------------------------------------------
+
+
+def kernel_problem(d, k, dtype, diagonal=False, n=37, seed=0):
+    random = np.random.default_rng(seed + 100 * d + k)
+    X = random.normal(size=(n, d)).astype(dtype)
+    means = random.normal(size=(k, d)).astype(dtype)
+    size = d if diagonal else d * (d + 1) // 2
+    factors = random.normal(size=(k, size)).astype(dtype) / np.sqrt(d).astype(dtype)
+    return X, means, factors, random.normal(0, 2, k)
+
+
+def unpacked(factors, d):
+    """The matrices of packed lower triangles, or of diagonals."""
+    matrices = np.zeros((len(factors), d, d))
+    if factors.shape[1] == d:
+        matrices[:, np.arange(d), np.arange(d)] = factors
+    else:
+        matrices[(slice(None), *np.tril_indices(d))] = factors
+    return matrices
+
+
+def run_kernel(X, means, factors, constants, powers, only_distances=False):
+    responsibilities = np.empty((len(X), len(means)), X.dtype)
+    bounds, scores = np.empty(len(X)), np.empty(len(X))
+    stop = np.zeros(1, np.intc)
+    status = _kernels.local_step(
+        X,
+        means,
+        factors,
+        constants,
+        np.atleast_1d(powers).astype(float),
+        np.ndim(powers) > 0,
+        stop,
+        only_distances,
+        responsibilities,
+        bounds,
+        scores,
+    )
+    assert status == 0
+    return responsibilities, bounds, scores
+
+
+def distances_of(X, means, factors):
+    shifts = X.astype(float)[:, None] - means.astype(float)
+    matrices = unpacked(factors.astype(float), X.shape[1])
+    return (np.einsum("kij,nkj->nki", matrices, shifts) ** 2).sum(axis=2)
+
+
+@pytest.mark.parametrize("dtype, tol", [(np.float64, 1e-12), (np.float32, 2e-5)])
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("k", [1, 2, 3, 7, 16, 33, 60])
+def test_the_kernel_is_the_formula(dtype, tol, diagonal, k):
+    for d in range(1, 21):
+        X, means, factors, constants = kernel_problem(d, k, dtype, diagonal)
+        powers = np.random.default_rng(d).uniform(0.01, 1.0, len(X))
+        distances = distances_of(X, means, factors)
+        logs = constants - 0.5 * distances
+        for power in (1.0, 0.3, 1e-6, powers):
+            columns = np.reshape(power, (-1, 1))
+            totals = logsumexp(columns * logs, axis=1)
+            expected = np.exp(columns * logs - totals[:, None])
+            shares, bounds, scores = run_kernel(X, means, factors, constants, power)
+            size = dict(rtol=tol, atol=tol * max(np.abs(logs).max(), 1))
+            np.testing.assert_allclose(shares, expected, **size)
+            np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=tol)
+            np.testing.assert_allclose(bounds, totals, **size)
+            np.testing.assert_allclose(scores, (expected * logs).sum(axis=1), **size)
+        got, _, _ = run_kernel(X, means, factors, constants, 1.0, True)
+        np.testing.assert_allclose(got, distances, rtol=tol, atol=tol)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [1, 5, 8, 16, 33])
+def test_the_kernel_takes_any_number_of_samples(dtype, n):
+    """And what it makes of one does not depend on the others."""
+    X, means, factors, constants = kernel_problem(5, 7, dtype, n=40)
+    whole = run_kernel(X, means, factors, constants, 0.7)
+    part = run_kernel(X[3 : 3 + n].copy(), means, factors, constants, 0.7)
+    for one, other in zip(part, whole, strict=True):
+        np.testing.assert_array_equal(one, other[3 : 3 + n])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_kernel_neither_overflows_nor_underflows(dtype):
+    X, means, factors, constants = kernel_problem(3, 4, dtype)
+    X[:2] = [[1e9] * 3, [-1e9, 0, 1e9]]
+    constants[1:] -= 1e5
+    for power in (1.0, 1e-6):
+        shares, bounds, scores = run_kernel(X, means, factors, constants, power)
+        np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-6)
+        assert ((shares >= 0) & (shares <= 1)).all()
+        assert np.isfinite(bounds).all() and np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("products", [False, True])
+def test_the_kernel_of_moments(dtype, products):
+    for d in (1, 2, 5, 17):
+        X = np.random.default_rng(d).normal(100, 1, (9, d)).astype(dtype)
+        origin = np.random.default_rng(d).normal(100, 1, d)
+        x = X.astype(float) - origin
+        seconds = x**2
+        if products:
+            rows, columns = np.triu_indices(d)
+            seconds = x[:, rows] * x[:, columns]
+        out = np.empty((9, 1 + d + seconds.shape[1]))
+        _kernels.moments(X, origin, products, out)
+        np.testing.assert_array_equal(out, np.hstack([np.ones((9, 1)), x, seconds]))
+
+
+def test_the_kernel_stops():
+    model, X = model_of(), clusters()
+    hyper, globals_ = begun(model, X)
+    model.stop[0] = 1
+    with pytest.raises(Stopped):
+        local(model, X, globals_, hyper, Powers())
+
+
+@pytest.mark.skipif("SKTEMPER_SIMD" in os.environ, reason="this is such a run")
+@pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
+def test_kernels_on_every_instruction_set(name):
+    if name == special.instruction_set:
+        pytest.skip("that is the one the other tests run on")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        + ["-k", "the_kernel", __file__],
+        env={**os.environ, "SKTEMPER_SIMD": name},
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parent,
+    )
+    if "no instruction set of this machine" in done.stdout + done.stderr:
+        pytest.skip(f"this machine lacks {name}")
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+# -- blocks, weights, powers -----------------------------------------------------------
+
+
+@each_type
+def test_a_sample_does_not_depend_on_its_neighbours(covariance_type):
+    model, X = model_of(covariance_type), clusters(300)
+    hyper, globals_ = begun(model, X)
+    whole = local(model, X, globals_, hyper, Powers())
+    for rows in ([3], [5, 20], range(17, 40), np.arange(300)[::-1]):
+        step = local(model, X[rows], globals_, hyper, Powers())
+        for name in ("local_parameters", "row_bounds", "row_scores"):
+            np.testing.assert_array_equal(
+                getattr(step, name), getattr(whole, name)[rows]
+            )
+
+
+@each_type
+@each_prior
+def test_statistics_are_weighted_sums(covariance_type, weight_prior):
+    model, X = model_of(covariance_type, weight_prior, reg_covar=0.01), clusters()[::3]
+    hyper, globals_ = begun(model, clusters())
+    random = np.random.default_rng(0)
+    powers = Powers(1.0, random.uniform(0.1, 1, 20), random.uniform(0.1, 1, 20))
+    weights = random.normal(1, 1, 20)
+    step = local(model, X, globals_, hyper, powers, weights)
+    shares = step.local_parameters * (weights * powers.statistics)[:, None]
+    counts, x = shares.sum(axis=0), X - hyper.origin
+    matrices = np.einsum("nk,ni,nj->kij", shares, x, x)
+    matrices += 0.01 * counts[:, None, None] * np.eye(3)
+    expected = {
+        "full": matrices,
+        "tied": matrices.mean(axis=0),
+        "diag": np.diagonal(matrices, axis1=1, axis2=2),
+        "spherical": np.trace(matrices, axis1=1, axis2=2) / 3,
+    }[covariance_type]
+    got = step.statistics
+    size = dict(rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(got.precision, counts, **size)
+    np.testing.assert_allclose(got.means, shares.T @ x, **size)
+    np.testing.assert_allclose(got.second, expected, **size)
+    freedom = counts.mean() if covariance_type == "tied" else counts
+    np.testing.assert_allclose(got.freedom, freedom, **size)
+    behind = [counts[j + 1 :].sum() for j in range(4)]
+    sticks = np.transpose([counts, behind])
+    dirichlet = weight_prior == "dirichlet_distribution"
+    np.testing.assert_allclose(got.weights, counts if dirichlet else sticks, **size)
+    alone = [
+        local(
+            model,
+            X[[i]],
+            globals_,
+            hyper,
+            Powers(1.0, powers.statistics[[i]], powers.local[[i]]),
+            weights[[i]],
+        )
+        for i in range(20)
+    ]
+    total = sum((one.statistics for one in alone[1:]), start=alone[0].statistics)
+    for one, other in zip(total.parts(), got.parts(), strict=True):
+        np.testing.assert_allclose(one, other, **size)
+    for one, other in zip(got.scaled(2.5).parts(), got.parts(), strict=True):
+        np.testing.assert_array_equal(one, 2.5 * other)
+
+
+@each_type
+@each_prior
+def test_dense_vectors_are_the_parameters(covariance_type, weight_prior):
+    model, X = model_of(covariance_type, weight_prior), clusters()
+    hyper, globals_ = begun(model, X)
+    vector = model.natural_parameters(globals_)
+    back = model.from_natural_parameters(vector)
+    for one, other in zip(back.parts(), globals_.parts(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    step = local(model, X, globals_, hyper, Powers(0.6, 0.6, 0.6))
+    target = model.target_parameters(step.statistics, 1.3, Powers(0.6), hyper)
+    stepped = model.step(globals_, step.statistics, 1.3, Powers(0.6), 0.3, hyper)
+    np.testing.assert_allclose(
+        model.natural_parameters(stepped), 0.7 * vector + 0.3 * target, rtol=1e-12
+    )
+
+
+# -- scikit-learn ----------------------------------------------------------------------
+
+PARAMETERS = (
+    "means_",
+    "covariances_",
+    "precisions_",
+    "precisions_cholesky_",
+    "weights_",
+    "weight_concentration_",
+    "degrees_of_freedom_",
+    "mean_precision_",
+    "weight_concentration_prior_",
+    "mean_precision_prior_",
+    "mean_prior_",
+    "degrees_of_freedom_prior_",
+    "covariance_prior_",
+)
+
+
+def assert_agree(ours, theirs, X, tol=1e-8):
+    for name in PARAMETERS:
+        one, other = np.asarray(getattr(ours, name)), np.asarray(getattr(theirs, name))
+        assert one.shape == other.shape, name
+        size = dict(rtol=tol, atol=tol, err_msg=name)
+        np.testing.assert_allclose(one, other, **size)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=tol)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@each_type
+@each_prior
+@pytest.mark.parametrize("init_params", STARTS)
+def test_fits_are_those_of_scikit_learn(covariance_type, weight_prior, init_params):
+    if covariance_type == "tied" and init_params not in ("kmeans", "random"):
+        pytest.skip("there the start of scikit-learn forgets the responsibilities")
+    X = clusters(90)
+    for max_iter in (1, 2, 9):
+        shared = dict(
+            n_components=5,
+            covariance_type=covariance_type,
+            weight_concentration_prior_type=weight_prior,
+            init_params=init_params,
+            max_iter=max_iter,
+            tol=0.0,
+            random_state=max_iter,
+        )
+        theirs = BayesianGaussianMixture(**shared).fit(X)
+        ours = TemperedGaussianMixture(**shared, tempering=None).fit(X)
+        assert ours.n_iter_ == theirs.n_iter_ == max_iter
+        assert_agree(ours, theirs, X)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@each_type
+@each_prior
+def test_priors_are_those_of_scikit_learn(covariance_type, weight_prior):
+    X, d = clusters(90), 3
+    matrix = np.cov(X.T) + np.eye(d)
+    covariance_prior = {"diag": np.diag(matrix), "spherical": 2.5}
+    shared = dict(
+        n_components=4,
+        covariance_type=covariance_type,
+        weight_concentration_prior_type=weight_prior,
+        weight_concentration_prior=7.0,
+        mean_precision_prior=0.05,
+        mean_prior=X[0],
+        degrees_of_freedom_prior=d - 0.5,
+        covariance_prior=covariance_prior.get(covariance_type, matrix),
+        reg_covar=0.02,
+        max_iter=6,
+        tol=0.0,
+        random_state=0,
+    )
+    theirs = BayesianGaussianMixture(**shared).fit(X)
+    ours = TemperedGaussianMixture(**shared, tempering=None).fit(X)
+    assert_agree(ours, theirs, X)
+
+
+@each_type
+@each_prior
+def test_bounds_differ_from_those_of_scikit_learn_by_a_constant(
+    covariance_type, weight_prior
+):
+    """Theirs is that of the last responsibilities, at the parameters' optimum."""
+    X = clusters(90)
+    shared = dict(
+        n_components=5,
+        covariance_type=covariance_type,
+        weight_concentration_prior_type=weight_prior,
+        reg_covar=0.0,
+        random_state=0,
+    )
+    offsets = []
+    theirs = BayesianGaussianMixture(**shared, tol=1e-4, max_iter=500).fit(X)
+    ours = TemperedGaussianMixture(**shared, tempering=None)
+    model = ours._make_model(3, np.dtype(float))
+    hyper = model.initial_hyper(X)
+    globals_ = model.initial_globals(X, np.random.RandomState(0))
+    for their_bound in theirs.lower_bounds_:
+        shares = local(model, X, globals_, hyper, Powers()).local_parameters
+        globals_ = coordinate_step(model, X, globals_, hyper, Powers())
+        prepared = model.prepare(globals_, hyper)
+        distances, _, _ = model._kernel(X, prepared, np.ones(()), True)
+        logs = prepared.constants - 0.5 * distances
+        bound = (shares * (logs - np.log(np.maximum(shares, 1e-300)))).sum()
+        offsets.append(bound + model.global_bound(globals_, hyper) - their_bound)
+    assert len(offsets) > 5
+    assert np.ptp(theirs.lower_bounds_) > 1
+    offsets = np.ravel(offsets)  # theirs is an array if tied
+    np.testing.assert_allclose(offsets, offsets[0], rtol=0, atol=1e-8)
+
+
+# -- the bound -------------------------------------------------------------------------
+
+
+def expected_log_weights(model, globals_, hyper):
+    """E log pi, E log p(weights) and E log q(weights), from scipy's entropies."""
+    K, c = model.n_components, hyper.weight_concentration
+    alpha = np.asarray(model.weights.concentration(globals_.weights))
+    if alpha.ndim == 1:
+        logs = psi(alpha) - psi(alpha.sum())
+        prior = stats.dirichlet(np.full(K, c)).logpdf(np.full(K, 1 / K))
+        prior += (c - 1) * (logs - np.log(1 / K)).sum()
+        return logs, prior, -stats.dirichlet(alpha).entropy()
+    a, b = alpha
+    taken, left = psi(a) - psi(a + b), psi(b) - psi(a + b)
+    logs = taken + np.concatenate([[0], np.cumsum(left)[:-1]])
+    prior = stats.beta(1, c).logpdf(0.5) + (c - 1) * (left - np.log(0.5))
+    return logs, prior.sum(), -stats.beta(a, b).entropy().sum()
+
+
+def expected_log_determinants(scales, freedom):
+    d = scales.shape[-1]
+    halves = 0.5 * (freedom[:, None] - np.arange(d))
+    return psi(halves).sum(axis=1) + d * np.log(2) + np.linalg.slogdet(scales)[1]
+
+
+def bound_of_the_definition(model, X, shares, globals_, hyper, powers):
+    """p E log p(globals) - E log q(globals) + sum_i b_i E log p(x, z) + entropy."""
+    d, p = model.n_features, powers.prior
+    kappa, means, inverse_scales, freedom = full_parameters(model, globals_, hyper)
+    scales = np.linalg.inv(inverse_scales)
+    log_weights, log_prior, log_q = expected_log_weights(model, globals_, hyper)
+    log_dets = expected_log_determinants(scales, freedom)
+    prior_scale = np.linalg.inv(as_matrix(hyper.covariance, d))
+    bound = p * log_prior - log_q
+    powers_of_rows = np.broadcast_to(powers.local, len(X))
+    for k in range(model.n_components):
+        precision = freedom[k] * scales[k]
+        excess = log_dets[k] - np.linalg.slogdet(precision)[1]
+        prior = stats.wishart(hyper.degrees_of_freedom, prior_scale).logpdf(precision)
+        prior += 0.5 * (hyper.degrees_of_freedom - d - 1) * excess
+        bound += p * prior + stats.wishart(freedom[k], scales[k]).entropy()
+        covariance = np.linalg.inv(precision)
+        prior = stats.multivariate_normal(
+            hyper.mean, covariance / hyper.mean_precision
+        ).logpdf(means[k])
+        prior += 0.5 * excess - 0.5 * d * hyper.mean_precision / kappa[k]
+        log_q = 0.5 * d * np.log(kappa[k] / (2 * np.pi)) + 0.5 * log_dets[k] - 0.5 * d
+        bound += p * prior - log_q
+        logs = stats.multivariate_normal(means[k], covariance).logpdf(X)
+        logs = logs + 0.5 * excess - 0.5 * d / kappa[k] + log_weights[k]
+        bound += shares[:, k] @ (powers_of_rows * logs)
+        bound -= shares[:, k] @ np.log(np.maximum(shares[:, k], 1e-300))
+    return bound
+
+
+POWERS = {
+    "plain": Powers(),
+    "local_step": Powers(1.0, 1.0, 0.4),
+    "likelihood": Powers(1.0, 0.4, 0.4),
+    "posterior": Powers(0.4, 0.4, 0.4),
+    "samples": Powers(0.7, 1.0, np.linspace(0.05, 1.0, 12)),
+}
+
+
+@each_type
+@each_prior
+@pytest.mark.parametrize("powers", POWERS.values(), ids=POWERS)
+def test_the_bound_is_that_of_the_definition(covariance_type, weight_prior, powers):
+    model = model_of(covariance_type, weight_prior)
+    hyper, globals_ = begun(model, clusters())
+    X = clusters()[::5]
+    step = local(model, X, globals_, hyper, powers)
+    bound = step.bound + model.global_bound(globals_, hyper, powers)
+    expected = bound_of_the_definition(
+        model, X, step.local_parameters, globals_, hyper, powers
+    )
+    assert bound == pytest.approx(expected, rel=1e-11)
+    assert step.bound == pytest.approx(step.row_bounds.sum())
+
+
+@each_prior
+def test_the_bound_is_an_expectation(weight_prior):
+    """That of log p - log q, over draws from q."""
+    model, X = model_of("full", weight_prior, k=2, d=2), clusters(24, d=2)
+    hyper, globals_ = begun(model, X)
+    shares = local(model, X, globals_, hyper, Powers()).local_parameters
+    random, n = np.random.default_rng(0), 1500
+    kappa, means, inverse_scales, freedom = full_parameters(model, globals_, hyper)
+    alpha = np.asarray(model.weights.concentration(globals_.weights))
+    c = hyper.weight_concentration
+    if alpha.ndim == 1:
+        weights = random.dirichlet(alpha, n).T
+        values = stats.dirichlet([c, c]).logpdf(weights)
+        values = values - stats.dirichlet(alpha).logpdf(weights)
+        logs = np.log(weights)
+    else:
+        sticks = random.beta(*alpha[:, :, None], size=(2, n))
+        values = stats.beta.logpdf(sticks, 1, c).sum(axis=0)
+        values = values - stats.beta.logpdf(sticks, *alpha[:, :, None]).sum(axis=0)
+        logs = np.log(sticks) + [np.zeros(n), np.log1p(-sticks[0])]
+    values = values - (shares * np.log(np.maximum(shares, 1e-300))).sum()
+    for k in range(2):
+        q = stats.wishart(freedom[k], np.linalg.inv(inverse_scales[k]))
+        prior = stats.wishart(hyper.degrees_of_freedom, np.linalg.inv(hyper.covariance))
+        for i, precision in enumerate(q.rvs(n, random_state=random)):
+            covariance = np.linalg.inv(precision)
+            normal = stats.multivariate_normal(means[k], covariance / kappa[k])
+            mean = normal.rvs(random_state=random)
+            values[i] += prior.logpdf(precision) - q.logpdf(precision)
+            values[i] += stats.multivariate_normal.logpdf(
+                mean, hyper.mean, covariance / hyper.mean_precision
+            ) - normal.logpdf(mean)
+            densities = stats.multivariate_normal.logpdf(X, mean, covariance)
+            values[i] += shares[:, k] @ (densities + logs[k, i])
+    bound = tempered_bound(model, X, globals_, hyper, Powers())
+    error = values.std() / np.sqrt(n)
+    assert error < 0.2
+    assert abs(values.mean() - bound) < 4 * error
+
+
+def of_one_sample_a_component(X, n_components, random):
+    return STARTS["random_from_data"](X, n_components, random)
+
+
+@each_type
+@each_prior
+@pytest.mark.parametrize("target", ["likelihood", "posterior"])
+@pytest.mark.parametrize("temperature", TEMPERATURES)
+def test_the_tempered_bound_never_falls(
+    covariance_type, weight_prior, target, temperature
+):
+    b, X = 1 / temperature, clusters(45)
+    powers = Powers(b if target == "posterior" else 1.0, b, b)
+    for init in (start(9), of_one_sample_a_component, STARTS["kmeans"]):
+        model = model_of(covariance_type, weight_prior, k=9, init=init)
+        hyper = model.initial_hyper(X)
+        globals_ = model.initial_globals(X, np.random.RandomState(0))
+        bounds = []
+        for _ in range(10):
+            bounds.append(tempered_bound(model, X, globals_, hyper, powers))
+            globals_ = coordinate_step(model, X, globals_, hyper, powers)
+            assert model._is_valid(globals_)
+        bounds = np.array(bounds[1:])  # the start was the optimum at T = 1
+        assert np.isfinite(bounds).all()
+        assert np.diff(bounds).min() > -1e-10 * np.abs(bounds).max()
+
+
+# -- gradients -------------------------------------------------------------------------
+
+
+def directions(model, vector, n=3, size=1e-2):
+    """Random directions whose matrices are symmetric."""
+    for seed in range(n):
+        random = np.random.default_rng(seed)
+        change = model.from_natural_parameters(size * random.normal(size=vector.shape))
+        second = change.second
+        if model.covariance.products:
+            second = 0.5 * (second + np.swapaxes(second, -1, -2))
+        yield model.natural_parameters(
+            Natural(
+                change.weights, change.precision, change.means, second, change.freedom
+            )
+        )
+
+
+@each_type
+@each_prior
+@pytest.mark.parametrize("target", ["plain", "likelihood", "posterior"])
+def test_the_natural_gradient_is_that_of_the_bound(
+    covariance_type, weight_prior, target
+):
+    model, X = model_of(covariance_type, weight_prior), clusters(45)
+    hyper, globals_ = begun(model, X)
+    powers, vector = POWERS[target], model.natural_parameters(globals_)
+    step = local(model, X, globals_, hyper, powers)
+    change = model.target_parameters(step.statistics, 1.0, powers, hyper) - vector
+    gradient = model.fisher_product(globals_, change)
+
+    def value(at):
+        return tempered_bound(
+            model, X, model.from_natural_parameters(at), hyper, powers
+        )
+
+    for direction in directions(model, vector):
+        e = 1e-3 * direction
+        slope = (value(vector + e) - value(vector - e)) / 2e-3
+        assert gradient @ direction == pytest.approx(slope, rel=1e-5, abs=1e-7)
+
+
+def log_normaliser(model, vector):
+    """Of the exponential family: its second derivative is the Fisher information."""
+    globals_, d = model.from_natural_parameters(vector), model.n_features
+    q, K = model.expected(globals_), model.n_components
+    alpha = np.asarray(model.weights.concentration(globals_.weights))
+    total = (gammaln(alpha).sum(axis=0) - gammaln(alpha.sum(axis=0))).sum()
+    nu = np.broadcast_to(q.freedom, K)
+    tied = np.ndim(q.freedom) == 0
+    for k in range(K):
+        inverse_scale = as_matrix(q.inverse_scale if tied else q.inverse_scale[k], d)
+        total += 0.5 * d * np.log(2 * np.pi / q.precision[k])
+        total += 0.5 * nu[k] * (d * np.log(2) - np.linalg.slogdet(inverse_scale)[1])
+        total += multigammaln(0.5 * nu[k], d)
+    return total
+
+
+@each_type
+@each_prior
+def test_the_fisher_product_is_a_second_derivative(covariance_type, weight_prior):
+    model, X = model_of(covariance_type, weight_prior), clusters(45)
+    _, globals_ = begun(model, X)
+    vector = model.natural_parameters(globals_)
+    first, *others = directions(model, vector, 4)
+    product = model.fisher_product(globals_, first)
+
+    def curvature(one, other, e=0.03):
+        points = ((1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1))
+        return sum(
+            sign * log_normaliser(model, vector + e * (a * one + b * other))
+            for a, b, sign in points
+        ) / (4 * e**2)
+
+    for other in (first, *others):
+        expected = curvature(first, other)
+        scale = np.sqrt(curvature(first, first) * curvature(other, other))
+        assert product @ other == pytest.approx(expected, abs=1e-5 * scale)
+
+
+# -- normalisers and predictive densities ----------------------------------------------
+
+
+@each_prior
+@pytest.mark.parametrize("d", [1, 2])
+def test_the_partition_is_an_integral(weight_prior, d):
+    """Over samples, of the joint density to the power b."""
+    model = model_of("full", weight_prior, k=3, d=d)
+    hyper = model.initial_hyper(clusters(d=d))
+    b = np.array([0.1, 0.5, 1.0])
+    got = model.log_partition(b, hyper, np.random.default_rng(3), None, 1)
+    random = np.random.default_rng(3)
+    weights = np.exp(model.weights.log_draws(hyper.weight_concentration, random))
+    degrees = hyper.degrees_of_freedom - np.arange(d)
+    determinants = random.chisquare(degrees, size=(3, d)).prod(axis=1)
+    determinants /= np.linalg.det(hyper.covariance)
+    for power, value in zip(b, got, strict=True):
+        total = 0.0
+        for weight, determinant in zip(weights, determinants, strict=True):
+            # only the determinant matters: all axes alike
+            normal = stats.norm(0, determinant ** (-0.5 / d))
+            one, _ = quad(lambda x, n=normal, p=power: n.pdf(x) ** p, -np.inf, np.inf)
+            total += weight**power * one**d
+        assert value == pytest.approx(np.log(total), abs=1e-6)
+    if weight_prior == "dirichlet_distribution":
+        assert abs(got[-1]) < 1e-12
+    else:  # what is left of the last stick is lost
+        assert -0.01 < got[-1] < 0
+
+
+@each_prior
+def test_mixtures_of_the_partition_are_drawn_from_the_prior(weight_prior):
+    model = model_of("full", weight_prior, k=4)
+    hyper = model.initial_hyper(clusters())
+    random = np.random.default_rng(0)
+    draws = np.array([model.weights.log_draws(0.4, random) for _ in range(4000)])
+    expected = model.weights.expected_log(model.weights.prior(0.4))
+    error = draws.std(axis=0) / np.sqrt(4000)
+    if weight_prior == "dirichlet_distribution":
+        np.testing.assert_allclose(np.exp(draws).sum(axis=1), 1)
+        assert (np.abs(draws.mean(axis=0) - expected) < 4 * error).all()
+    else:  # the last stick is drawn as the others are
+        sticks = np.random.default_rng(1).beta(1, 0.4, (4000, 4))
+        left = np.cumprod(1 - sticks, axis=1)
+        shares = sticks * np.hstack([np.ones((4000, 1)), left[:, :-1]])
+        error = np.hypot(error, np.log(shares).std(axis=0) / np.sqrt(4000))
+        difference = draws.mean(axis=0) - np.log(shares).mean(axis=0)
+        assert (np.abs(difference) < 4 * error).all()
+    one = model_of("full", "dirichlet_distribution", k=1)
+    b, n = np.array([0.2, 0.7]), 3000
+    got = one.log_partition(b, hyper, random, None, n)
+    mean = expected_log_determinants(
+        np.linalg.inv(hyper.covariance)[None], np.array([hyper.degrees_of_freedom])
+    )
+    expected = 0.5 * (b - 1) * mean + 1.5 * ((1 - b) * np.log(2 * np.pi) - np.log(b))
+    np.testing.assert_allclose(got, expected, atol=0.1)
+
+
+def test_priors_of_the_partition():
+    """A factor of the prior covariance; "global" fills the space with clusters."""
+    model, b = model_of(k=8), np.array([0.3, 1.0])
+    hyper = model.initial_hyper(clusters())
+
+    def of(priors, hyper=hyper):
+        return model.log_partition(b, hyper, np.random.default_rng(0), priors, 4)
+
+    np.testing.assert_array_equal(of(None), of(1.0))
+    np.testing.assert_allclose(
+        of(0.2), of(None, hyper._replace(covariance=0.2 * hyper.covariance))
+    )
+    np.testing.assert_allclose(of("global"), of(8 ** (-2 / 3)))
+    np.testing.assert_array_equal(of("local"), of("global"))
+    for bad in (0.0, -1.0, np.inf, np.nan):
+        with pytest.raises(ValueError, match="partition_priors"):
+            of(bad)
+
+
+@each_type
+@each_prior
+@pytest.mark.parametrize("dtype, tol", [(np.float64, 1e-10), (np.float32, 3e-5)])
+def test_scores_are_the_predictive_density(covariance_type, weight_prior, dtype, tol):
+    model = model_of(covariance_type, weight_prior, dtype=dtype)
+    X = clusters().astype(dtype)
+    hyper, globals_ = begun(model, X)
+    scores, n = model.log_predictive(X, model.prepare(globals_, hyper))
+    assert (n == 1).all() and n.shape == scores.shape
+    weights = model.weights.mean(globals_.weights)
+    kappa, means, inverse_scales, freedom = full_parameters(model, globals_, hyper)
+    logs = [
+        np.log(weights[k])
+        + stats.multivariate_t(
+            means[k],
+            inverse_scales[k] * (kappa[k] + 1) / kappa[k] / (freedom[k] - 2),
+            freedom[k] - 2,
+        ).logpdf(X.astype(float))
+        for k in range(4)
+    ]
+    expected = logsumexp(logs, axis=0)
+    np.testing.assert_allclose(scores, expected, rtol=tol, atol=tol)
+
+
+@each_type
+def test_the_predictive_density_integrates_to_one(covariance_type):
+    X = clusters(d=1)
+    mixture = TemperedGaussianMixture(
+        3, covariance_type=covariance_type, tempering=None, random_state=0
+    ).fit(X)
+    grid = np.tan(np.linspace(-np.pi / 2, np.pi / 2, 20_001)[1:-1])
+    slopes = (1 + grid**2) * np.pi / 20_000
+    density = np.exp(mixture.score_samples(grid[:, None]))
+    assert (density * slopes).sum() == pytest.approx(1, abs=1e-6)
+    assert mixture.score(X) == pytest.approx(mixture.score_samples(X).mean())
+
+
+@each_type
+@each_prior
+def test_no_digits_are_lost_far_from_the_origin(covariance_type, weight_prior):
+    X = np.round(clusters(120) * 2**20) / 2**20  # so that the shift is exact
+    fits = [
+        TemperedGaussianMixture(
+            4,
+            covariance_type=covariance_type,
+            weight_concentration_prior_type=weight_prior,
+            init_params="random_from_data",
+            max_iter=500,
+            tempering=None,
+            random_state=0,
+        ).fit(X + shift)
+        for shift in (0, 2**20)
+    ]
+    near, far = fits
+    np.testing.assert_allclose(far.means_ - 2**20, near.means_, atol=1e-8)
+    np.testing.assert_allclose(far.covariances_, near.covariances_, rtol=1e-7)
+    np.testing.assert_allclose(far.weights_, near.weights_, rtol=1e-7)
+    assert far.lower_bound_ == pytest.approx(near.lower_bound_, abs=1e-6)
+    np.testing.assert_allclose(
+        far.score_samples(X + 2**20), near.score_samples(X), atol=1e-7
+    )
+
+
+# -- noise -----------------------------------------------------------------------------
+
+
+@each_type
+@each_prior
+def test_steps_end_where_the_domain_does(covariance_type, weight_prior):
+    """With negative weights, at `largest_rate`; without, nowhere."""
+    model, X = model_of(covariance_type, weight_prior), clusters(45)
+    hyper, globals_ = begun(model, X)
+    n_infinite = 0
+    for seed in range(20):
+        weights = np.random.default_rng(seed).normal(1, 3, 45)
+        step = local(model, X, globals_, hyper, Powers(), weights)
+        arguments = step.statistics, 1.0, Powers()
+        rate = model.largest_rate(globals_, *arguments, hyper)
+        if rate == np.inf:
+            n_infinite += 1
+            assert model._is_valid(model.step(globals_, *arguments, 1.0, hyper))
+            continue
+        assert 0 < rate < 1
+        assert model._is_valid(model.step(globals_, *arguments, rate, hyper))
+        too_far = model.step(globals_, *arguments, rate + 1e-6, hyper)
+        assert not model._is_valid(too_far)
+    assert n_infinite < 20
+    step = local(model, X, globals_, hyper, Powers(), np.abs(weights))
+    assert model.largest_rate(globals_, step.statistics, 1.0, Powers(), hyper) == np.inf
+
+
+# -- evidence, splits and merges -------------------------------------------------------
+
+
+def hard_sums(model, hyper, X, labels, k):
+    members = np.eye(k)[labels]
+    return members.T @ model.moments(model.take(X, ALL), hyper)
+
+
+def evidence(model, hyper, sums):
+    d = model.n_features
+    return model.log_evidence(hyper, sums[:, 0], sums[:, 1 : 1 + d], sums[:, 1 + d :])
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "tied"])
+def test_the_evidence_is_a_product_of_predictive_densities(covariance_type):
+    model, X = model_of(covariance_type), clusters(24)
+    hyper, n = model.initial_hyper(X), len(X)
+    sums = np.stack(
+        [
+            hard_sums(model, hyper, X[:i], np.zeros(i, int), 1)[0]
+            if i
+            else np.zeros(model.n_moments)
+            for i in range(n + 1)
+        ]
+    )
+    gains = np.diff(evidence(model, hyper, sums))
+    kappa, m = hyper.mean_precision, hyper.mean
+    nu, inverse_scale = hyper.degrees_of_freedom, hyper.covariance
+    for i, x in enumerate(X):
+        shape = inverse_scale * (kappa + 1) / kappa / (nu - 2)
+        expected = stats.multivariate_t(m, shape, nu - 2).logpdf(x)
+        expected += np.log(hyper.weight_concentration + i)
+        assert gains[i] == pytest.approx(expected, rel=1e-8)
+        inverse_scale = inverse_scale + kappa / (kappa + 1) * np.outer(x - m, x - m)
+        m, kappa, nu = (kappa * m + x) / (kappa + 1), kappa + 1, nu + 1
+    shuffled = hard_sums(model, hyper, X[::-1], np.zeros(n, int), 1)
+    np.testing.assert_allclose(
+        evidence(model, hyper, shuffled), evidence(model, hyper, sums[-1:])
+    )
+
+
+@each_type
+def test_densities_of_clusters_are_those_at_their_means(covariance_type):
+    model, X = model_of(covariance_type, k=2), clusters(30, n_clusters=2)
+    hyper = model.initial_hyper(X)
+    labels = np.repeat([0, 1], 15)
+    sums = hard_sums(model, hyper, X, labels, 2)
+    logs = model.log_densities(hyper, sums, X - hyper.origin)
+    kind = "full" if covariance_type == "tied" else covariance_type
+    for k in (0, 1):
+        x = X[labels == k]
+        kappa = hyper.mean_precision + len(x)
+        mean = (hyper.mean_precision * hyper.mean + x.sum(axis=0)) / kappa
+        shifts = hyper.mean - mean
+        scatter = (x - mean).T @ (x - mean)
+        scatter += hyper.mean_precision * np.outer(shifts, shifts)
+        kept = {
+            "full": scatter,
+            "diag": np.diag(scatter),
+            "spherical": np.trace(scatter) / 3,
+        }[kind]
+        covariance = as_matrix(hyper.covariance + kept, 3)
+        covariance = covariance / (hyper.degrees_of_freedom + len(x))
+        expected = stats.multivariate_normal(mean, covariance).logpdf(X)
+        expected += np.log(len(x)) + 1.5 * np.log(2 * np.pi)
+        np.testing.assert_allclose(logs[:, k], expected, rtol=1e-9)
+
+
+BLOBS = np.concatenate(
+    [
+        np.random.default_rng(k).normal(size=(40, 2)) + centre
+        for k, centre in enumerate([[0, 0], [14, 0], [0, 40]])
+    ]
+)
+LEFT, RIGHT, TOP = np.arange(40), np.arange(40, 80), np.arange(80, 120)
+
+
+def search(labels, k, covariance_type="full", weight_prior=PRIORS[1]):
+    model = model_of(covariance_type, weight_prior, k=k, d=2)
+    hyper = model.initial_hyper(BLOBS)
+    return SplitMergeSearch(
+        model, hyper, BLOBS, np.eye(k)[labels], np.random.default_rng(0)
+    )
+
+
+@each_type
+def test_what_is_two_is_split_and_what_is_one_is_merged(covariance_type):
+    labels = np.zeros(120, int)
+    labels[TOP] = np.tile([1, 2], 20)
+    found = search(labels, 3, covariance_type)
+    assert found.best(frozenset()) == (0, 1, 2)
+    given = found.halves[0].tolist()
+    assert given in (LEFT.tolist(), RIGHT.tolist())
+    assert found.best(frozenset({(0, 1, 2)})) != (0, 1, 2)
+
+
+@each_type
+def test_a_split_takes_an_empty_component(covariance_type):
+    labels = np.zeros(120, int)
+    labels[TOP] = 1
+    found = search(labels, 4, covariance_type)
+    assert found.best(frozenset()) == (0, 2, 2)
+    assert found.halves[0].tolist() in (LEFT.tolist(), RIGHT.tolist())
+
+
+@each_type
+def test_a_merge_needs_no_split(covariance_type):
+    labels = np.zeros(120, int)
+    labels[RIGHT], labels[TOP] = 1, np.tile([2, 3], 20)
+    assert search(labels, 4, covariance_type).best(frozenset()) == (None, 2, 3)
+
+
+@each_type
+def test_nothing_is_proposed_for_what_is_right(covariance_type):
+    for k in (3, 5):
+        assert search(np.repeat([0, 1, 2], 40), k, covariance_type).best(()) is None
+
+
+@each_type
+def test_gains_are_differences_of_evidence(covariance_type):
+    labels = np.zeros(120, int)
+    labels[TOP] = np.tile([1, 2], 20)
+    found = search(labels, 4, covariance_type)
+    model, hyper = found.model, found.hyper
+
+    def total(labels):
+        return evidence(model, hyper, hard_sums(model, hyper, BLOBS, labels, 4)).sum()
+
+    merges, splits = found._merges(), found._splits()
+    assert merges.keys() == {(0, 1), (0, 2), (1, 2)}
+    for (first, second), gain in merges.items():
+        merged = np.where(labels == second, first, labels)
+        assert gain == pytest.approx(total(merged) - total(labels))
+    assert splits.keys() == {0, 1, 2}
+    for split, gain in splits.items():
+        parted = labels.copy()
+        parted[found.halves[split]] = 3
+        assert gain == pytest.approx(total(parted) - total(labels))
+
+
+def test_a_split_is_refined():
+    found = search(np.zeros(120, int), 2)
+    rows = np.r_[LEFT, RIGHT]
+    wrong = np.isin(rows, np.r_[LEFT[:9], RIGHT[6:]])
+    _, side, same_rows = found._refined((rows, wrong))
+    np.testing.assert_array_equal(rows[side], RIGHT)
+    np.testing.assert_array_equal(same_rows, rows)
+
+
+def test_what_is_merged_is_not_split():
+    found = search(np.r_[np.tile([0, 1], 40), np.full(40, 2)], 3)
+    gains = found._splits()
+    assert gains[0] > 0 and gains[1] > 0 and found._merges()[0, 1] > 0
+    split, *place = found.best(frozenset())
+    assert split not in place
+
+
+@each_type
+@each_prior
+def test_proposals_are_what_the_search_says(covariance_type, weight_prior):
+    model = model_of(covariance_type, weight_prior, k=3, d=2)
+    labels = np.zeros(120, int)
+    labels[TOP] = np.tile([1, 2], 20)
+    model.init = lambda X, n_components, random: np.eye(3)[labels]
+    hyper = model.initial_hyper(BLOBS)
+    globals_ = model.initial_globals(BLOBS, None)
+    random, refused = np.random.default_rng(0), set()
+    while True:
+        proposal = model.propose_split_merge(globals_, hyper, BLOBS, random, refused)
+        if proposal[2] != "order":
+            break
+        refused.add("order")
+    moved, same_hyper, key = proposal
+    assert same_hyper is hyper and None not in key
+    shares = local(model, BLOBS, moved, hyper, Powers()).local_parameters
+    groups = [set(np.flatnonzero(shares.argmax(axis=1) == k)) for k in range(3)]
+    assert sorted(map(sorted, groups)) == [list(LEFT), list(RIGHT), list(TOP)]
+    assert tempered_bound(model, BLOBS, moved, hyper, Powers()) > tempered_bound(
+        model, BLOBS, globals_, hyper, Powers()
+    )
+    counts = moved.precision - hyper.mean_precision
+    assert counts.sum() == pytest.approx(120)
+    refused = {"order"}  # for they are of one size
+    assert model.propose_split_merge(moved, hyper, BLOBS, random, refused) is None
+
+
+def test_sticks_are_put_in_order_first():
+    X = BLOBS[np.r_[0:10, 40:80, 80:110]]
+    model = model_of("full", "dirichlet_process", k=3, d=2)
+    labels = np.repeat([0, 1, 2], [10, 40, 30])
+    model.init = lambda X, n_components, random: np.eye(3)[labels]
+    hyper, globals_ = begun(model, X)
+    random = np.random.default_rng(0)
+    moved, _, key = model.propose_split_merge(globals_, hyper, X, random, set())
+    assert key == "order"
+    counts = moved.precision - hyper.mean_precision
+    np.testing.assert_allclose(counts, [40, 30, 10], atol=0.01)
+    bounds = [
+        tempered_bound(model, X, one, hyper, Powers()) for one in (moved, globals_)
+    ]
+    assert bounds[0] > bounds[1] + 1
+    np.testing.assert_array_equal(model.weights.order(np.array([2.0, 9, 2])), [1, 0, 2])
+    other = WEIGHTS["dirichlet_distribution"](3)
+    np.testing.assert_array_equal(other.order(np.array([2.0, 9, 2])), [0, 1, 2])
+
+
+@each_type
+@each_prior
+def test_a_birth_gives_a_component_neighbours(covariance_type, weight_prior):
+    model, X = model_of(covariance_type, weight_prior), clusters(90)
+    hyper, globals_ = begun(model, X)
+    total = (globals_.precision - hyper.mean_precision).sum()
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        block = X[: 90 if seed else 30]
+        moved, same_hyper = model.propose_birth(globals_, hyper, block, random)
+        assert same_hyper is hyper
+        assert model._is_valid(moved)
+        counts = moved.precision - hyper.mean_precision
+        assert counts.sum() == pytest.approx(total)
+        if seed:  # one of them has a whole number of samples: those near by
+            assert (np.abs(counts - np.round(counts)) < 1e-9).any()

@@ -1,0 +1,246 @@
+"""Code written for scikit-learn's BayesianGaussianMixture runs: its tests, examples.
+
+The tests are those that scikit-learn ships, on our estimator under the name of theirs.
+"""
+
+import functools
+import inspect
+
+import numpy as np
+import pytest
+from sklearn import mixture
+from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture.tests import test_bayesian_mixture as theirs
+from sklearn.mixture.tests import test_mixture as shared
+from sklearn.utils import check_random_state
+
+from sktemper import (
+    AnnealedGaussianMixture,
+    SVIPlusGaussianMixture,
+    TemperedGaussianMixture,
+)
+from sktemper.inference import State
+
+#: Tests of scikit-learn that say nothing of an estimator.
+NOT_APPLICABLE = {
+    "test_log_dirichlet_norm": "of a private function",
+    "test_log_wishart_norm": "of a private function",
+}
+
+
+class BayesianGaussianMixture(TemperedGaussianMixture):
+    """Ours, with the private methods that scikit-learn's tests call."""
+
+    def _check_parameters(self, X):
+        pass
+
+    def _initialize_parameters(self, X, random_state):
+        model = self._make_model(X.shape[1], X.dtype)
+        random = check_random_state(random_state)
+        self.state_ = State(
+            model.initial_globals(X, random), model.initial_hyper(X), 0, X.dtype
+        )
+
+
+PLAIN = functools.partial(BayesianGaussianMixture, tempering=None)
+
+
+def cases_of(module):
+    """Every test of a module, with each of its parameters."""
+    for name, test in inspect.getmembers(module, inspect.isfunction):
+        if not name.startswith("test_") or name in NOT_APPLICABLE:
+            continue
+        marks = [
+            mark
+            for mark in getattr(test, "pytestmark", [])
+            if mark.name == "parametrize"
+        ]
+        if not marks:
+            yield pytest.param(test, {}, id=name)
+            continue
+        (mark,) = marks
+        names, rows = mark.args
+        names = [part.strip() for part in names.split(",")]
+        for number, row in enumerate(rows):
+            values = row if len(names) > 1 else [row]
+            arguments = dict(zip(names, values, strict=True))
+            yield pytest.param(test, arguments, id=f"{name}-{number}")
+
+
+@pytest.mark.filterwarnings("ignore:.*did not converge.*")
+@pytest.mark.parametrize("test, arguments", list(cases_of(theirs)))
+def test_of_scikit_learn(test, arguments, monkeypatch):
+    monkeypatch.setattr(theirs, "BayesianGaussianMixture", PLAIN)
+    test(**arguments)
+
+
+@pytest.mark.filterwarnings("ignore:.*did not converge.*")
+@pytest.mark.filterwarnings("ignore:The fit ended at temperature")
+@pytest.mark.parametrize("name", ["n_iter", "n_components_greater_than_n_samples"])
+@pytest.mark.parametrize(
+    "cls",
+    [
+        PLAIN,
+        TemperedGaussianMixture,
+        AnnealedGaussianMixture,
+        SVIPlusGaussianMixture,
+    ],
+)
+def test_of_scikit_learn_for_all_mixtures(name, cls):
+    if name == "n_iter":
+        shared.test_gaussian_mixture_n_iter(cls())
+    else:
+        shared.test_mixture_n_components_greater_than_n_samples_error(cls())
+
+
+def test_what_does_not_apply_exists():
+    """So that the list does not outlive what it names."""
+    assert all(hasattr(theirs, name) for name in NOT_APPLICABLE)
+    assert len(list(cases_of(theirs))) >= 15
+
+
+def test_parameters_are_those_of_scikit_learn():
+    ours = inspect.signature(TemperedGaussianMixture).parameters
+    expected = inspect.signature(mixture.BayesianGaussianMixture).parameters
+    for name, parameter in expected.items():
+        if name == "verbose_interval":
+            continue  # a line a pass
+        assert ours[name].default == parameter.default, name
+
+
+@pytest.mark.filterwarnings("ignore:.*did not converge.*")
+def test_attributes_and_methods_are_those_of_scikit_learn():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    expected = mixture.BayesianGaussianMixture(n_components=2, random_state=0).fit(X)
+    names = {name for name in dir(expected) if not name.startswith("_")}
+    names -= {"verbose_interval"}
+    for cls in (
+        TemperedGaussianMixture,
+        AnnealedGaussianMixture,
+        SVIPlusGaussianMixture,
+    ):
+        ours = cls(2, random_state=0).fit(X)
+        assert names <= set(dir(ours))
+        for name in names:
+            value = getattr(expected, name)
+            if name.endswith("_") and isinstance(value, np.ndarray):
+                assert getattr(ours, name).shape == value.shape, name
+                assert getattr(ours, name).dtype == value.dtype, name
+
+
+# -- what the examples of its gallery do -----------------------------------------------
+
+
+def both(**parameters):
+    return (
+        mixture.BayesianGaussianMixture(**parameters),
+        TemperedGaussianMixture(**parameters, tempering=None),
+        AnnealedGaussianMixture(**parameters),
+        TemperedGaussianMixture(**parameters),
+    )
+
+
+def ellipses(fitted, d=2):
+    """What the examples draw."""
+    for mean, covariance in zip(fitted.means_, fitted.covariances_, strict=True):
+        assert mean.shape == (d,)
+        values, vectors = np.linalg.eigh(covariance)
+        assert (values > 0).all()
+        assert vectors.shape == (d, d)
+
+
+@pytest.mark.filterwarnings("ignore:.*did not converge.*")
+def test_gaussian_mixture_model_ellipsoids():
+    """The example plot_gmm: two components, where five are allowed."""
+    random = np.random.RandomState(0)
+    C = np.array([[0.0, -0.1], [1.7, 0.4]])
+    X = np.r_[
+        np.dot(random.randn(500, 2), C),
+        0.7 * random.randn(500, 2) + np.array([-6, 3]),
+    ]
+    expected, *ours = both(n_components=5, covariance_type="full", random_state=0)
+    expected.fit(X)
+    for estimator in ours:
+        fitted = estimator.fit(X)
+        ellipses(fitted)
+    plain, annealed, tempered = ours
+    np.testing.assert_array_equal(plain.predict(X), expected.predict(X))
+    assert annealed.lower_bound_ > plain.lower_bound_
+    assert annealed.n_active_components_ == 2
+    labels = annealed.predict(X)
+    assert adjusted_rand_score(np.repeat([0, 1], 500), labels) > 0.97
+
+
+@pytest.mark.filterwarnings("ignore:.*did not converge.*")
+@pytest.mark.parametrize("concentration, init", [(1e-2, "random"), (1e2, "kmeans")])
+def test_gaussian_mixture_model_sine_curve(concentration, init):
+    """The example plot_gmm_sin."""
+    n_samples, random = 100, np.random.RandomState(0)
+    X = np.zeros((n_samples, 2))
+    step = 4.0 * np.pi / n_samples
+    for i in range(X.shape[0]):
+        x = i * step - 6.0
+        X[i, 0] = x + random.normal(0, 0.1)
+        X[i, 1] = 3.0 * (np.sin(x) + random.normal(0, 0.2))
+    expected, *ours = both(
+        n_components=10,
+        covariance_type="full",
+        weight_concentration_prior=concentration,
+        weight_concentration_prior_type="dirichlet_process",
+        mean_precision_prior=1e-2,
+        covariance_prior=1e0 * np.eye(2),
+        init_params=init,
+        max_iter=100,
+        random_state=2,
+    )
+    expected.fit(X)
+    for estimator in ours:
+        fitted = estimator.fit(X)
+        ellipses(fitted)
+        sampled, labels = fitted.sample(n_samples=2000)
+        assert sampled.shape == (2000, 2) and labels.shape == (2000,)
+        assert fitted.predict(X).shape == (100,)
+    plain, annealed, _ = ours
+    assert abs(plain.n_iter_ - expected.n_iter_) <= 1
+    np.testing.assert_allclose(plain.means_, expected.means_, atol=0.01)
+    np.testing.assert_allclose(plain.weights_, expected.weights_, atol=1e-3)
+    assert annealed.lower_bound_ > plain.lower_bound_
+
+
+@pytest.mark.filterwarnings("ignore:.*did not converge.*")
+@pytest.mark.parametrize(
+    "prior, concentrations",
+    [
+        ("dirichlet_distribution", [0.001, 1000]),
+        ("dirichlet_process", [1, 100000]),
+    ],
+)
+def test_concentration_prior_type_analysis(prior, concentrations):
+    """The example plot_concentration_prior."""
+    random = np.random.RandomState(2)
+    covars = np.array([[[0.7, 0.0], [0.0, 0.1]], [[0.5, 0.0], [0.0, 0.1]]] * 2)[:3]
+    samples = np.array([200, 500, 200])
+    means = np.array([[0.0, -0.70], [0.0, 0.0], [0.0, 0.70]])
+    X = np.vstack(
+        [random.multivariate_normal(means[j], covars[j], samples[j]) for j in range(3)]
+    )
+    expected, *ours = both(
+        weight_concentration_prior_type=prior,
+        n_components=6,
+        reg_covar=0,
+        init_params="random",
+        max_iter=60,
+        mean_precision_prior=0.8,
+        random_state=2,
+    )
+    for concentration in concentrations:
+        expected.weight_concentration_prior = concentration
+        expected.fit(X)
+        for estimator in ours:
+            estimator.weight_concentration_prior = concentration
+            estimator.fit(X)
+            ellipses(estimator)
+            assert estimator.weights_.sum() == pytest.approx(1)
+        plain, annealed, _ = ours
+        np.testing.assert_allclose(plain.weights_, expected.weights_, atol=1e-5)
+        assert annealed.lower_bound_ >= plain.lower_bound_ - 1e-3
