@@ -6,9 +6,10 @@ Four clusters of 250 points in the plane, and mixtures of up to 50 Gaussians wit
 priors of the paper, fitted by scikit-learn's ``BayesianGaussianMixture``, by plain
 inference in one batch and in minibatches (SVI), with the noise of smaller batches
 (SVI+), by annealing, and by annealing and moves. Prints how many clusters each found,
-each time of other data and another start, and saves a picture of their sizes, sorted.
+each time of other data and another start, and saves a picture of their sizes, sorted,
+and one of the first data and the clusters found there.
 
-A second picture shows the lower bound in the course of fits by plain inference, SVI and
+A third picture shows the lower bound in the course of fits by plain inference, SVI and
 SVI+, to these points and, with ``--pima``, to the 768 samples of that data set. Both
 need matplotlib, ``pip install "sktemper[plot]"``.
 """
@@ -46,7 +47,8 @@ N_DRAWN = 9
 def main():
     arguments = parse_arguments()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    sizes = fit_all(arguments)
+    labels = fit_all(arguments)
+    sizes = sorted_sizes(labels)
     print_numbers(sizes)
     panels = {"250 points": follow_toy(arguments)}
     if arguments.pima:
@@ -67,8 +69,10 @@ def main():
         print("\nNo pictures: matplotlib is not installed.")
         return
     draw_sizes(sizes, arguments.output)
+    draw_clusterings(labels, arguments.output_clustering)
     draw_bounds(panels, arguments.output_bounds)
-    print(f"\nPictures: {arguments.output}, {arguments.output_bounds}")
+    outputs = arguments.output, arguments.output_clustering, arguments.output_bounds
+    print("\nPictures:", ", ".join(outputs))
 
 
 def parse_arguments():
@@ -89,6 +93,9 @@ def parse_arguments():
     )
     parser.add_argument("--pima", help="a file of numpy with an array X of 8 columns")
     parser.add_argument("--output", default="gaussian_mixture_clusters.png")
+    parser.add_argument(
+        "--output-clustering", default="gaussian_mixture_clustering.png"
+    )
     parser.add_argument("--output-bounds", default="gaussian_mixture_bounds.png")
     return parser.parse_args()
 
@@ -101,7 +108,7 @@ def make_data(seed):
 
 
 def fit_all(arguments):
-    """Return the sorted sizes of clusters by estimator, (n_runs, n_components)."""
+    """Return the labels of each run by estimator, (n_runs, n_samples)."""
     settings = {
         "n_components": arguments.n_components,
         "init_params": arguments.init_params,
@@ -118,15 +125,23 @@ def fit_all(arguments):
         "annealed, no moves": AnnealedGaussianMixture(moves=None, **settings),
         "annealed, moves": AnnealedGaussianMixture(**settings),
     }
-    sizes = {}
+    labels = {}
     for name, model in models.items():
         runs = []
         for seed in range(arguments.n_runs):
             X = make_data(seed)
-            labels = model.set_params(random_state=seed).fit(X).predict(X)
-            counts = np.bincount(labels, minlength=arguments.n_components)
-            runs.append(np.sort(counts)[::-1] / len(X))
-        sizes[name] = np.array(runs)
+            runs.append(model.set_params(random_state=seed).fit(X).predict(X))
+        labels[name] = np.array(runs)
+    return labels
+
+
+def sorted_sizes(labels):
+    """Return the clusters' shares of the points, the largest first."""
+    sizes = {}
+    for name, runs in labels.items():
+        n_clusters = max(runs.max() + 1, N_DRAWN)
+        counts = np.array([np.bincount(run, minlength=n_clusters) for run in runs])
+        sizes[name] = np.sort(counts, axis=1)[:, ::-1] / runs.shape[1]
     return sizes
 
 
@@ -222,6 +237,22 @@ def draw_sizes(sizes, path):
     figure.savefig(path, dpi=120)
 
 
+def draw_clusterings(labels, path):
+    """Draw what each found in the data of the first run."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 6), layout="constrained")
+    axes = figure.subplots(2, 3, sharex=True, sharey=True).flat
+    X = make_data(0)
+    for ax, (name, runs) in zip(axes, labels.items(), strict=True):
+        clusters, of_point = np.unique(runs[0], return_inverse=True)
+        ax.scatter(*X.T, c=of_point, cmap="tab20", vmin=0, vmax=19, s=9)
+        ax.set_title(f"{name}: {len(clusters)}", fontsize="medium")
+        ax.set_aspect("equal")
+    figure.suptitle("Four clusters of 250 points, and how many each fit found")
+    figure.savefig(path, dpi=110)
+
+
 def draw_bounds(panels, path):
     from matplotlib.figure import Figure
 
@@ -232,7 +263,9 @@ def draw_bounds(panels, path):
             passes = np.arange(1, bounds.shape[1] + 1)
             (line,) = ax.plot(passes, bounds.mean(axis=0), label=name)
             ax.plot(passes, bounds.T, color=line.get_color(), alpha=0.2, linewidth=0.6)
-        later = np.concatenate([bounds[:, 2:].ravel() for bounds in curves.values()])
+        later = np.concatenate(
+            [bounds[:, bounds.shape[1] // 20 :].ravel() for bounds in curves.values()]
+        )
         ax.set_ylim(np.quantile(later, 0.03), later.max() + 0.05 * np.ptp(later))
         ax.set_title(title)
         ax.set_xlabel("passes over the data")

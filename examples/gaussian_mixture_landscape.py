@@ -163,7 +163,7 @@ def print_estimators(x, arguments):
 def draw(x, starts, hot, path):
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 9), layout="constrained")
+    figure = Figure(figsize=(8, 8), layout="constrained")
     axes = iter(figure.subplots(3, 3, sharex=True, sharey=True).flat)
     for target, temperatures in TARGETS.items():
         for temperature in temperatures:
@@ -178,7 +178,7 @@ def draw(x, starts, hot, path):
     figure.supxlabel("mean of the Gaussian of weight .3")
     figure.supylabel("mean of the Gaussian of weight .7")
     figure.suptitle("The tempered bound of two Gaussians, and its optimum (red)")
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=90)
 
 
 def draw_landscape(ax, x, temperature, target):

@@ -73,7 +73,11 @@ PICTURES = {
     "annealed_vs_plain": ["--output"],
     "factorial_mixture_faces": ["--output", "--output-features"],
     "factorial_mixture_toy": ["--output", "--output-bounds"],
-    "gaussian_mixture_clusters": ["--output", "--output-bounds"],
+    "gaussian_mixture_clusters": [
+        "--output",
+        "--output-clustering",
+        "--output-bounds",
+    ],
     "gaussian_mixture_landscape": ["--output"],
 }
 
