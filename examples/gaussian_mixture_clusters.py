@@ -57,7 +57,7 @@ def main():
         print(f"\nFinal lower bound, {name}, mean of {arguments.n_starts} starts:")
         for label, bounds in curves.items():
             gain = bounds[:, -1] - curves["batch"][:, -1]
-            error = gain.std() / len(gain) ** 0.5
+            error = gain.std() / max(len(gain) - 1, 1) ** 0.5
             print(
                 f"  {label:16} {bounds[:, -1].mean():9.1f}, "
                 f"over batch {gain.mean():+.1f} ± {error:.1f}"
