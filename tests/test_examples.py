@@ -16,6 +16,14 @@ ARGUMENTS = {
     "annealed_vs_plain": ["--max-documents=500", "--n-components=5"],
     "factorial_mixture_faces": ["--n-components=4", "--max-iter=12"],
     "factorial_mixture_toy": ["--n-samples=300", "--max-iter=12", "--n-starts=1"],
+    "gaussian_mixture_clusters": [
+        "--n-runs=1",
+        "--n-components=6",
+        "--n-starts=1",
+        "--n-passes=4",
+        "--max-iter=4",
+    ],
+    "gaussian_mixture_landscape": ["--n-samples=40", "--n-starts=2"],
     "grid_search_temperature": [
         "--max-documents=300",
         "--n-components=3",
@@ -27,6 +35,8 @@ EXPECTED = {
     "annealed_vs_plain": "Held-out nats per token",
     "factorial_mixture_faces": "annealed, with moves",
     "factorial_mixture_toy": "shapes found",
+    "gaussian_mixture_clusters": "Clusters found, where there are 4",
+    "gaussian_mixture_landscape": "annealed from T=100    the true ones in 2",
     "grid_search_temperature": "the best, fitted to all: ExponentialSchedule(",
     "stream_text": "pass 3: ",
 }
@@ -63,6 +73,12 @@ PICTURES = {
     "annealed_vs_plain": ["--output"],
     "factorial_mixture_faces": ["--output", "--output-features"],
     "factorial_mixture_toy": ["--output", "--output-bounds"],
+    "gaussian_mixture_clusters": [
+        "--output",
+        "--output-clustering",
+        "--output-bounds",
+    ],
+    "gaussian_mixture_landscape": ["--output"],
 }
 
 

@@ -1,0 +1,280 @@
+"""
+How many clusters: a Dirichlet-process mixture of Gaussians
+===========================================================
+
+Four clusters of 250 points in the plane, and mixtures of up to 50 Gaussians with the
+priors of the paper, fitted by scikit-learn's ``BayesianGaussianMixture``, by plain
+inference in one batch and in minibatches (SVI), with the noise of smaller batches
+(SVI+), by annealing, and by annealing and moves. Prints how many clusters each found,
+each time of other data and another start, and saves a picture of their sizes, sorted,
+and one of the first data and the clusters found there.
+
+A third picture shows the lower bound in the course of fits by plain inference, SVI and
+SVI+, to these points and, with ``--pima``, to the 768 samples of that data set. Both
+need matplotlib, ``pip install "sktemper[plot]"``.
+"""
+
+import argparse
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import BayesianGaussianMixture
+
+from sktemper import (
+    AnnealedGaussianMixture,
+    SVIPlusGaussianMixture,
+    TemperedGaussianMixture,
+)
+
+CENTRES = 3.5 * np.array([[1, 1], [-1, 1], [1, -1], [-1, -1]])
+#: Triangular roots of the clusters' covariances, and the clusters' shares.
+ROOTS = np.array(
+    [[[1, 0], [0.8, 0.5]], [[1, 0], [-0.8, 0.5]], [[1, 0], [0.5, 1]], [[1, 0], [0, 1]]]
+)
+SHARES = [0.4, 0.3, 0.2, 0.1]
+#: The paper's, with the identity as covariance_prior: means of ten times the variance,
+#: D degrees of freedom and concentrations 1 / K, the default, in place of a Dirichlet
+#: process.
+PRIORS = {
+    "weight_concentration_prior_type": "dirichlet_distribution",
+    "mean_precision_prior": 0.1,
+}
+#: Clusters whose sizes are drawn.
+N_DRAWN = 9
+
+
+def main():
+    arguments = parse_arguments()
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    labels = fit_all(arguments)
+    sizes = sorted_sizes(labels)
+    print_numbers(sizes)
+    panels = {"250 points": follow_toy(arguments)}
+    if arguments.pima:
+        panels["Pima"] = follow_pima(arguments)
+    for name, curves in panels.items():
+        print(f"\nFinal lower bound, {name}, mean of {arguments.n_starts} starts:")
+        for label, bounds in curves.items():
+            gain = bounds[:, -1] - curves["batch"][:, -1]
+            error = gain.std() / max(len(gain) - 1, 1) ** 0.5
+            print(
+                f"  {label:16} {bounds[:, -1].mean():9.1f}, "
+                f"over batch {gain.mean():+.1f} ± {error:.1f}"
+            )
+
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        print("\nNo pictures: matplotlib is not installed.")
+        return
+    draw_sizes(sizes, arguments.output)
+    draw_clusterings(labels, arguments.output_clustering)
+    draw_bounds(panels, arguments.output_bounds)
+    outputs = arguments.output, arguments.output_clustering, arguments.output_bounds
+    print("\nPictures:", ", ".join(outputs))
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser.add_argument("--n-runs", type=int, default=30, help="data sets, and starts")
+    parser.add_argument("--n-components", type=int, default=50)
+    parser.add_argument(
+        "--init-params",
+        default="kmeans",
+        help="where the fits of the first picture start",
+    )
+    parser.add_argument(
+        "--n-starts", type=int, default=10, help="of the second picture"
+    )
+    parser.add_argument("--n-passes", type=int, default=300, help="of the same fits")
+    parser.add_argument(
+        "--max-iter", type=int, default=100, help="passes of SVI in the first picture"
+    )
+    parser.add_argument("--pima", help="a file of numpy with an array X of 8 columns")
+    parser.add_argument("--output", default="gaussian_mixture_clusters.png")
+    parser.add_argument(
+        "--output-clustering", default="gaussian_mixture_clustering.png"
+    )
+    parser.add_argument("--output-bounds", default="gaussian_mixture_bounds.png")
+    return parser.parse_args()
+
+
+def make_data(seed):
+    random = np.random.default_rng(seed)
+    clusters = random.choice(len(SHARES), size=250, p=SHARES)
+    noise = random.normal(size=(250, 2))
+    return CENTRES[clusters] + np.einsum("nij,nj->ni", ROOTS[clusters], noise)
+
+
+def fit_all(arguments):
+    """Return the labels of each run by estimator, (n_runs, n_samples)."""
+    settings = {
+        "n_components": arguments.n_components,
+        "init_params": arguments.init_params,
+        "covariance_prior": np.eye(2),
+        **PRIORS,
+    }
+    batches = {"batch_size": 50, "max_iter": arguments.max_iter, **settings}
+    long = {"max_iter": 1000, **settings}
+    models = {
+        "BayesianGaussianMixture": BayesianGaussianMixture(**long),
+        "plain": TemperedGaussianMixture(tempering=None, **long),
+        "SVI, batches of 50": TemperedGaussianMixture(tempering=None, **batches),
+        "SVI+, M=20": SVIPlusGaussianMixture(effective_batch_size=20, **batches),
+        "annealed, no moves": AnnealedGaussianMixture(moves=None, **settings),
+        "annealed, moves": AnnealedGaussianMixture(**settings),
+    }
+    labels = {}
+    for name, model in models.items():
+        runs = []
+        for seed in range(arguments.n_runs):
+            X = make_data(seed)
+            runs.append(model.set_params(random_state=seed).fit(X).predict(X))
+        labels[name] = np.array(runs)
+    return labels
+
+
+def sorted_sizes(labels):
+    """Return the clusters' shares of the points, the largest first."""
+    sizes = {}
+    for name, runs in labels.items():
+        n_clusters = max(runs.max() + 1, N_DRAWN)
+        counts = np.array([np.bincount(run, minlength=n_clusters) for run in runs])
+        sizes[name] = np.sort(counts, axis=1)[:, ::-1] / runs.shape[1]
+    return sizes
+
+
+def print_numbers(sizes):
+    n_runs = len(next(iter(sizes.values())))
+    print(f"Clusters found, where there are 4: how often in {n_runs} runs")
+    for name, shares in sizes.items():
+        numbers, times = np.unique((shares > 0).sum(axis=1), return_counts=True)
+        found = ", ".join(
+            f"{number}: {n}" for number, n in zip(numbers, times, strict=True)
+        )
+        print(f"  {name:24} {found}")
+
+
+class BoundAtOne:
+    """A callback that notes the lower bound at T=1 after each pass."""
+
+    def __init__(self):
+        self.bounds = []
+
+    def setup(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, X):
+        if context.task_name == "pass":
+            self.bounds.append(estimator.lower_bound(X))
+
+    def teardown(self, estimator, context):
+        pass
+
+
+def follow_toy(arguments):
+    return follow(make_data(0), arguments.n_components, 50, [10, 20], arguments)
+
+
+def follow_pima(arguments):
+    with np.load(arguments.pima) as file:
+        X = file["X"].astype(float)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return follow(X, 10, 200, [50, 100, 150], arguments)
+
+
+def follow(X, n_components, batch_size, effective, arguments):
+    """Return bounds pass by pass, by method: arrays of (n_starts, n_passes)."""
+    settings = {
+        "n_components": n_components,
+        "init_params": "random_from_data",
+        "covariance_prior": np.eye(X.shape[1]),
+        "max_iter": arguments.n_passes,
+        "tol": 0.0,
+        **PRIORS,
+    }
+    batches = {"batch_size": batch_size, **settings}
+    models = {
+        "batch": TemperedGaussianMixture(tempering=None, **settings),
+        f"SVI, |S|={batch_size}": TemperedGaussianMixture(tempering=None, **batches),
+    }
+    for size in effective:
+        models[f"SVI+, M={size}"] = SVIPlusGaussianMixture(
+            effective_batch_size=size, **batches
+        )
+    curves = {}
+    for name, model in models.items():
+        runs = []
+        for seed in range(arguments.n_starts):
+            followed = BoundAtOne()
+            model.set_params(random_state=seed).set_callbacks(followed).fit(X)
+            # a fit of all samples that came to rest stays there
+            rest = [followed.bounds[-1]] * (arguments.n_passes - len(followed.bounds))
+            runs.append(followed.bounds + rest)
+        curves[name] = np.array(runs)
+    return curves
+
+
+def draw_sizes(sizes, path):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 5), layout="constrained")
+    axes = figure.subplots(2, 3, sharex=True, sharey=True).flat
+    for ax, (name, shares) in zip(axes, sizes.items(), strict=True):
+        ax.boxplot(shares[:, :N_DRAWN], medianprops={"color": "C1"})
+        ax.axvline(len(SHARES) + 0.5, color="0.7", linewidth=1)
+        right = ((shares > 0).sum(axis=1) == len(SHARES)).sum()
+        ax.set_title(
+            f"{name}\n4 clusters in {right} of {len(shares)}", fontsize="medium"
+        )
+    figure.supxlabel("cluster, the largest first")
+    figure.supylabel("share of the points")
+    figure.suptitle("Four clusters, and those that six fits found of at most 50")
+    figure.savefig(path, dpi=120)
+
+
+def draw_clusterings(labels, path):
+    """Draw what each found in the data of the first run."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 6), layout="constrained")
+    axes = figure.subplots(2, 3, sharex=True, sharey=True).flat
+    X = make_data(0)
+    for ax, (name, runs) in zip(axes, labels.items(), strict=True):
+        clusters, of_point = np.unique(runs[0], return_inverse=True)
+        ax.scatter(*X.T, c=of_point, cmap="tab20", vmin=0, vmax=19, s=9)
+        ax.set_title(f"{name}: {len(clusters)}", fontsize="medium")
+        ax.set_aspect("equal")
+    figure.suptitle("Four clusters of 250 points, and how many each fit found")
+    figure.savefig(path, dpi=110)
+
+
+def draw_bounds(panels, path):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.5 * len(panels), 4), layout="constrained")
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for ax, (title, curves) in zip(axes, panels.items(), strict=True):
+        for name, bounds in curves.items():
+            passes = np.arange(1, bounds.shape[1] + 1)
+            (line,) = ax.plot(passes, bounds.mean(axis=0), label=name)
+            ax.plot(passes, bounds.T, color=line.get_color(), alpha=0.2, linewidth=0.6)
+        later = np.concatenate(
+            [bounds[:, bounds.shape[1] // 20 :].ravel() for bounds in curves.values()]
+        )
+        ax.set_ylim(np.quantile(later, 0.03), later.max() + 0.05 * np.ptp(later))
+        ax.set_title(title)
+        ax.set_xlabel("passes over the data")
+        ax.legend(loc="lower right", fontsize="small")
+        ax.grid(alpha=0.3)
+    axes[0].set_ylabel("lower bound [nats]")
+    figure.suptitle("The lower bound: each start, and their mean")
+    figure.savefig(path, dpi=120)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+"""
+One optimum becomes two: the landscape of two Gaussians
+=======================================================
+
+The papers' smallest example: 500 numbers from two Gaussians of variance 1 at 4 and -4,
+with weights .3 and .7. Known are variance and weights, unknown the two means. The lower
+bound then has two optima, the true one and one where the two are interchanged; at a
+high temperature it has one, which becomes the true one as the temperature falls. Draws
+the tempered bound as a function of the two variational means, all else optimised out,
+and the paths of inference, plain and annealed, from the same starts.
+
+Then the package's estimators are fitted to the same data from random starts. They learn
+weights and variances too, so that two Gaussians interchanged are as good as the true
+ones, and a bad optimum would be a division in the wrong place. Counted is how many fits
+end at the best bound.
+
+Pictures need matplotlib, ``pip install "sktemper[plot]"``.
+"""
+
+import argparse
+import math
+
+import numpy as np
+from scipy.special import logsumexp
+
+from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture
+
+MEANS = np.array([4.0, -4.0])
+LOG_WEIGHTS = np.log([0.3, 0.7])
+#: Of the prior of the two means, which is about 0.
+PRIOR_VARIANCE = 100.0
+#: What is tempered in the pictures, and how much: as in Abrol et al. (2014), Fig. 2,
+#: and in Mandt et al. (2016), Fig. 1.
+TARGETS = {"posterior": (100, 30, 1), "likelihood": (20, 13, 8.5, 1)}
+#: A path is one with the optimum if the means are as near as this.
+NEAR = 0.5
+#: A fit has the best bound if it is as near as this.
+SAME_BOUND = 0.1
+
+
+def main():
+    arguments = parse_arguments()
+    x = make_data(arguments.n_samples, arguments.seed)
+    starts = np.random.default_rng(arguments.seed).normal(
+        scale=5.0, size=(arguments.n_starts, 2)
+    )
+
+    print(f"Means found, of {len(starts)} random starts:")
+    hot = np.geomspace(100, 1, arguments.n_cooling)
+    for name, temperatures in {"plain": [], "annealed from T=100": hot}.items():
+        ends = [follow(x, start, temperatures)[-1] for start in starts]
+        found = (np.abs(np.array(ends) - MEANS).max(axis=1) < NEAR).sum()
+        print(f"  {name:22} the true ones in {found}")
+
+    print("\nThe estimators, weights and variances learned:")
+    print_estimators(x, arguments)
+
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        print("\nNo picture: matplotlib is not installed.")
+        return
+    draw(x, starts[: arguments.n_paths], hot, arguments.output)
+    print(f"\nPicture: {arguments.output}")
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser.add_argument("--n-samples", type=int, default=500)
+    parser.add_argument("--n-starts", type=int, default=100)
+    parser.add_argument("--n-paths", type=int, default=6, help="to draw")
+    parser.add_argument("--n-cooling", type=int, default=30, help="steps above T=1")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--output", default="gaussian_mixture_landscape.png")
+    return parser.parse_args()
+
+
+def make_data(n_samples, seed):
+    random = np.random.default_rng(seed)
+    components = random.choice(2, size=n_samples, p=np.exp(LOG_WEIGHTS))
+    return random.normal(MEANS[components])
+
+
+# -- the papers' model: the means alone are unknown ------------------------------------
+def scores(x, means, variances):
+    """Return E log p(x, c) for each sample and component, (..., n_samples, 2)."""
+    means, variances = means[..., None, :], variances[..., None, :]
+    squares = (x[:, None] - means) ** 2 + variances
+    return LOG_WEIGHTS - 0.5 * (math.log(2 * math.pi) + squares)
+
+
+def responsibilities(x, means, variances, temperature):
+    logs = scores(x, means, variances) / temperature
+    return np.exp(logs - logsumexp(logs, axis=-1, keepdims=True))
+
+
+def tempered_bound(x, means, temperature, target):
+    """Return the bound at each of ``means``, (..., 2), as the papers write it.
+
+    That of the posterior is T times what it is of the tempered model.  Responsibilities
+    are the best ones; so are the variances of q, by some rounds of the equations that
+    hold there.
+    """
+    whole = target == "posterior"
+    variances = np.full_like(means, 0.01)
+    for _ in range(3):
+        counts = responsibilities(x, means, variances, temperature).sum(axis=-2)
+        variances = best_variances(counts, temperature, whole)
+    logs = logsumexp(scores(x, means, variances) / temperature, axis=-1)
+    log_prior = -0.5 * (means**2 + variances) / PRIOR_VARIANCE
+    entropy = 0.5 * np.log(variances)
+    factor = temperature if whole else 1.0
+    return factor * (logs.sum(axis=-1) + entropy.sum(axis=-1)) + log_prior.sum(axis=-1)
+
+
+def best_variances(counts, temperature, whole):
+    prior = 1 / PRIOR_VARIANCE
+    if whole:
+        return temperature / (prior + counts)
+    return 1 / (prior + counts / temperature)
+
+
+def follow(x, start, temperatures, n_last=30):
+    """Return the means after each step of inference, the posterior tempered."""
+    path, variances = [np.asarray(start)], np.full(2, 0.01)
+    for temperature in [*temperatures, *np.ones(n_last)]:
+        shares = responsibilities(x, path[-1], variances, temperature)
+        precision = 1 / PRIOR_VARIANCE + shares.sum(axis=0)
+        path.append(x @ shares / precision)
+        variances = temperature / precision
+    return np.array(path)
+
+
+# -- the package -----------------------------------------------------------------------
+def print_estimators(x, arguments):
+    settings = {
+        "n_components": 2,
+        "covariance_type": "spherical",
+        "init_params": "random_from_data",
+        "weight_concentration_prior_type": "dirichlet_distribution",
+        "max_iter": 300,
+        "tol": 1e-6,
+    }
+    models = {
+        "plain": TemperedGaussianMixture(tempering=None, **settings),
+        "annealed, no moves": AnnealedGaussianMixture(moves=None, **settings),
+        "annealed, moves": AnnealedGaussianMixture(**settings),
+    }
+    bounds = {
+        name: [
+            model.set_params(random_state=seed).fit(x[:, None]).lower_bound_
+            for seed in range(arguments.n_starts)
+        ]
+        for name, model in models.items()
+    }
+    best = max(map(max, bounds.values()))
+    for name, values in bounds.items():
+        found = (np.array(values) > best - SAME_BOUND).sum()
+        print(f"  {name:22} the best bound, {best:.1f}, in {found}")
+
+
+# -- the picture -----------------------------------------------------------------------
+def draw(x, starts, hot, path):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 8), layout="constrained")
+    axes = iter(figure.subplots(3, 3, sharex=True, sharey=True).flat)
+    for target, temperatures in TARGETS.items():
+        for temperature in temperatures:
+            ax = next(axes)
+            draw_landscape(ax, x, temperature, target)
+            ax.set_title(f"{target} at T = {temperature:g}", fontsize="medium")
+    for name, temperatures in {"plain": [], f"from T = {hot[0]:g}": hot}.items():
+        ax = next(axes)
+        draw_landscape(ax, x, 1, "posterior")
+        draw_paths(ax, x, starts, temperatures)
+        ax.set_title(f"paths of inference, {name}", fontsize="medium")
+    figure.supxlabel("mean of the Gaussian of weight .3")
+    figure.supylabel("mean of the Gaussian of weight .7")
+    figure.suptitle("The tempered bound of two Gaussians, and its optimum (red)")
+    figure.savefig(path, dpi=90)
+
+
+def draw_landscape(ax, x, temperature, target):
+    """Draw contours of the bound, denser near its top, and its optimum."""
+    grid = np.linspace(-8, 8, 49)
+    rows = [np.stack([grid, np.full_like(grid, height)], axis=-1) for height in grid]
+    bound = np.array([tempered_bound(x, row, temperature, target) for row in rows])
+    levels = bound.max() - np.ptp(bound) * np.linspace(1, 0, 25) ** 2
+    ax.contourf(grid, grid, bound, levels=levels, cmap="Blues_r")
+    ax.contour(
+        grid, grid, bound, levels=levels, colors="0.3", linewidths=0.3, linestyles="-"
+    )
+    row, column = np.unravel_index(bound.argmax(), bound.shape)
+    ax.plot(grid[column], grid[row], "o", color="C3", markersize=7)
+    ax.set_aspect("equal")
+
+
+def draw_paths(ax, x, starts, temperatures):
+    """Draw the means, step by step: in orange those that end at the true ones."""
+    for start in starts:
+        path = follow(x, start, temperatures)
+        right = np.abs(path[-1] - MEANS).max() < NEAR
+        color = "C1" if right else "C4"
+        ax.plot(*path.T, ".-", color=color, linewidth=1.4, markersize=3)
+        ax.plot(*start, "o", color=color, markersize=6)
+
+
+if __name__ == "__main__":
+    main()
