@@ -185,8 +185,8 @@ class GaussianMixtureModel(ConjugateModel):
         return max(1, min(max(round(total / 10), fewest), 10_000, total // 2))
 
     def auto_temperature(self, hyper):
-        """Return 2: hotter, the components of a batch fit all become equal."""
-        return 2.0
+        """Return 1.3: hotter, clusters that are apart may become one."""
+        return 1.3
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
