@@ -75,6 +75,8 @@ class _Run:
         Rows.
     compared : bool
         Whether early stopping, if there is any, had a score to go by.
+    moves_were_hot : bool
+        Whether there were moves to be made, but the temperature was not 1.
     """
 
     state: State
@@ -82,6 +84,7 @@ class _Run:
     train: np.ndarray
     validation: np.ndarray
     compared: bool = True
+    moves_were_hot: bool = False
 
 
 class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
@@ -384,7 +387,9 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             **shared,
         )
         self._keep_the_best_state(run)
-        if not stopped and state.temperature == 1.0:
+        hot = state.temperature != 1.0
+        run.moves_were_hot = any(state.moves_left) and hot and not stopped
+        if not stopped and not hot:
             run_moves(
                 *loop,
                 total=self.total_samples or len(run.train),
@@ -393,6 +398,8 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 after_move=after_move,
                 **shared,
             )
+        if not self._tasks_left(state):
+            state.local = None  # of use only to an unfinished plan
 
     def _hooks(self, X):
         """Return what every hook of a callback may ask for."""
@@ -569,6 +576,13 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=5,
             )
+        if run.moves_were_hot and not self.tempering_.cools:
+            warnings.warn(
+                "No moves were made: they wait for a temperature of 1, and the fit "
+                f"ended at {state.temperature:.3g}.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
         if not self._noise_acted(run):
             warnings.warn(
                 f"The effective batch size is at least that of the batch, "
@@ -698,8 +712,8 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         total = n_held_out.sum()
         if total == 0:
             raise ValueError(
-                "Nothing is held out to be scored: no row of X has two distinct "
-                "features to split into an observed and a held-out half."
+                "Nothing is held out to be scored: no row of X has enough to split "
+                "into an observed and a held-out half, or has a value at all."
             )
         return float(scores.sum() / total)
 

@@ -589,9 +589,7 @@ def run_moves(
         random = np.random.default_rng(
             np.random.SeedSequence(state.seed, spawn_key=(state.moves_made, 4))
         )
-        part = rows
-        if len(rows) > moves.max_samples:
-            part = np.sort(random.choice(rows, moves.max_samples, replace=False))
+        part = _rows_to_try(rows, moves.max_samples, sample_weight, random)
         proposal = moves.propose(
             model,
             state.globals_,
@@ -607,7 +605,8 @@ def run_moves(
             improve = functools.partial(
                 _steps, model, trial, workers, X, total, sample_weight
             )
-            improve(part, moves.tempering(), moves.n_steps(model))
+            n_steps = moves.n_steps(model)
+            improve(part, moves.tempering(n_steps), n_steps)
             reached = bound(trial.globals_, trial.hyper, part)
             if len(part) < len(rows):
                 if reached > bound(state.globals_, state.hyper, part):
@@ -615,7 +614,8 @@ def run_moves(
                     reached = bound(trial.globals_, trial.hyper, rows)
                 else:
                     reached = -np.inf
-        kept = bool(reached > best + least_gain)
+        noise = 8 * np.finfo(state.dtype).eps * abs(best)
+        kept = bool(reached > best + max(least_gain, noise))
         best = reached if kept else best
 
         def commit(
@@ -652,6 +652,17 @@ def run_moves(
         workers.run_whole(commit)
         if after_move is not None and after_move(best, kept):
             return
+
+
+def _rows_to_try(rows, most, sample_weight, random):
+    """Return some of the rows, more often those of more weight, never of none."""
+    shares = None
+    if sample_weight is not None:
+        rows = rows[sample_weight[rows] > 0]
+        shares = sample_weight[rows] / sample_weight[rows].sum()
+    if len(rows) <= most:
+        return rows
+    return np.sort(random.choice(rows, most, replace=False, p=shares))
 
 
 def _steps(model, trial, workers, X, total, sample_weight, rows, tempering, n_steps):

@@ -77,13 +77,13 @@ class Moves(Policy):
         """
         raise NotImplementedError
 
-    def tempering(self):
-        """Return the tempering of the steps that bring a proposal to its optimum."""
-        return Untempered()
-
     def n_steps(self, model):
-        """Return how many steps these are."""
-        return self.n_iter
+        """Return how many steps bring a proposal to its optimum."""
+        raise NotImplementedError
+
+    def tempering(self, n_steps):
+        """Return the tempering of these steps."""
+        return Untempered()
 
 
 class NoMoves(Moves):
@@ -139,11 +139,11 @@ class BirthMoves(Moves):
         """Return parameters and priors with one component elsewhere."""
         return Proposal(*model.propose_birth(globals_, hyper, block, random))
 
-    def tempering(self):
+    def tempering(self, n_steps):
         """Return an annealing over the first two thirds of the steps."""
-        if self.start == 1 or self.n_iter == "auto":
+        if self.start == 1:
             return Untempered()
-        length = math.ceil(2 * self.n_iter / 3)
+        length = math.ceil(2 * n_steps / 3)
         return Annealing(ExponentialSchedule(self.start, length=length))
 
     def n_steps(self, model):
@@ -198,6 +198,10 @@ class SplitMergeMoves(Moves):
         """Return parameters with a component split and two merged."""
         proposal = model.propose_split_merge(globals_, hyper, block, random, refused)
         return None if proposal is None else Proposal(*proposal)
+
+    def n_steps(self, model):
+        """Return the steps on a proposal."""
+        return self.n_iter
 
 
 class MoveSequence(Moves):

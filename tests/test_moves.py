@@ -449,7 +449,7 @@ def test_nested_parameters():
 def test_a_proposal_is_annealed_and_ends_cold(start):
     moves = BirthMoves(n_iter=6, start=start)
     temperatures = [
-        moves.tempering().temperature(None, Clock(steps=t))
+        moves.tempering(6).temperature(None, Clock(steps=t))
         for t in range(moves.n_steps(None))
     ]
     expected = start ** np.maximum(1 - np.arange(6) / 4, 0)
@@ -464,3 +464,28 @@ def test_a_model_that_makes_no_moves_has_no_parameter_for_them(cls):
         cls().set_params(moves="birth")
     assert issubclass(BirthMoves, Moves)
     assert mixture_of().moves is None
+
+
+def test_moves_that_wait_for_ever_are_told_of():
+    mixture = moving(TemperedFactorialMixture, tempering="local")
+    with pytest.warns(ConvergenceWarning, match="No moves were made"):
+        mixture.fit(TOY)
+    assert "move_kept" not in mixture.history_
+
+
+def test_the_start_of_moves_acts():
+    cold, hot = (
+        moving(moves=BirthMoves(6, start=start)).fit(TOY).history_["move_bound"]
+        for start in (1.0, 50.0)
+    )
+    assert not np.array_equal(cold, hot)
+
+
+def test_rows_of_no_weight_hinder_no_moves():
+    odd = np.random.default_rng(0).normal(0, 3, (3 * len(TOY), 16))
+    X, weight = np.vstack([TOY, odd]), np.repeat([1.0, 0.0], [len(TOY), len(odd)])
+    known = dict(noise_variance=0.01, inclusion_probability=0.3)
+    weighted = moving(**known).fit(X, sample_weight=weight)
+    assert weighted.history_["move_kept"].any()
+    alone = moving(**known).fit(TOY)
+    assert weighted.score(TOY) > alone.score(TOY) - 3

@@ -167,7 +167,10 @@ class FactorialMixtureModel(ConjugateModel):
     tol, max_iter : float, int
         When a sample's sweeps end.
     init : callable
-        ``init(X, random)`` returns where the means start, (n_components, n_features).
+        ``init(X, hyper, random)`` returns where the means start, (n_components,
+        n_features).
+    local_cooling : float or None
+        By what the temperature of a sample is divided in each sweep, if it cools.
     """
 
     watches_bound = True
@@ -185,10 +188,10 @@ class FactorialMixtureModel(ConjugateModel):
         learn_inclusion_probability=False,
         structured=True,
         dtype=np.float64,
-        tol=1e-4,
+        tol=1e-3,
         max_iter=100,
         init=None,
-        local_cooling=3.0,
+        local_cooling=2.0,
     ):
         super().__init__()
         self.n_components = n_components
@@ -353,7 +356,10 @@ class FactorialMixtureModel(ConjugateModel):
         likelihoods, scores, bounds : ndarray of shape (n_rows,)
         n_iterations : int
         """
-        noise, prior = prepared.hyper.noise_variance, prepared.hyper[2]
+        noise, prior = (
+            prepared.hyper.noise_variance,
+            prepared.hyper.inclusion_probability,
+        )
         fits, entropies, n_iterations = self._optimise(
             block,
             prepared,
@@ -373,7 +379,10 @@ class FactorialMixtureModel(ConjugateModel):
 
     def _optimise(self, block, prepared, powers, products, nu, completing, cooled):
         """Optimise nu in place; return each row's fit and entropy, and the sweeps."""
-        noise, prior = prepared.hyper.noise_variance, prepared.hyper[2]
+        noise, prior = (
+            prepared.hyper.noise_variance,
+            prepared.hyper.inclusion_probability,
+        )
         fits, entropies = np.empty(len(nu)), np.empty(len(nu))
         n_iterations = 0
         for rows, absent in patterns(block.missing):
