@@ -26,7 +26,7 @@ from .starts import STARTS
 
 #: Where learned inclusion probabilities begin: well below 1/2, which tells a feature
 #: from its absence.
-INITIAL_INCLUSION = 0.3
+INITIAL_INCLUSION = 0.2
 
 
 class _FactorialMixture(
@@ -249,7 +249,7 @@ _PARAMETERS = """
     $moves
     inclusion_probability : float, array-like or None, default=None
         pi, the prior probability that a sample has a feature, in (0, 1), or one for
-        each feature.  None begins with 0.3 and is learned.
+        each feature.  None begins with 0.2 and is learned.
     noise_variance : float, default=None
         sigma^2, of each value (the papers give its square root).  None begins with the
         variance of the data and is learned.
