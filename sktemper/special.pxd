@@ -6,6 +6,7 @@ from libc.stdint cimport int32_t, intptr_t, uint64_t
 cdef extern from "simd.h" nogil:
     enum:
         SIMD_BYTES
+        MIXTURE_BYTES
         BINARY_BYTES
 
     ctypedef struct lda_block:

@@ -10,6 +10,7 @@ from cython cimport floating
 from libc.stdint cimport intptr_t
 
 from sktemper.special cimport (
+    MIXTURE_BYTES,
     SIMD,
     SIMD_BYTES,
     mixture_block,
@@ -72,7 +73,7 @@ def local_step(
     block.n_features = samples.shape[1]
     block.n_components = means.shape[0]
     block.triangular = factors.shape[1] != block.n_features or block.n_features == 1
-    lanes = SIMD_BYTES // <intptr_t>sizeof(floating)
+    lanes = MIXTURE_BYTES // <intptr_t>sizeof(floating)
     raw = np.empty(
         (2 * block.n_features + block.n_components + 1) * lanes, dtype=dtype
     )

@@ -6,9 +6,20 @@ type keeps of a second moment is linear in it, so that sums, targets and steps a
 of the full model.
 """
 
+import functools
+
 import numpy as np
 
 __all__ = ["TYPES"]
+
+
+@functools.lru_cache(maxsize=8)
+def _places(n_features):
+    """Return where a symmetric matrix's elements are in its packed upper triangle."""
+    rows, columns = np.triu_indices(n_features)
+    places = np.empty((n_features, n_features), dtype=np.intp)
+    places[rows, columns] = places[columns, rows] = np.arange(len(rows))
+    return places
 
 
 class Covariance:
@@ -47,12 +58,7 @@ class Covariance:
 
     def unpacked(self, packed):
         """Return symmetric matrices from upper triangles by rows."""
-        D = self.n_features
-        matrices = np.empty((*packed.shape[:-1], D, D))
-        rows, columns = np.triu_indices(D)
-        matrices[..., rows, columns] = packed
-        matrices[..., columns, rows] = packed
-        return matrices
+        return np.take(packed, _places(self.n_features), axis=-1)
 
     def blurred(self, counts, variance):
         """Return what a variance added to the samples adds to the second moments."""

@@ -286,12 +286,12 @@ class GaussianMixtureModel(ConjugateModel):
         responsibilities, bounds, scores = self._kernel(block, prepared, local)
         statistics = None
         if "statistics" in want:
-            factors = np.ones(n_rows) if weights is None else weights
-            statistics = self._statistics(
-                block,
-                prepared.hyper,
-                responsibilities * (factors * powers.statistics)[:, None],
-            )
+            shares, factors = responsibilities, powers.statistics
+            if weights is not None:
+                factors = factors * weights
+            if np.any(factors != 1):
+                shares = shares * np.reshape(np.float64(factors), (-1, 1))
+            statistics = self._statistics(block, prepared.hyper, shares)
         return LocalStep(
             statistics=statistics,
             n_rows=n_rows,
@@ -332,7 +332,7 @@ class GaussianMixtureModel(ConjugateModel):
     def _statistics(self, block, hyper, responsibilities):
         """Return the sums over samples, each times its responsibilities."""
         moments = self.moments(block, hyper)
-        shares = responsibilities.astype(np.float64)
+        shares = responsibilities.astype(np.float64, copy=False)
         first = 1 + self.n_features
         sums = shares.T @ moments[:, :first]
         counts = sums[:, 0]

@@ -2,7 +2,13 @@
  * of samples at a time, one a lane.  Distances are taken from the means, so that no
  * digits are lost far from the origin. */
 
+/* With 32 registers there is room for the sums of two vectors of samples, which hides
+ * the latency of an addition; with 16 there is not. */
+#if defined(VECTOR_BYTES) && VECTOR_BYTES == 64
+#define LANES (MIXTURE_BYTES / (intptr_t)sizeof(REAL))
+#else
 #define LANES (SIMD_BYTES / (intptr_t)sizeof(REAL))
+#endif
 
 /* distances[lane] = |F z|^2, F lower triangular, its rows packed. */
 static inline void NAME(triangular_distances)(intptr_t n_features,

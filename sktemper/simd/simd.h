@@ -12,6 +12,8 @@
 /* Rows of topics are padded to a multiple of this many bytes, the widest vector: no loop
  * over topics has a remainder. */
 #define SIMD_BYTES 64
+/* Bytes of a panel of samples of a mixture, at most. */
+#define MIXTURE_BYTES (2 * SIMD_BYTES)
 
 /* A block of documents of latent Dirichlet allocation: what `lda_local_step` reads and
  * writes.  `void *` stands for arrays of the loop's floating type.  A row of topics
@@ -122,7 +124,7 @@ typedef struct {
     void *responsibilities;              /* (n_samples, n_components) */
     double *bounds;                      /* log sum_k exp(power * log density) */
     double *scores;                      /* expected log density */
-    void *scratch;                       /* (2 n_features + n_components, SIMD_BYTES) */
+    void *scratch;                       /* (2 n_features + n_components, MIXTURE_BYTES) */
 } mixture_block;
 
 #define DECLARE_LOOPS(REAL, SUFFIX)                                                   \

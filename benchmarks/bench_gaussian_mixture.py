@@ -1,0 +1,587 @@
+"""Does the Gaussian mixture find the clusters?  At what cost, and how fast is it?
+
+    python benchmarks/bench_gaussian_mixture.py                  # all, then the report
+    python benchmarks/bench_gaussian_mixture.py --stages fifty --seeds 5
+    python benchmarks/bench_gaussian_mixture.py --quick          # does it run?
+    python benchmarks/bench_gaussian_mixture.py --stages         # only the report
+
+A stage appends the row of each finished fit to its own table in
+``benchmarks/results/bench_gaussian_mixture``; after an interruption it goes on behind
+them.  The report is ``benchmarks/results/bench_gaussian_mixture.md``.
+
+speed      a batch iteration, against scikit-learn's `BayesianGaussianMixture`
+minibatch  time to the held-out score at which scikit-learn ends
+fifty      50 overlapping clusters: who reaches the optimum of the truth
+dp         4 clusters, 50 components: how many are found
+pima       lower bounds of real data
+defaults   annealing and moves against plain inference from the same start
+
+Lower bounds are all by the same function, with every constant: scikit-learn's fits are
+given the responsibilities that are best at their parameters.  Everything runs in one
+thread; seconds are of CPU time, and count k-means but not scoring.
+"""
+
+import os
+
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+import argparse
+import functools
+import inspect
+import itertools
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import corpora
+import numpy as np
+import pandas as pd
+import sklearn
+from bench_lda import processor, table
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import BayesianGaussianMixture
+from sklearn.preprocessing import scale
+from threadpoolctl import threadpool_limits
+
+import sktemper
+from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture, special
+from sktemper.gaussian_mixture.model import Natural
+from sktemper.inference import Workers, evidence_bound
+from sktemper.schedules import ExponentialSchedule
+
+ROOT = Path(__file__).resolve().parents[1]
+PRIORS = ("dirichlet_process", "dirichlet_distribution")
+BASE = "scikit-learn"
+#: Bound (nats) and adjusted Rand index of a fit at the optimum of the truth.
+NATS, INDEX = 1.0, 0.99
+
+
+# -- data ------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=2)
+def overlapping(seed, n_samples=10_000, n_features=16, n_clusters=50):
+    """Return samples of overlapping clusters of unequal sizes and shapes, and labels.
+
+    Clusters are in the order of their sizes, the best one for stick-breaking.
+    """
+    random = np.random.default_rng(seed)
+    weights = np.sort(random.dirichlet(np.full(n_clusters, 3.0)))[::-1]
+    labels = random.choice(n_clusters, size=n_samples, p=weights)
+    means = 1.6 * random.normal(size=(n_clusters, n_features))
+    roots = random.normal(size=(n_clusters, n_features, n_features)) / n_features**0.5
+    roots *= random.uniform(0.4, 1.4, size=(n_clusters, 1, 1))
+    roots += 0.3 * np.eye(n_features)
+    X = random.normal(size=(n_samples, n_features))
+    for k in range(n_clusters):
+        own = labels == k
+        X[own] = X[own] @ roots[k].T + means[k]
+    return X, labels
+
+
+def four(seed, n_samples=250):
+    """Return samples of four clusters in the plane, and their labels."""
+    random = np.random.default_rng(seed)
+    means = np.array([[0, 0], [4, 4], [-4, 4], [4, -4]])
+    labels = random.choice(4, size=n_samples, p=[0.4, 0.3, 0.2, 0.1])
+    noise = random.normal(size=(n_samples, 2)) @ [[1, 0.3], [0, 0.8]]
+    return means[labels] + noise, labels
+
+
+def pima_women(folder):
+    with np.load(folder / "pima.npz") as archive:
+        return scale(archive["X"].astype(float))
+
+
+def small_sets():
+    """Return data of scikit-learn by name: samples, and numbers of components."""
+    digits = scale(PCA(10, random_state=0).fit_transform(load_digits().data))
+    return {
+        "iris": (load_iris().data, (5, 10)),
+        "wine": (scale(load_wine().data), (5, 10)),
+        "breast cancer": (scale(load_breast_cancer().data[:, :10]), (5, 10)),
+        "digits": (digits, (10, 20)),
+    }
+
+
+# -- the contestants -------------------------------------------------------------------
+
+
+def annealed(start=None, **parameters):
+    schedule = None if start is None else ExponentialSchedule(start)
+    return functools.partial(AnnealedGaussianMixture, schedule=schedule, **parameters)
+
+
+PLAIN = functools.partial(TemperedGaussianMixture, tempering=None)
+CONTESTANTS = {
+    BASE: BayesianGaussianMixture,
+    "plain": PLAIN,
+    "annealed, no moves": annealed(moves=None),
+    "split and merge": functools.partial(PLAIN, moves="split-merge"),
+    "default": AnnealedGaussianMixture,
+}
+
+
+def started(cls, responsibilities):
+    """Return an estimator's class that starts at these responsibilities."""
+    if issubclass(cls, BayesianGaussianMixture):
+        start = {
+            "_initialize_parameters": lambda self, X, random_state, xp=None: (
+                self._initialize(X, responsibilities)
+            )
+        }
+    else:
+
+        def make_model(self, *args):
+            model = super(own, self)._make_model(*args)
+            model.init = lambda X, n_components, random: responsibilities
+            return model
+
+        start = {"_make_model": make_model}
+    own = type(cls.__name__, (cls,), start)
+    return own
+
+
+def one_hot(labels, n_components):
+    return np.eye(n_components)[labels]
+
+
+def state_of(mixture, X):
+    """Return our model, and its parameters and priors, of either's fit to ``X``."""
+    if not isinstance(mixture, BayesianGaussianMixture):
+        state = mixture.state_
+        model, _ = mixture._fitted()
+        return model, state.globals_, state.hyper
+    own = PLAIN(
+        mixture.n_components,
+        covariance_type=mixture.covariance_type,
+        weight_concentration_prior_type=mixture.weight_concentration_prior_type,
+    )
+    model = own._make_model(X.shape[1], np.float64)
+    hyper = model.initial_hyper(X)
+    kappa, freedom = mixture.mean_precision_, mixture.degrees_of_freedom_
+    means = mixture.means_ - hyper.origin
+    inverse_scale = mixture.covariances_ * model.covariance.widened(freedom)
+    concentration = np.array(mixture.weight_concentration_).T
+    globals_ = Natural(
+        concentration - 1,
+        kappa,
+        kappa[:, None] * means,
+        inverse_scale + model.covariance.outer(kappa, means),
+        freedom - X.shape[1],
+    )
+    return model, globals_, hyper
+
+
+def lower_bound(mixture, X):
+    """Return the evidence lower bound, of scikit-learn's fits, too."""
+    model, globals_, hyper = state_of(mixture, X)
+    with Workers(1, model.stop) as workers:
+        return evidence_bound(model, globals_, hyper, workers, X)
+
+
+def score(mixture, X, test):
+    """Return the mean log predictive density, exact, of scikit-learn's fits, too."""
+    if not isinstance(mixture, BayesianGaussianMixture):
+        return mixture.score_samples(test).mean()
+    own = PLAIN(
+        n_components=mixture.n_components, max_iter=1, init_params="random_from_data"
+    )
+    own.fit(X[: 50 * mixture.n_components])
+    _, own.state_.globals_, own.state_.hyper = state_of(mixture, X)
+    return own.score_samples(test).mean()
+
+
+def timed(function):
+    """Return CPU seconds, and what the function returns."""
+    begin = time.process_time()
+    result = function()
+    return time.process_time() - begin, result
+
+
+def fit(contestant, X, labels=None, **parameters):
+    """Return the row of a fit."""
+    seconds, mixture = timed(lambda: contestant(**parameters).fit(X))
+    found = mixture.predict(X)
+    moves = getattr(mixture, "history_", {}).get("move_kept", np.zeros(0, bool))
+    row = {
+        "bound": lower_bound(mixture, X),
+        "CPU s": seconds,
+        "iterations": mixture.n_iter_,
+        "clusters": len(np.unique(found)),
+        "moves": len(moves),
+        "moves kept": int(moves.sum()),
+    }
+    if labels is not None:
+        row["ARI"] = adjusted_rand_score(labels, found)
+    return row
+
+
+# -- the stages ------------------------------------------------------------------------
+#
+# Each yields keys, and a function that returns the rest of the row.
+
+
+def speed(options):
+    """CPU milliseconds of an iteration of all samples, from the same responsibilities.
+
+    100,000 samples, D=16, K=50: the difference of fits with 4 iterations and with one,
+    divided by 3.  The ratio is scikit-learn's time, in float64 whatever it is given, to
+    ours.  Medians of the repetitions; contestants take turns.
+    """
+    n = options.tenth(100_000)
+    for repetition, kind in itertools.product(
+        range(options.seeds or 3), ("full", "tied", "diag", "spherical")
+    ):
+        for name, dtype in (
+            (BASE, "float64"),
+            ("ours", "float64"),
+            ("ours", "float32"),
+        ):
+            key = {"covariance": kind, "repetition": repetition}
+            key |= {"contestant": name, "dtype": dtype}
+            yield key, functools.partial(iteration, n, kind, name, dtype)
+
+
+def iteration(n, kind, name, dtype, n_components=50):
+    X, labels = overlapping(0, n)
+    X = X.astype(dtype)
+    # noise, lest components be at their optimum
+    labels = np.where(np.arange(n) % 5, labels, (labels + 1) % n_components)
+    cls = BayesianGaussianMixture if name == BASE else TemperedGaussianMixture
+    cls = started(cls, one_hot(labels, n_components))
+    own = {} if name == BASE else {"tempering": None}
+
+    def seconds(max_iter):
+        mixture = cls(
+            n_components=n_components,
+            covariance_type=kind,
+            max_iter=max_iter,
+            tol=0.0,
+            **own,
+        )
+        return timed(lambda: mixture.fit(X))[0]
+
+    return {"ms": 1000 * (seconds(4) - seconds(1)) / 3}
+
+
+def table_of_speed(frame):
+    index = ["covariance"]
+    wide = frame.pivot_table(
+        "ms", index, ["contestant", "dtype"], aggfunc="median", sort=False
+    )
+    columns = {f"{BASE}, ms": wide[BASE, "float64"]}
+    for dtype in ("float64", "float32"):
+        columns[f"{dtype}, ms"] = wide["ours", dtype]
+        columns[f"{dtype}, ratio"] = wide[BASE, "float64"] / wide["ours", dtype]
+    return table(pd.DataFrame(columns).reset_index())
+
+
+def minibatch(options):
+    """CPU seconds of minibatch fits, and of scikit-learn's fit to all samples.
+
+    50 overlapping clusters, 16 dimensions; score: mean log predictive density of 20,000
+    other samples.  Ours take batches of 10,000, scikit-learn at most 100 iterations.
+    """
+    n = options.tenth(options.samples)
+    plain = functools.partial(PLAIN, batch_size="auto")
+    several = functools.partial(AnnealedGaussianMixture, batch_size="auto")
+    contestants = {
+        "1 pass": functools.partial(plain, max_iter=1),
+        "3 passes": functools.partial(plain, max_iter=3),
+        "10 passes": functools.partial(plain, max_iter=10),
+        BASE: BayesianGaussianMixture,
+        "split and merge, 1 pass": functools.partial(
+            plain, max_iter=1, moves="split-merge"
+        ),
+        "default, 1 pass": functools.partial(several, max_iter=1),
+        "default, 3 passes": functools.partial(several, max_iter=3),
+    }
+    for name, contestant in contestants.items():
+        for dtype in ("float64", "float32")[: 1 if name == BASE else 2]:
+            key = {"samples": n, "contestant": name, "dtype": dtype}
+            yield key, functools.partial(in_minibatches, n, contestant, dtype)
+
+
+def in_minibatches(n, contestant, dtype):
+    X, labels = overlapping(0, n + 20_000)
+    train, test = X[:n].astype(dtype), X[n:]
+    seconds, mixture = timed(
+        lambda: contestant(n_components=50, random_state=0).fit(train)
+    )
+    return {
+        "CPU s": seconds,
+        "iterations": mixture.n_iter_,
+        "score": score(mixture, train, test.astype(dtype)),
+        "ARI": adjusted_rand_score(labels[n:], mixture.predict(test.astype(dtype))),
+    }
+
+
+def table_of_minibatch(frame):
+    base = frame[frame.contestant == BASE].set_index("samples")
+    frame = frame.assign(
+        ratio=frame.samples.map(base["CPU s"]) / frame["CPU s"],
+    )
+    frame["score, less scikit-learn's"] = frame.score - frame.samples.map(base.score)
+    return table(frame)
+
+
+def fifty(options):
+    """50 overlapping clusters of unequal sizes and shapes, 10,000 samples in 16
+    dimensions, new ones for each seed; parameters as they come.
+
+    A fit has reached the truth if its lower bound is at most 1 nat below that of a
+    plain fit started at the true responsibilities, and its adjusted Rand index above
+    .99.  Bounds are relative to that of the truth.
+    """
+    for seed, prior in itertools.product(range(options.seeds or 20), options.priors):
+        for name in ("truth", *CONTESTANTS):
+            key = {"prior": prior, "seed": seed, "contestant": name}
+            yield key, functools.partial(find_fifty, name, prior, seed, options.quick)
+
+
+def find_fifty(name, prior, seed, quick):
+    X, labels = overlapping(seed, 1000 if quick else 10_000)
+    contestant = CONTESTANTS.get(name)
+    if name == "truth":
+        cls = started(TemperedGaussianMixture, one_hot(labels, 50))
+        contestant = functools.partial(cls, tempering=None)
+    return fit(
+        contestant,
+        X,
+        labels,
+        n_components=50,
+        weight_concentration_prior_type=prior,
+        random_state=seed,
+    )
+
+
+def table_of_fifty(frame):
+    keys = ["prior", "seed"]
+    truth = frame[frame.contestant == "truth"].set_index(keys)
+    base = frame[frame.contestant == BASE].set_index(keys)
+    frame = frame.set_index(keys)
+    frame["bound"] -= truth.bound.reindex(frame.index)
+    frame["reached"] = (frame.bound > -NATS) & (frame.ARI > INDEX)
+    frame["time"] = frame["CPU s"] / base["CPU s"].reindex(frame.index)
+    rows = []
+    for (prior, name), group in frame.groupby(["prior", "contestant"], sort=False):
+        row = {"prior": prior, "contestant": name}
+        row["reached"] = f"{group.reached.sum()} of {len(group)}"
+        row |= {
+            "bound, median": group.bound.median(),
+            "bound, worst": group.bound.min(),
+            "ARI, median": group.ARI.median(),
+            "ARI, worst": group.ARI.min(),
+            "moves": group.moves.median(),
+            "moves kept": group["moves kept"].median(),
+            "CPU s": group["CPU s"].median(),
+            "over scikit-learn's": group.time.median(),
+        }
+        rows.append(row)
+    return table(pd.DataFrame(rows))
+
+
+def dp(options):
+    """250 samples of 4 clusters in the plane, new ones for each seed; K=50.
+
+    How often each number of clusters with a sample was found; bounds less those of the
+    default from k-means.
+    """
+    for seed, start, prior, name in itertools.product(
+        range(options.seeds or 20), ("kmeans", "random"), PRIORS, CONTESTANTS
+    ):
+        if name == "split and merge":
+            continue
+        key = {"start": start, "prior": prior, "contestant": name, "seed": seed}
+        X, labels = four(seed)
+        yield (
+            key,
+            functools.partial(
+                fit,
+                CONTESTANTS[name],
+                X,
+                labels,
+                n_components=50,
+                init_params=start,
+                weight_concentration_prior_type=prior,
+                random_state=seed,
+            ),
+        )
+
+
+def table_of_dp(frame):
+    best = frame[(frame.contestant == "default") & (frame.start == "kmeans")]
+    best = best.set_index(["prior", "seed"]).bound
+    index = pd.MultiIndex.from_frame(frame[["prior", "seed"]])
+    frame = frame.assign(loss=frame.bound - best.reindex(index).to_numpy())
+    rows = []
+    keys = ["start", "prior", "contestant"]
+    for key, group in frame.groupby(keys, sort=False):
+        counts = group.clusters.value_counts().sort_index()
+        found = ", ".join(f"{k}: {n}" for k, n in counts.items())
+        row = dict(zip(keys, key, strict=True))
+        row["found 4"] = f"{(group.clusters == 4).sum()} of {len(group)}"
+        row |= {"clusters: fits": found, "bound, median": group.loss.median()}
+        row |= {"CPU s": group["CPU s"].median()}
+        rows.append(row)
+    return table(pd.DataFrame(rows))
+
+
+def pima(options):
+    """Diabetes data of Pima women, standardised; scikit-learn's default priors."""
+    X = pima_women(options.data)
+    for seed, K, prior, name in itertools.product(
+        range(options.seeds or 20), (5, 10), PRIORS, CONTESTANTS
+    ):
+        key = {"K": K, "prior": prior, "contestant": name, "seed": seed}
+        yield (
+            key,
+            functools.partial(
+                fit,
+                CONTESTANTS[name],
+                X,
+                n_components=K,
+                weight_concentration_prior_type=prior,
+                random_state=seed,
+            ),
+        )
+
+
+def table_of_pima(frame):
+    rows = []
+    keys = ["K", "prior", "contestant"]
+    for key, group in frame.groupby(keys, sort=False):
+        quantiles = group.bound.quantile([0, 0.5, 1])
+        row = dict(zip(keys, key, strict=True)) | {"starts": len(group)}
+        names = ("bound, worst", "median", "best")
+        row |= {n: f"{b:,.1f}" for n, b in zip(names, quantiles, strict=True)}
+        row |= {"moves": group.moves.median(), "CPU s": group["CPU s"].median()}
+        rows.append(row)
+    return table(pd.DataFrame(rows))
+
+
+def defaults(options):
+    """Annealing from T, without and with moves, against plain inference at T=1.
+
+    Lower bounds less those of plain inference with the same seed, hence the same start:
+    mean and standard error, and how many are worse by more than a nat.
+    """
+    variants = {"plain": PLAIN}
+    for moves, start in itertools.product((None, "all"), (1.0, 1.3, 2.0)):
+        if moves or start > 1:
+            variants[f"T={start:g}, moves={moves}"] = annealed(start, moves=moves)
+    data = [(name, X, K) for name, (X, sizes) in small_sets().items() for K in sizes]
+    for seed, (data_name, X, K), (name, variant) in itertools.product(
+        range(options.seeds or 10), data, variants.items()
+    ):
+        key = {"data": data_name, "K": K, "contestant": name, "seed": seed}
+        yield (
+            key,
+            functools.partial(fit, variant, X, n_components=K, random_state=seed),
+        )
+
+
+def table_of_defaults(frame):
+    keys = ["data", "K", "seed"]
+    plain = frame[frame.contestant == "plain"].set_index(keys).bound
+    frame = frame.set_index(keys)
+    frame["gain"] = frame.bound - plain.reindex(frame.index)
+    rows = []
+    for (data, K), group in frame.groupby(["data", "K"], sort=False):
+        row = {"data": data, "K": K, "seeds": (group.contestant == "plain").sum()}
+        for name, own in group.groupby("contestant", sort=False):
+            if name != "plain":
+                error = own.gain.std() / len(own) ** 0.5
+                row[name] = (
+                    f"{own.gain.mean():.1f} ± {error:.1f} ({(own.gain < -1).sum()})"
+                )
+        rows.append(row)
+    return table(pd.DataFrame(rows))
+
+
+#: What is done, its heading, and its table; what is said of it is its docstring.
+STAGES = {
+    "speed": (speed, "A batch iteration", table_of_speed),
+    "minibatch": (minibatch, "Minibatches", table_of_minibatch),
+    "fifty": (fifty, "Fifty overlapping clusters", table_of_fifty),
+    "dp": (dp, "Four clusters, fifty components", table_of_dp),
+    "pima": (pima, "Pima", table_of_pima),
+    "defaults": (defaults, "Annealing and moves", table_of_defaults),
+}
+
+
+class Options(argparse.Namespace):
+    """The command line; with ``--quick`` data are a tenth or less."""
+
+    def tenth(self, n):
+        return n // 10 if self.quick else n
+
+
+def measure(stage, fits, path, limit):
+    """Append the rows of fits that the table does not have yet."""
+    rows = pd.read_csv(path).to_dict("records") if path.exists() else []
+    begin = time.monotonic()
+    for key, function in fits:
+        if any(key.items() <= row.items() for row in rows):
+            continue
+        if time.monotonic() - begin > limit:
+            break
+        row = key | function()
+        rows.append(row)
+        print(stage, *row.values(), flush=True)
+        pd.DataFrame(rows).to_csv(path, index=False, float_format="%.9g")
+
+
+def report(folder):
+    """Write the tables of what has been measured."""
+    lines = [
+        "# Gaussian mixture",
+        "",
+        f"One thread of {processor()}, kernels for {special.instruction_set}; "
+        f"sktemper {sktemper.__version__}, scikit-learn {sklearn.__version__}, numpy "
+        f"{np.__version__}. `benchmarks/bench_gaussian_mixture.py` made this, and says "
+        "what is measured; every number stands in `bench_gaussian_mixture/`.",
+    ]
+    for stage, (fits, title, to_table) in STAGES.items():
+        path = folder / f"{stage}.csv"
+        if path.exists():
+            text = inspect.getdoc(fits)
+            lines += ["", f"## {title}", "", text, "", *to_table(pd.read_csv(path))]
+    path = folder.with_suffix(".md")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"See {path}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--stages", nargs="*", choices=STAGES, default=list(STAGES))
+    parser.add_argument("--seeds", type=int, help="fewer or more than usual")
+    parser.add_argument("--samples", type=int, default=1_000_000, help="of minibatch")
+    parser.add_argument("--priors", nargs="+", choices=PRIORS, default=PRIORS[:1])
+    parser.add_argument("--minutes", type=float, default=np.inf, help="of a stage")
+    parser.add_argument("--quick", action="store_true", help="little of everything")
+    parser.add_argument("--output", type=Path, help="instead of this checkout")
+    corpora.add_argument(parser)
+    options = parser.parse_args(namespace=Options())
+    root = options.output or ROOT
+    if options.quick:
+        options.seeds = 1
+        root = options.output or Path(tempfile.mkdtemp())
+    folder = root / "benchmarks/results/bench_gaussian_mixture"
+    folder.mkdir(parents=True, exist_ok=True)
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    with threadpool_limits(1):
+        for stage in options.stages:
+            path = folder / f"{stage}.csv"
+            fits = STAGES[stage][0](options)
+            measure(stage, fits, path, 60 * options.minutes)
+    report(folder)
+
+
+if __name__ == "__main__":
+    main()
