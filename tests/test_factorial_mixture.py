@@ -156,7 +156,7 @@ def test_what_is_given_is_not_learned(cls):
         learn_inclusion_probability=False,
     ).fit(X)
     assert mixture.noise_variance_ == pytest.approx(X.var(axis=0).mean())
-    np.testing.assert_array_equal(mixture.inclusion_probability_, 0.3)
+    np.testing.assert_array_equal(mixture.inclusion_probability_, 0.2)
     prior = [0.2, 0.3, 0.6]
     mixture.set_params(inclusion_probability=prior).fit(X)
     np.testing.assert_array_equal(mixture.inclusion_probability_, prior)
@@ -170,7 +170,7 @@ def test_the_initial_variances_are_those_of_the_data():
     assert mixture.noise_variance_ == pytest.approx(
         np.nanmean((X - np.nanmean(X, axis=0)) ** 2)
     )
-    expected = np.nanmean(X**2) / (4 * 0.3)
+    expected = np.nanmean(X**2) / (4 * 0.2)
     assert mixture.component_variance_ == pytest.approx(expected)
 
 
