@@ -774,3 +774,15 @@ def test_the_default_finds_the_clusters_and_no_more():
         mixture = AnnealedGaussianMixture(10, init_params=init, random_state=seed)
         assert adjusted_rand_score(Y, mixture.fit_predict(X)) > 0.98
         assert mixture.n_active_components_ == 3
+
+
+def test_the_priors_are_those_of_weighted_samples():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    weight = np.random.default_rng(1).integers(0, 4, 60)
+    mixture = TemperedGaussianMixture(1, tempering=None, random_state=0)
+    weighted = clone(mixture).fit(X, sample_weight=weight)
+    repeated = clone(mixture).fit(np.repeat(X, weight, axis=0))
+    for name in ("mean_prior_", "covariance_prior_", "means_", "covariances_"):
+        np.testing.assert_allclose(
+            getattr(weighted, name), getattr(repeated, name), rtol=1e-10
+        )

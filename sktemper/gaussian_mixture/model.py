@@ -191,7 +191,7 @@ class GaussianMixtureModel(ConjugateModel):
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
         """Return the priors, by default those of scikit-learn for ``X``."""
-        mean, covariance = mean_and_covariance(X)
+        mean, covariance = mean_and_covariance(X, sample_weight)
         return self.priors(mean, self.covariance.default_prior(covariance))
 
     def initial_globals(self, X, random, hyper=None):
@@ -676,12 +676,15 @@ def _symmetric(covariance, weights, left, right):
     return both - covariance.outer(weights, left) - covariance.outer(weights, right)
 
 
-def mean_and_covariance(X):
+def mean_and_covariance(X, weight=None):
     """Return the mean and the covariance of the rows, in float64, without a copy."""
-    n = len(X)
-    mean = np.mean(X, axis=0, dtype=np.float64)
-    total = np.zeros((X.shape[1], X.shape[1]))
-    for start in range(0, n, 4096):
-        rows = X[start : start + 4096] - mean
-        total += rows.T @ rows
-    return mean, total / max(n - 1, 1)
+    if weight is None or not weight.any():
+        weight = np.ones(len(X))
+    parts = [slice(start, start + 4096) for start in range(0, len(X), 4096)]
+    total = weight.sum()
+    mean = sum(weight[part] @ X[part].astype(np.float64) for part in parts) / total
+    squares = np.zeros((X.shape[1], X.shape[1]))
+    for part in parts:
+        rows = X[part] - mean
+        squares += (weight[part, None] * rows).T @ rows
+    return mean, squares / (total - 1 if total > 1 else 1)
