@@ -341,6 +341,8 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             state, ConstantRate(1.0) if everything else RobbinsMonro()
         )
         self._start_policies(state, policies, model)
+        for phase in policies.moves.phases():
+            phase.check(model)
         self._plan_passes(state, X.shape[0], policies.moves)
         return _Run(state, policies, train, validation)
 

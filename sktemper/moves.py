@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .model import ConjugateModel
 from .policy import Policy, refuse
 from .schedules import ExponentialSchedule
 from .tempering import Annealing, Untempered
@@ -58,9 +59,21 @@ class Moves(Policy):
     patience = 1
     max_samples = 1
 
+    #: The method of a model that makes the proposals.
+    proposing = ""
+
     def phases(self):
         """Return the policies that follow one another, by default this one."""
         return (self,)
+
+    def check(self, model):
+        """Raise ValueError if the model cannot make such proposals."""
+        method = getattr(type(model), self.proposing, None)
+        if method is not None and method is getattr(ConjugateModel, self.proposing):
+            raise ValueError(
+                f"moves={self!r} is for models whose components can be proposed so; "
+                "this one has none of them."
+            )
 
     def propose(self, model, globals_, hyper, block, random, refused):
         """Return a `Proposal`, or None if nothing is left to propose.
@@ -118,6 +131,7 @@ class BirthMoves(Moves):
     BirthMoves(n_moves=20)
     """
 
+    proposing = "propose_birth"
     _parameter_constraints = {
         "n_moves": [Interval(Integral, 0, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],
@@ -181,6 +195,7 @@ class SplitMergeMoves(Moves):
     SplitMergeMoves(patience=5)
     """
 
+    proposing = "propose_split_merge"
     _parameter_constraints = {
         "n_moves": [Interval(Integral, 0, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],

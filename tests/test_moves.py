@@ -489,3 +489,11 @@ def test_rows_of_no_weight_hinder_no_moves():
     assert weighted.history_["move_kept"].any()
     alone = moving(**known).fit(TOY)
     assert weighted.score(TOY) > alone.score(TOY) - 3
+
+
+def test_moves_that_a_model_does_not_make_are_refused_at_once():
+    for moves in ("split-merge", "all"):
+        mixture = moving(moves=moves)
+        with pytest.raises(ValueError, match="SplitMergeMoves.*none of them"):
+            mixture.fit(TOY)
+        assert not hasattr(mixture, "n_features_in_")
