@@ -37,6 +37,7 @@ from .inference import (
     run_pieces,
 )
 from .learning_rates import ConstantRate, RobbinsMonro, as_learning_rate
+from .model import Powers
 from .moves import NoMoves
 from .noise import as_noise
 from .policy import Slot, SlotsMixin
@@ -669,6 +670,19 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                     model, workers, X, lambda block: function(model, block, prepared)
                 )
             )
+
+    def _local_parameters(self, X):
+        """Return each row's local parameters at T=1."""
+        return np.concatenate(
+            self._map(
+                X,
+                lambda model, block, prepared: (
+                    model.local_step(
+                        block, prepared, Powers(), want=("local",)
+                    ).local_parameters
+                ),
+            )
+        )
 
     def _log_predictive(self, X):
         parts = self._map(

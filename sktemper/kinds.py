@@ -6,6 +6,7 @@ noise.  These mixins fix them, and `document` fills in what all docstrings say.
 
 from string import Template
 
+from .moves import as_moves
 from .noise import SVIPlusNoise
 from .policy import Slot
 from .schedules import as_schedule
@@ -14,6 +15,7 @@ from .tempering import Annealing
 __all__ = [
     "TOL_OF_BOUND",
     "AnnealedMixin",
+    "MovesMixin",
     "SVIPlusMixin",
     "annealed",
     "document",
@@ -39,6 +41,15 @@ class SVIPlusMixin:
 
     def _noise(self):
         return SVIPlusNoise(self.effective_batch_size, self.distribution)
+
+
+class MovesMixin:
+    """Of an estimator with the parameter ``moves``."""
+
+    _slots = {"moves": Slot(as_moves, True, "sktemper.moves.BirthMoves()")}
+
+    def _moves(self):
+        return as_moves(self.moves)
 
 
 def annealed(general):

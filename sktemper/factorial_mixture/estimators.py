@@ -13,14 +13,12 @@ from ..base import TemperedEstimator
 from ..kinds import (
     TOL_OF_BOUND,
     AnnealedMixin,
+    MovesMixin,
     SVIPlusMixin,
     annealed,
     document,
     svi_plus,
 )
-from ..model import Powers
-from ..moves import as_moves
-from ..policy import Slot
 from .model import FactorialMixtureModel, filled
 from .starts import STARTS
 
@@ -30,13 +28,13 @@ INITIAL_INCLUSION = 0.2
 
 
 class _FactorialMixture(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
+    MovesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
 ):
     """What the estimators of the factorial mixture share."""
 
     _slots = {
         **TemperedEstimator._slots,
-        "moves": Slot(as_moves, True, "sktemper.moves.BirthMoves()"),
+        **MovesMixin._slots,
     }
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -71,9 +69,6 @@ class _FactorialMixture(
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan",
         )
-
-    def _moves(self):
-        return as_moves(self.moves)
 
     def _make_model(self, n_features, dtype):
         K = self.n_components
@@ -111,16 +106,7 @@ class _FactorialMixture(
         probabilities : ndarray of shape (n_samples, n_components)
             The posterior inclusion probabilities nu, at T=1.
         """
-        return np.concatenate(
-            self._map(
-                X,
-                lambda model, block, prepared: (
-                    model.local_step(
-                        block, prepared, Powers(), want=("local",)
-                    ).local_parameters
-                ),
-            )
-        )
+        return self._local_parameters(X)
 
     def inverse_transform(self, X):
         """Return the values that features stand for.

@@ -17,14 +17,14 @@ from ..inference import evidence_bound, map_blocks
 from ..kinds import (
     TOL_OF_BOUND,
     AnnealedMixin,
+    MovesMixin,
     SVIPlusMixin,
     annealed,
     document,
     svi_plus,
 )
 from ..model import Powers
-from ..moves import NoMoves, as_moves
-from ..policy import Slot
+from ..moves import NoMoves
 from .covariances import TYPES
 from .model import GaussianMixtureModel, Hyper
 from .starts import STARTS
@@ -35,13 +35,17 @@ ACTIVE = 0.5
 
 
 class _GaussianMixture(
-    DensityMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
+    MovesMixin,
+    DensityMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    TemperedEstimator,
 ):
     """What the estimators of the Gaussian mixture share."""
 
     _slots = {
         **TemperedEstimator._slots,
-        "moves": Slot(as_moves, True, "sktemper.moves.BirthMoves()"),
+        **MovesMixin._slots,
     }
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -86,7 +90,7 @@ class _GaussianMixture(
             )
 
     def _moves(self):
-        moves = as_moves(self.moves).validate()
+        moves = super()._moves().validate()
         return moves if self.n_components > 1 else NoMoves()
 
     def _make_model(self, n_features, dtype):
@@ -207,16 +211,7 @@ class _GaussianMixture(
         responsibilities : ndarray of shape (n_samples, n_components)
             Rows sum to 1.
         """
-        return np.concatenate(
-            self._map(
-                X,
-                lambda model, block, prepared: (
-                    model.local_step(
-                        block, prepared, Powers(), want=("local",)
-                    ).local_parameters
-                ),
-            )
-        )
+        return self._local_parameters(X)
 
     def transform(self, X):
         """Return `predict_proba` of the samples: for pipelines.
