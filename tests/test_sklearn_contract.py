@@ -75,7 +75,7 @@ def expected_failures(estimator):
             for target in TARGETS
         ),
         TemperedFactorialMixture(**BRIEF, posterior="factorised", n_init=2),
-        TemperedFactorialMixture(**BRIEF, tempering="local"),
+        TemperedFactorialMixture(3, max_iter=8, tempering="local"),
         SVIPlusFactorialMixture(**BRIEF),
         TemperedFactorialMixture(**QUICK, batch_size="auto"),
     ],
