@@ -9,10 +9,31 @@ import numpy as np
 
 from sktemper import AnnealedFactorialMixture, AnnealedLDA
 from sktemper.datasets import make_lda_documents
+from sktemper.learning_rates import AdaptiveRate, ConstantRate, RobbinsMonro
+from sktemper.noise import SVIPlusNoise
 from sktemper.schedules import LinearSchedule
+from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
 SCHEDULE = LinearSchedule(start=3, length=8)
 N_PASSES, N_STEPS = 5, 4  # of a fit, and of a pass
+
+#: Every policy, for the tables of combinations.
+TEMPERINGS = [
+    None,
+    Annealing(target="local_step"),
+    Annealing(target="likelihood"),
+    Annealing(target="posterior"),
+    GlobalTempering(n_temperatures=20),
+    GlobalTempering(n_temperatures=20, target="likelihood", cap=None),
+    LocalTempering(n_temperatures=20),
+]
+RATES = [
+    RobbinsMonro(),
+    ConstantRate(0.2),
+    AdaptiveRate("fisher", n_warmup_batches=3),
+    AdaptiveRate("identity", n_warmup_batches=3),
+]
+NOISES = [None, SVIPlusNoise(0.3), SVIPlusNoise(0.3, "gaussian")]
 
 
 def lda_of(cls=AnnealedLDA, **parameters):

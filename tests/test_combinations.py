@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from fits import data_of
+from fits import NOISES, RATES, TEMPERINGS, data_of
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -18,27 +18,10 @@ from sktemper import (
     TemperedFactorialMixture,
     TemperedLDA,
 )
-from sktemper.learning_rates import AdaptiveRate, ConstantRate, RobbinsMonro
 from sktemper.moves import BirthMoves
 from sktemper.noise import SVIPlusNoise
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
-TEMPERINGS = [
-    None,
-    Annealing(target="local_step"),
-    Annealing(target="likelihood"),
-    Annealing(target="posterior"),
-    GlobalTempering(n_temperatures=20),
-    GlobalTempering(n_temperatures=20, target="likelihood", cap=None),
-    LocalTempering(n_temperatures=20),
-]
-RATES = [
-    RobbinsMonro(),
-    ConstantRate(0.2),
-    AdaptiveRate("fisher", n_warmup_batches=3),
-    AdaptiveRate("identity", n_warmup_batches=3),
-]
-NOISES = [None, SVIPlusNoise(0.3), SVIPlusNoise(0.3, "gaussian")]
 MODELS = {
     "lda": TemperedLDA(3, doc_update="variational"),
     "sampled lda": TemperedLDA(3, doc_update="sampled"),

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from fits import NOISES, RATES, TEMPERINGS
 from scipy import stats
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
@@ -28,7 +29,7 @@ from sktemper.learning_rates import AdaptiveRate, ConstantRate, RobbinsMonro
 from sktemper.moves import BirthMoves, MoveSequence, SplitMergeMoves
 from sktemper.noise import SVIPlusNoise
 from sktemper.schedules import ConstantSchedule, LinearSchedule
-from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
+from sktemper.tempering import Annealing, GlobalTempering
 
 TYPES = ("full", "tied", "diag", "spherical")
 PRIORS = ("dirichlet_process", "dirichlet_distribution")
@@ -153,22 +154,6 @@ def test_in_a_pipeline_and_a_search():
 
 # -- every policy with every other -----------------------------------------------------
 
-TEMPERINGS = [
-    None,
-    Annealing(target="local_step"),
-    Annealing(target="likelihood"),
-    Annealing(target="posterior"),
-    GlobalTempering(n_temperatures=10),
-    GlobalTempering(n_temperatures=10, target="likelihood", cap=None),
-    LocalTempering(n_temperatures=10),
-]
-RATES = [
-    RobbinsMonro(),
-    ConstantRate(0.2),
-    AdaptiveRate("fisher", n_warmup_batches=3),
-    AdaptiveRate("identity", n_warmup_batches=3),
-]
-NOISES = [None, SVIPlusNoise(0.3), SVIPlusNoise(0.3, "gaussian")]
 KINDS = itertools.cycle(itertools.product(TYPES, PRIORS))
 
 

@@ -423,7 +423,7 @@ class GaussianMixtureModel(ConjugateModel):
         change, D = self.from_natural_parameters(vector), self.n_features
         kappa, means, inverse_scale, freedom, _, _ = self.expected(globals_)
         scale = self.covariance.scale(inverse_scale)
-        nu = self.covariance.each(freedom) if np.ndim(freedom) == 0 else freedom
+        nu = self.covariance.each(freedom)
         nu_change = np.broadcast_to(change.freedom, nu.shape)
         means_change = (change.means - change.precision[:, None] * means) / kappa[
             :, None
