@@ -11,6 +11,11 @@ from .gaussian_mixture import (
     TemperedGaussianMixture,
 )
 from .lda import AnnealedLDA, SVIPlusLDA, TemperedLDA
+from .matrix_factorization import (
+    AnnealedMatrixFactorization,
+    SVIPlusMatrixFactorization,
+    TemperedMatrixFactorization,
+)
 
 __version__ = "0.1.0.dev0"
 
@@ -18,11 +23,14 @@ __all__ = [
     "AnnealedFactorialMixture",
     "AnnealedGaussianMixture",
     "AnnealedLDA",
+    "AnnealedMatrixFactorization",
     "SVIPlusFactorialMixture",
     "SVIPlusGaussianMixture",
     "SVIPlusLDA",
+    "SVIPlusMatrixFactorization",
     "TemperedFactorialMixture",
     "TemperedGaussianMixture",
     "TemperedLDA",
+    "TemperedMatrixFactorization",
     "__version__",
 ]

@@ -334,13 +334,12 @@ def _as_slice(rows):
     return rows
 
 
-def _weights(noise, units, sample_weight, clock, random):
-    """Return each unit's weight: its noise times its row's weight; None is 1."""
-    weights = noise.weights(int(units.sum()), clock, random)
+def _weighted(powers, units, sample_weight):
+    """Return powers at which each unit counts as often as its row's weight says."""
     if sample_weight is None:
-        return weights
+        return powers
     by_unit = np.repeat(sample_weight, units)
-    return by_unit if weights is None else weights * by_unit
+    return powers._replace(statistics=powers.statistics * by_unit)
 
 
 def advance(
@@ -379,12 +378,9 @@ def advance(
         np.random.SeedSequence(state.seed, spawn_key=(state.steps,))
     )
     units = model.units_per_row(X, rows)
-    weights = _weights(
-        policies.gradient_noise,
-        units,
-        None if sample_weight is None else sample_weight[rows],
-        clock,
-        seeds,
+    weights = policies.gradient_noise.weights(int(units.sum()), clock, seeds)
+    weighted = _weighted(
+        powers, units, None if sample_weight is None else sample_weight[rows]
     )
     task = functools.partial(
         _local_task, model, X, policies.tempering, prepared, state.tempering
@@ -399,7 +395,7 @@ def advance(
                 kept.append(step.local_parameters)
             yield step
 
-    blocks = _blocks(model, rows, units, weights, powers, seeds, before)
+    blocks = _blocks(model, rows, units, weights, weighted, seeds, before)
     local = functools.reduce(operator.add, keeping(workers.map(task, blocks)))
     scale = total / len(rows)
 
@@ -418,13 +414,15 @@ def advance(
         ),
     )
     lower_bound = math.nan
-    if model.watches_bound and weights is None and whole:
-        if temperature == 1.0:
-            lower_bound = local.bound + model.global_bound(state.globals_, state.hyper)
+    unweighted = weights is None and sample_weight is None
+    if model.watches_bound and whole and unweighted and temperature == 1.0:
+        lower_bound = local.bound + model.global_bound(state.globals_, state.hyper)
     tempering_state = policies.tempering.next_state(
         state.tempering, local, scale, clock
     )
-    hyper = model.update_hyper(state.hyper, local.statistics, scale, rate, powers)
+    hyper = model.update_hyper(
+        state.hyper, state.globals_, local.statistics, scale, rate, powers
+    )
 
     def commit():
         state.globals_ = model.step(

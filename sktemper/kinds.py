@@ -89,8 +89,10 @@ def document(text, **words):
         With the names of the shared paragraphs, each at the place of a parameter.
     **words : str
         ``samples`` and ``unit``, what the model calls its samples and what a score is
-        divided by, both for the shared paragraphs; and what else ``text`` names.
+        divided by, both for the shared paragraphs; ``units``, what has weights, if not
+        samples; and what else ``text`` names.
     """
+    words = {"units": words["samples"], **words}
     paragraphs = {
         key: Template(value).safe_substitute(words) for key, value in SHARED.items()
     }
@@ -109,10 +111,10 @@ SHARED = {
         ``ExponentialSchedule()``.""",
     "effective_batch_size": """\
 effective_batch_size : float, int, Schedule or callable, default=0.5
-        M: a share of the batch, a number of $samples, or a number at each step; see
+        M: a share of the batch, a number of $units, or a number at each step; see
         `sktemper.noise.SVIPlusNoise`.
     distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Of the weights of $samples, see `sktemper.noise.SVIPlusNoise`.
+        Of the weights of $units, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         The temperature during training, see `sktemper.tempering`; None is T=1.""",
     "learning_rate": """learning_rate : LearningRate or float, default=None

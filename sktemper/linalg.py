@@ -1,4 +1,4 @@
-"""Matrix products whose bits depend on nothing but the numbers."""
+"""Matrix products whose bits depend on nothing but the numbers; rows of matrices."""
 
 import contextlib
 import functools
@@ -7,7 +7,7 @@ import threading
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["one_blas_thread", "tiled_matmul"]
+__all__ = ["one_blas_thread", "sparse_rows", "tiled_matmul"]
 
 #: Rows of a product: BLAS gives other bits for other shapes, and to the rows that its
 #: panels (of up to 24 rows) leave over.
@@ -72,3 +72,17 @@ def tiled_matmul(rows, matrix):
         padded[: n_rows - whole] = rows[whole:]
         product[whole:] = (padded @ matrix)[: n_rows - whole]
     return product
+
+
+def sparse_rows(X, rows):
+    """Return ``X[rows]``; of a slice a view.
+
+    scipy's own slices drop column indices outside of the matrix without a word.
+    """
+    if not isinstance(rows, slice):
+        return X[rows]
+    start, stop, _ = rows.indices(X.shape[0])
+    starts = X.indptr[start : stop + 1]
+    part = slice(starts[0], starts[-1])
+    shape = (stop - start, X.shape[1])
+    return type(X)((X.data[part], X.indices[part], starts - starts[0]), shape=shape)

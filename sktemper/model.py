@@ -21,7 +21,8 @@ class Powers(NamedTuple):
     prior : float
         Exponent of the priors of global, and of continuous local, parameters.
     statistics : float or ndarray of shape (n_units,)
-        Weight of the statistics in the global step.
+        Weight of the statistics in the global step; a sample's weight is a factor of
+        it.
     local : float or ndarray of shape (n_units,)
         Exponent of the likelihood in the local step.
     """
@@ -139,6 +140,13 @@ class ConjugateModel:
         """Return how many units, each with a weight and a power, each row has."""
         return np.ones(len(rows), dtype=np.intp)
 
+    def per_unit(self, block, values):
+        """Return what each row of a block has, shape (n_rows,), as each unit has it.
+
+        Rows are those of `LocalStep.row_scores`.
+        """
+        return values
+
     def auto_batch_size(self, X, total):
         """Return the size that ``batch_size="auto"`` stands for, from 1 up.
 
@@ -200,7 +208,8 @@ class ConjugateModel:
             From `prepare`.
         powers : Powers
         weights : ndarray of shape (n_units,) or None
-            Factors of the units' statistics; None is 1.
+            Noise: factors of what the units tell of the global parameters, and of the
+            local ones if these have several units; None is 1.
         seed : int
             For models that sample: one number a step and block.
         local_init : ndarray or None
@@ -245,8 +254,11 @@ class ConjugateModel:
         """
         return np.inf
 
-    def update_hyper(self, hyper, statistics, scale, rate, powers):
-        """Return learned priors and variances after a step; fixed ones unchanged."""
+    def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
+        """Return learned priors and variances after a step; fixed ones unchanged.
+
+        ``globals_`` are those before the step, under which the statistics are.
+        """
         return hyper
 
     # -- the same in dense vectors: for adaptive rates and tests -----------------------

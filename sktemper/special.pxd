@@ -92,6 +92,35 @@ cdef extern from "simd.h" nogil:
         double *scores
         void *scratch
 
+    ctypedef struct ratings_block:
+        intptr_t n_rows, rank, biases, width
+        const intptr_t *starts
+        const int32_t *others
+        const int32_t *order
+        const void *values
+        const void *factors
+        const void *table
+        const int32_t *own_rows
+        const int *stop
+        double *sums
+        double *means
+        double *squares
+        void *scratch
+
+    ctypedef struct gaussians_block:
+        intptr_t n_rows, rank, biases, width
+        const double *sums
+        intptr_t stride
+        double scale
+        const double *prior
+        const int *stop
+        double *means
+        double *covariances
+        double *log_determinants
+        double *prior_traces
+        void *table
+        double *scratch
+
     ctypedef struct simd_table:
         const char *name
         void (*digamma_f32)(intptr_t, const float *, float *) noexcept nogil
@@ -113,6 +142,9 @@ cdef extern from "simd.h" nogil:
         void (*moments_f32)(
             intptr_t, intptr_t, int, const float *, const double *, double *
         ) noexcept nogil
+        int (*rating_sums_f32)(ratings_block *) noexcept nogil
+        int (*rating_moments_f32)(ratings_block *, const float *) noexcept nogil
+        intptr_t (*gaussians_f32)(gaussians_block *) noexcept nogil
         void (*digamma_f64)(intptr_t, const double *, double *) noexcept nogil
         void (*trigamma_f64)(intptr_t, const double *, double *) noexcept nogil
         void (*log_gamma_f64)(intptr_t, const double *, double *) noexcept nogil
@@ -132,6 +164,9 @@ cdef extern from "simd.h" nogil:
         void (*moments_f64)(
             intptr_t, intptr_t, int, const double *, const double *, double *
         ) noexcept nogil
+        int (*rating_sums_f64)(ratings_block *) noexcept nogil
+        int (*rating_moments_f64)(ratings_block *, const double *) noexcept nogil
+        intptr_t (*gaussians_f64)(gaussians_block *) noexcept nogil
 
     const simd_table *simd_choose(const char *name) noexcept
     unsigned int simd_flush_subnormals() noexcept

@@ -21,6 +21,15 @@ if SIMD == NULL:
 instruction_set = SIMD.name.decode()
 
 
+def aligned_empty(shape, dtype):
+    """Return an array that begins at a multiple of SIMD_BYTES, its content undefined."""
+    dtype = np.dtype(dtype)
+    n_bytes = int(np.prod(shape)) * dtype.itemsize
+    raw = np.empty(n_bytes + SIMD_BYTES, dtype=np.uint8)
+    start = -raw.ctypes.data % SIMD_BYTES
+    return raw[start : start + n_bytes].view(dtype).reshape(shape)
+
+
 def evaluate(str name, const floating[::1] x, double b=1.0):
     """Evaluate one of the shared special functions: exact where the model needs it."""
     dtype = np.float32 if floating is float else np.float64

@@ -600,7 +600,8 @@ class LocalTempering(_Ladder):
         probabilities, b, parameters = self._alternate(
             model, block, prepared, powers, seed, state, local_init
         )
-        powers = powers._replace(statistics=b, local=b)
+        b = model.per_unit(block, b)
+        powers = powers._replace(statistics=powers.statistics * b, local=b)
         want = (*self._want, "local") if model.keeps_local else self._want
         step = model.local_step(
             block, prepared, powers, weights, seed, parameters, want
@@ -615,12 +616,12 @@ class LocalTempering(_Ladder):
 
     def _alternate(self, model, block, prepared, powers, seed, state, local_init=None):
         """Return q over the temperatures, its mean b, and the local parameters."""
-        b, parameters = 1.0, local_init
+        local, parameters = 1.0, local_init
         for _ in range(self.n_alternations):
             step = model.local_step(
                 block,
                 prepared,
-                powers._replace(local=b),
+                powers._replace(local=local),
                 None,
                 seed,
                 parameters,
@@ -629,7 +630,7 @@ class LocalTempering(_Ladder):
             probabilities = self.responsibilities(state, step)
             # not by BLAS, whose bits depend on the number of rows
             b = (probabilities * state.inverse_temperatures).sum(axis=1)
-            parameters = step.local_parameters
+            local, parameters = model.per_unit(block, b), step.local_parameters
         return probabilities, b, parameters
 
     def responsibilities(self, state, step):
@@ -643,7 +644,10 @@ class LocalTempering(_Ladder):
 
     def next_state(self, state, local_step, scale, clock):
         """Return the state with the batch's mean q."""
-        return state._replace(probabilities=local_step.temperatures / local_step.n_rows)
+        sums = local_step.temperatures
+        if not np.any(sums):
+            return state
+        return state._replace(probabilities=sums / sums.sum())
 
 
 _SHORTCUTS = {"global": GlobalTempering, "local": LocalTempering}

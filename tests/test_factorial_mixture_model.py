@@ -329,7 +329,7 @@ def test_the_tempered_bound_never_falls(
         statistics = local(
             model, X, components, powers, hyper, local_init=nu, weights=weights
         ).statistics
-        hyper = model.update_hyper(hyper, statistics, 1.0, 1.0, powers)
+        hyper = model.update_hyper(hyper, components, statistics, 1.0, 1.0, powers)
         components = model.step(components, statistics, 1.0, powers, 1.0, hyper)
     assert np.diff(bounds).min() > -1e-9 * abs(bounds[-1])
     assert bounds[-1] > bounds[0] + 1
@@ -471,7 +471,7 @@ def test_what_is_learned_is_the_optimum(noise, inclusion):
     )
     hyper = model.initial_hyper(X)
     step = local(model, X, components, Powers())
-    learned = model.update_hyper(hyper, step.statistics, 1.0, 1.0, Powers())
+    learned = model.update_hyper(hyper, components, step.statistics, 1.0, 1.0, Powers())
     nu = step.local_parameters
     *_, residual = oracles.binary_statistics(
         X, components.means(), components.covariance(), nu, np.ones(N)
@@ -481,7 +481,7 @@ def test_what_is_learned_is_the_optimum(noise, inclusion):
     expected = nu.mean(axis=0) if inclusion else hyper.inclusion_probability
     np.testing.assert_allclose(learned.inclusion_probability, expected, rtol=1e-9)
     assert learned.component_variance == hyper.component_variance
-    part = model.update_hyper(hyper, step.statistics, 7.0, 0.25, Powers())
+    part = model.update_hyper(hyper, components, step.statistics, 7.0, 0.25, Powers())
     assert part.noise_variance == pytest.approx(
         0.75 * 0.5 + 0.25 * learned.noise_variance
     )
@@ -571,7 +571,7 @@ def is_valid(model, components, statistics, hyper, rate, scale=20.0):
         scale,
         Powers(),
         rate,
-        model.update_hyper(hyper, statistics, scale, rate, Powers()),
+        model.update_hyper(hyper, components, statistics, scale, rate, Powers()),
     )
     return np.linalg.eigvalsh(stepped.precision)[0] > 0
 
@@ -611,7 +611,8 @@ def test_positive_weights_lead_nowhere_bad():
     hyper = model.initial_hyper(X)
     assert model.largest_rate(components, statistics, 20.0, Powers(), hyper) == np.inf
     nothing = FeatureStatistics(np.zeros((K, K)), np.zeros((K, D)), 0.0, 0.0, 0.0)
-    assert model.update_hyper(hyper, nothing, 1.0, 1.0, Powers()).noise_variance == 0.5
+    learned = model.update_hyper(hyper, components, nothing, 1.0, 1.0, Powers())
+    assert learned.noise_variance == 0.5
 
 
 # -- missing values --------------------------------------------------------------------

@@ -31,10 +31,16 @@ MAY_IMPORT = {
     "lda": MODELS,
     "factorial_mixture": MODELS,
     "gaussian_mixture": MODELS,
+    "matrix_factorization": MODELS,
     "metrics": {"lda"},
     "plotting": set(),
     "datasets": set(),
-    "__init__": {"lda", "factorial_mixture", "gaussian_mixture"},
+    "__init__": {
+        "factorial_mixture",
+        "gaussian_mixture",
+        "lda",
+        "matrix_factorization",
+    },
 }
 
 
@@ -77,9 +83,14 @@ def test_the_loop_knows_no_model_and_no_policy(module):
 
 
 def test_every_public_name_is_exported():
-    from sktemper import factorial_mixture, gaussian_mixture, lda
+    from sktemper import (
+        factorial_mixture,
+        gaussian_mixture,
+        lda,
+        matrix_factorization,
+    )
 
-    for models in (factorial_mixture, gaussian_mixture, lda):
+    for models in (factorial_mixture, gaussian_mixture, lda, matrix_factorization):
         assert set(models.__all__) <= set(sktemper.__all__)
     for name in sktemper.__all__:
         assert hasattr(sktemper, name)

@@ -475,7 +475,7 @@ class FactorialMixtureModel(ConjugateModel):
                 rate = min(rate, 1 / (1 - least))
         return rate
 
-    def update_hyper(self, hyper, statistics, scale, rate, powers):
+    def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
         """Step the learned variance and probabilities toward those of the batch."""
         learned = self._learned(hyper, statistics)
         noise = (1 - rate) * hyper.noise_variance + rate * learned.noise_variance
@@ -592,7 +592,9 @@ class FactorialMixtureModel(ConjugateModel):
         for _ in range(BIRTH_STEPS):
             prepared = larger.prepare(components, wider)
             step = larger.local_step(block, prepared, Powers())
-            wider = larger.update_hyper(wider, step.statistics, 1.0, 1.0, Powers())
+            wider = larger.update_hyper(
+                wider, components, step.statistics, 1.0, 1.0, Powers()
+            )
             components = larger.step(
                 components, step.statistics, 1.0, Powers(), 1.0, wider
             )

@@ -15,6 +15,7 @@ from scipy.special import gammaln, logsumexp, psi
 from sklearn.utils import check_array
 
 from .. import special
+from ..linalg import sparse_rows
 from ..model import ConjugateModel, LocalStep, Powers, Stopped
 from . import _kernels
 
@@ -499,20 +500,6 @@ class LDAModel(ConjugateModel):
         if self.doc_update == "variational":
             rows = max(rows, total / 20)
         return max(1, round(min(rows, total / 5)))
-
-
-def sparse_rows(X, rows):
-    """Return ``X[rows]``; of a slice a view.
-
-    scipy's own slices drop column indices outside of the matrix without a word.
-    """
-    if not isinstance(rows, slice):
-        return X[rows]
-    start, stop, _ = rows.indices(X.shape[0])
-    starts = X.indptr[start : stop + 1]
-    part = slice(starts[0], starts[-1])
-    shape = (stop - start, X.shape[1])
-    return type(X)((X.data[part], X.indices[part], starts - starts[0]), shape=shape)
 
 
 def positive(value, name, shapes):

@@ -127,6 +127,42 @@ typedef struct {
     void *scratch;                       /* (2 n_features + n_components, MIXTURE_BYTES) */
 } mixture_block;
 
+/* Ratings of some rows, users or items, see `ratings.h`. */
+typedef struct {
+    intptr_t n_rows, rank, biases, width;
+    const intptr_t *starts;              /* row r has the entries starts[r] .. [r + 1] */
+    const int32_t *others;               /* of each entry, a row of the table */
+    const int32_t *order;                /* its place among values; NULL: its own */
+    const void *values;
+    const void *factors;                 /* of the entries, or NULL: 1 */
+    const void *table;                   /* (n_others, width) */
+    const int32_t *own_rows;             /* of each row, its own place; NULL: in order */
+    const volatile int *stop;
+    /* in and out: added to, rank + biases + 2 numbers more than a packed triangle:
+     * sum f z z^T, sum f (y - bias) z, sum f E(y - bias)^2, sum f */
+    double *sums;
+    double *means, *squares;             /* out: of each entry, in `rating_moments` */
+    void *scratch;                       /* (2 width,) */
+} ratings_block;
+
+/* Gaussians, see `ratings.h`.  A natural parameter is the packed lower triangle of a
+ * precision, and then precision times mean. */
+typedef struct {
+    intptr_t n_rows, rank, biases, width;
+    const double *sums;                  /* rows `stride` apart, natural parameters */
+    intptr_t stride;
+    double scale;
+    const double *prior;                 /* natural parameters */
+    const volatile int *stop;
+    /* out */
+    double *means;                       /* (n_rows, rank + biases) */
+    double *covariances;                 /* packed; or NULL */
+    double *log_determinants;            /* of the precisions */
+    double *prior_traces;                /* trace(prior precision E[x x^T]) */
+    void *table;                         /* (n_rows, width); or NULL */
+    double *scratch;                     /* (rank + biases) (rank + biases + 3) lanes */
+} gaussians_block;
+
 #define DECLARE_LOOPS(REAL, SUFFIX)                                                   \
     /* out = digamma(x) */                                                            \
     void (*digamma_##SUFFIX)(intptr_t n, const REAL *x, REAL *out);                   \
@@ -161,7 +197,13 @@ typedef struct {
     int (*mixture_local_step_##SUFFIX)(mixture_block *block);                         \
     /* the rows' first and second moments about an origin */                           \
     void (*moments_##SUFFIX)(intptr_t n, intptr_t n_features, int triangular,         \
-                             const REAL *x, const double *origin, double *out)
+                             const REAL *x, const double *origin, double *out);       \
+    /* add what ratings tell of their rows to sums; 0, or -1 when told to stop */      \
+    int (*rating_sums_##SUFFIX)(ratings_block *block);                                \
+    /* E[f] and E[f^2] of each rating, f its expectation given all; 0, or -1 */        \
+    int (*rating_moments_##SUFFIX)(ratings_block *block, const REAL *own_table);      \
+    /* moments of Gaussians; the number that are indefinite, or -1 */                  \
+    intptr_t (*gaussians_##SUFFIX)(gaussians_block *block)
 
 typedef struct {
     const char *name;

@@ -1,0 +1,13 @@
+"""Probabilistic matrix factorization: ratings of items by users."""
+
+from .estimators import (
+    AnnealedMatrixFactorization,
+    SVIPlusMatrixFactorization,
+    TemperedMatrixFactorization,
+)
+
+__all__ = [
+    "AnnealedMatrixFactorization",
+    "SVIPlusMatrixFactorization",
+    "TemperedMatrixFactorization",
+]

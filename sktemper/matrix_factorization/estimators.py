@@ -1,0 +1,722 @@
+"""The estimators of probabilistic matrix factorization."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..base import TemperedEstimator
+from ..inference import map_blocks
+from ..kinds import (
+    TOL_OF_BOUND,
+    AnnealedMixin,
+    SVIPlusMixin,
+    annealed,
+    document,
+    svi_plus,
+)
+from ..linalg import tiled_matmul
+from .model import MatrixFactorizationModel, Ratings, unpacked
+
+
+class _MatrixFactorization(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
+):
+    """What the estimators of probabilistic matrix factorization share."""
+
+    _parameter_constraints = {
+        **TemperedEstimator._parameter_constraints,
+        "biases": ["boolean"],
+        "global_mean": [Interval(Real, None, None, closed="neither"), None],
+        "noise_variance": [Interval(Real, 0, None, closed="neither"), None],
+        "component_variance": [Interval(Real, 0, None, closed="neither"), None],
+        "temperature_of": [StrOptions({"user", "rating"})],
+        "init": ["array-like", None],
+    }
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _validate(self, X, reset):
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype="numeric",
+            ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
+        )
+
+    def _check_enough(self, X):
+        n_ratings = X.nnz if sparse.issparse(X) else np.count_nonzero(~np.isnan(X))
+        if n_ratings == 0:
+            raise ValueError("X has no ratings: no stored entry, or none but NaN.")
+
+    def _make_model(self, n_features, dtype):
+        return MatrixFactorizationModel(
+            self.n_components,
+            n_features,
+            biases=self.biases,
+            global_mean=self.global_mean,
+            noise_variance=self.noise_variance,
+            component_variance=self.component_variance,
+            rating_temperatures=self.temperature_of == "rating",
+            dtype=dtype,
+            init=self._init(n_features),
+        )
+
+    def _init(self, n_features):
+        if self.init is None:
+            return None
+        init = check_array(self.init, dtype=np.float64, input_name="init")
+        if init.shape != (self.n_components, n_features):
+            raise ValueError(
+                f"init has shape {init.shape}; expected "
+                f"({self.n_components}, {n_features})."
+            )
+        return init
+
+    def _finish(self, model, state, workers, X):
+        """Keep the posteriors of the users of the training data."""
+        prepared = model.prepare(state.globals_, state.hyper)
+        parts = map_blocks(
+            model, workers, X, lambda block: model.user_parameters(block, prepared)
+        )
+        self._users_ = np.concatenate(list(parts))
+
+    # -- what users call ---------------------------------------------------------------
+    def transform(self, X):
+        """Return the factors of users, whether they were in the training data or not.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_items)
+            Ratings: the stored entries, or what is not NaN.
+
+        Returns
+        -------
+        factors : ndarray of shape (n_samples, n_components)
+            Posterior means at T=1, given the items.  Without ratings those of the
+            prior.
+        """
+        factors = self._local_parameters(X)[:, : self.n_components]
+        return factors.astype(self.state_.dtype)
+
+    def inverse_transform(self, X, user_biases=None):
+        """Return the ratings that factors of users stand for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Factors, as `transform` returns.
+        user_biases : array-like of shape (n_samples,), default=None
+            None takes the mean of all users.
+
+        Returns
+        -------
+        ratings : ndarray of shape (n_samples, n_items)
+        """
+        check_is_fitted(self, "state_")
+        X = check_array(X, dtype=[np.float64, np.float32])
+        if X.shape[1] != self.n_components:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but there are {self.n_components} "
+                "components."
+            )
+        if user_biases is None:
+            user_biases = np.full(len(X), self._mean_user_bias())
+        user_biases = check_array(
+            user_biases, dtype=X.dtype, ensure_2d=False, input_name="user_biases"
+        )
+        if user_biases.shape != (len(X),):
+            raise ValueError(
+                f"user_biases has shape {user_biases.shape}; expected ({len(X)},)."
+            )
+        return self._ratings(X, user_biases)
+
+    def predict(self, X):
+        """Return the expected ratings of all items by users.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_items)
+            Ratings of these users.
+
+        Returns
+        -------
+        ratings : ndarray of shape (n_samples, n_items)
+            Also of what was rated.
+        """
+        return self._predicted(self._local_parameters(X))
+
+    def _predicted(self, users):
+        users = users.astype(self.state_.dtype)
+        factors, biases = users[:, : self.n_components], users[:, self.n_components :]
+        return self._ratings(factors, biases[:, 0] if self.biases else 0.0)
+
+    def _ratings(self, factors, user_biases):
+        """Return the mean, the biases and the products of factors."""
+        user_biases = np.broadcast_to(user_biases, len(factors))
+        rows = np.column_stack([factors, user_biases, np.ones_like(user_biases)])
+        biases = self.item_biases_ + self.global_mean_
+        items = np.vstack([self.components_, np.ones_like(biases), biases])
+        return tiled_matmul(rows, items.astype(rows.dtype))
+
+    def predict_pairs(self, pairs, return_std=False):
+        """Return the expected ratings of items by users of the training data.
+
+        Parameters
+        ----------
+        pairs : array-like of int of shape (n_pairs, 2)
+            A row of the data of the last `fit` or `partial_fit`, and an item.
+        return_std : bool, default=False
+            Whether to return the predictive standard deviations too.
+
+        Returns
+        -------
+        ratings : ndarray of shape (n_pairs,)
+        std : ndarray of shape (n_pairs,)
+            Of what a user would say, noise included.  Only if ``return_std``.
+        """
+        check_is_fitted(self, "state_")
+        users, items = self._check_pairs(pairs)
+        state = self.state_
+        model = self._make_model(len(state.globals_), state.dtype)
+        prepared = model.prepare(state.globals_, state.hyper)
+        distinct, own_rows = np.unique(users, return_inverse=True)
+        mean, variance = model.predictive(
+            Ratings(np.arange(len(users) + 1), items.astype(np.int32), None),
+            prepared,
+            model.gaussians(self._users_[distinct]),
+            own_rows.astype(np.int32),
+        )
+        mean = mean.astype(state.dtype)
+        return (mean, np.sqrt(variance).astype(state.dtype)) if return_std else mean
+
+    def _check_pairs(self, pairs):
+        pairs = check_array(pairs, dtype=None, ensure_min_samples=0, input_name="pairs")
+        if pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+            raise ValueError(
+                "pairs must be integers of shape (n_pairs, 2): rows and items; they "
+                f"are {pairs.dtype} of shape {pairs.shape}."
+            )
+        sizes = len(self._users_), len(self.state_.globals_)
+        for column, size, name in zip(pairs.T, sizes, ("row", "item"), strict=True):
+            if len(column) and (column.min() < 0 or column.max() >= size):
+                raise ValueError(f"pairs has a {name} outside of 0 to {size - 1}.")
+        return pairs.T
+
+    @validate_params(
+        {
+            "X": ["array-like", "sparse matrix"],
+            "n_items": [Interval(Integral, 1, None, closed="left")],
+        },
+        prefer_skip_nested_validation=True,
+    )
+    def recommend(self, X, n_items=10):
+        """Return the items that users have not rated, and are expected to like most.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_items)
+            Ratings of these users.
+        n_items : int, default=10
+            How many for each user.
+
+        Returns
+        -------
+        items : ndarray of int of shape (n_samples, n_items)
+            Best first; -1 where a user has rated all the others.
+        ratings : ndarray of shape (n_samples, n_items)
+            Expected ratings; NaN where there is no item.
+        """
+
+        def best(model, block, prepared):
+            ratings = self._predicted(model.users(block, prepared).means)
+            users = np.repeat(np.arange(len(block.counts)), block.counts)
+            ratings[users, block.items] = -np.inf
+            n_best = min(n_items, ratings.shape[1])
+            items = np.argpartition(-ratings, n_best - 1, axis=1)[:, :n_best]
+            items.sort(axis=1)  # among equals the first
+            scores = np.take_along_axis(ratings, items, axis=1)
+            order = np.argsort(-scores, axis=1, kind="stable")
+            items = np.take_along_axis(items, order, axis=1)
+            scores = np.take_along_axis(scores, order, axis=1)
+            missing = np.isinf(scores)
+            items[missing], scores[missing] = -1, np.nan
+            more = ((0, 0), (0, n_items - n_best))
+            return (
+                np.pad(items, more, constant_values=-1),
+                np.pad(scores, more, constant_values=np.nan),
+            )
+
+        items, ratings = zip(*self._map(X, best), strict=True)
+        return np.concatenate(items), np.concatenate(ratings)
+
+    # -- views of the state ------------------------------------------------------------
+    def _posterior(self, natural):
+        """Return means and covariances of users or items, biases last."""
+        state = self._state()
+        model = self._make_model(len(state.globals_), state.dtype)
+        posterior = model.gaussians(natural, with_covariances=True)
+        return (
+            posterior.means.astype(state.dtype),
+            unpacked(posterior.covariances, model.n_own).astype(state.dtype),
+        )
+
+    def _items(self):
+        return self._posterior(self._state().globals_)
+
+    def _fitted_users(self):
+        self._state()
+        return self._posterior(self._users_)
+
+    def _biases(self, means):
+        if self.biases:
+            return means[:, self.n_components]
+        return np.zeros(len(means), dtype=means.dtype)
+
+    def _mean_user_bias(self):
+        return self._state().hyper.users.mean[-1] if self.biases else 0.0
+
+    @property
+    def components_(self):
+        """Posterior means of the items' factors, ndarray (n_components, n_items)."""
+        return np.ascontiguousarray(self._items()[0][:, : self.n_components].T)
+
+    @property
+    def item_biases_(self):
+        """Posterior means of the items' biases, ndarray (n_items,)."""
+        return self._biases(self._items()[0])
+
+    @property
+    def item_covariances_(self):
+        """Posterior covariances of the items, (n_items, n_own, n_own)."""
+        return self._items()[1]
+
+    @property
+    def user_factors_(self):
+        """Posterior means of the fitted users, ndarray (n_users, n_components)."""
+        return self._fitted_users()[0][:, : self.n_components]
+
+    @property
+    def user_biases_(self):
+        """Posterior means of the biases of these users, ndarray (n_users,)."""
+        return self._biases(self._fitted_users()[0])
+
+    @property
+    def user_covariances_(self):
+        """Posterior covariances of these users, (n_users, n_own, n_own)."""
+        return self._fitted_users()[1]
+
+    @property
+    def global_mean_(self):
+        """Mean of the ratings."""
+        return self._state().hyper.global_mean
+
+    @property
+    def noise_variance_(self):
+        """Variance of the noise, given or learned."""
+        return self._state().hyper.noise_variance
+
+    @property
+    def user_prior_(self):
+        """Mean and covariance of the users' prior, given or learned."""
+        return tuple(self._state().hyper.users)
+
+    @property
+    def item_prior_(self):
+        """Mean and covariance of the items' prior, given or learned."""
+        return tuple(self._state().hyper.items)
+
+    @property
+    def relevance_(self):
+        """Variance of the ratings that each factor explains, decreasing."""
+        d = self.n_components
+        users, items = self.user_prior_[1][:d, :d], self.item_prior_[1][:d, :d]
+        return np.sort(np.abs(np.linalg.eigvals(users @ items)))[::-1]
+
+    @property
+    def _n_features_out(self):
+        return self.n_components
+
+
+#: What the docstrings of the estimators share.
+_WORDS = {
+    "samples": "users",
+    "units": "ratings",
+    "unit": "rating",
+    "observed": "rating",
+    "tol_of_bound": TOL_OF_BOUND.split(", and a move")[0] + ".",
+}
+
+_PARAMETERS = """
+    biases : bool, default=True
+        Whether users and items have biases beside their factors.
+    global_mean : float, default=None
+        What all ratings have in common.  None is the mean of those of the first data.
+    noise_variance : float, default=None
+        sigma^2, of each rating.  None begins with the variance of the ratings and is
+        learned.
+    component_variance : float, default=None
+        c, prior variance of each factor and bias, whose prior mean is 0.  None learns
+        the prior: mean and covariance of the users, and those of the items; what no
+        rating speaks for dies out (automatic relevance determination).
+    temperature_of : {"user", "rating"}, default="user"
+        Whose temperatures a local tempering infers, see `temperatures`; no other
+        tempering asks.
+    init : array-like of shape (n_components, n_items), default=None
+        Where the factors of the items start.  None is small draws from the prior.
+    $n_init
+    max_iter : int, default=100
+        Passes of `fit` over the data.
+    batch_size : int, "auto" or None, default=None
+        Users of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        "auto": a tenth of the data, from 100 to 10,000; in `partial_fit` 1,000.
+    $shuffle
+    $total_samples
+    $evaluate_every
+"""
+
+_ATTRIBUTES = """
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_items)
+        Posterior means of the items' factors.
+    item_biases_ : ndarray of shape (n_items,)
+        Posterior means of the items' biases; 0 without.
+    item_covariances_ : ndarray of shape (n_items, n_own, n_own)
+        Posterior covariances of an item's factors and, last, its bias, if any.
+    user_factors_, user_biases_, user_covariances_ : ndarray
+        The same of the users in the data of the last `fit` or `partial_fit`; factors
+        are of shape (n_users, n_components).
+    global_mean_, noise_variance_ : float
+        Given or learned.
+    user_prior_, item_prior_ : tuple of ndarrays
+        Mean, of shape (n_own,), and covariance, (n_own, n_own), of the priors, given or
+        learned.
+    relevance_ : ndarray of shape (n_components,)
+        Variance of the ratings that each factor explains under the priors, in
+        coordinates in which factors are independent; decreasing, and near 0 for those
+        that are of no use.
+    $policies
+
+    Notes
+    -----
+    Rows are users, columns items, and entries ratings: of a sparse matrix those that
+    are stored, zeros too; of a dense one those that are not NaN.  Other entries are
+    not known.  A long table of users, items and ratings becomes one by
+    `sktemper.datasets.ratings_matrix`.
+
+    `score_samples` deals the ratings of each user in turn to an observed half, from
+    which the factors come, and a held-out half, of which it returns the log predictive
+    density; it is Gaussian, with mean and variance those of the model.  `score` is the
+    mean per held-out rating.
+
+    References
+    ----------
+    .. [1] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing", section 4.1.
+    .. [2] R. Salakhutdinov, A. Mnih, "Bayesian probabilistic matrix factorization
+       using Markov chain Monte Carlo", ICML 2008.
+    .. [3] Y. J. Lim, Y. W. Teh, "Variational Bayesian approach to movie rating
+       prediction", KDD Cup 2007.
+    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+"""
+
+
+class TemperedMatrixFactorization(_MatrixFactorization):  # noqa: D101 (composed __doc__)
+    __doc__ = document(
+        """Probabilistic matrix factorization of ratings under any tempering.
+
+    A rating is the product of the factors of a user and of an item, and biases, and
+    noise [1]_, [2]_, [3]_; users and items have Gaussian posteriors with all
+    correlations.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of factors d, the rank.
+    tempering : Tempering, "global", "local" or None, default="global"
+        The temperature during training, see `sktemper.tempering`.
+
+        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
+          well the model fits, and never above a cap that falls to 1.  Of a Gaussian
+          likelihood it is the mean squared residual over the noise variance: as if
+          that were learned, and no less than what is given [4]_.
+        - "local", `LocalTempering` as it comes: a temperature for each user, or rating,
+          that is, a noise variance of its own: a robust factorization.  Those that
+          are hard to predict weigh less, and `temperatures` tells them.
+        - An `Annealing`, for schedules and targets of your own;
+          `AnnealedMatrixFactorization` says it in fewer words.
+        - None, T=1: plain variational inference.
+    $learning_rate
+    $gradient_noise"""
+        + _PARAMETERS
+        + _ATTRIBUTES
+        + """
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper import TemperedMatrixFactorization
+    >>> random = np.random.default_rng(0)
+    >>> ratings = random.normal(size=(200, 2)) @ random.normal(size=(2, 30))
+    >>> known = random.random(ratings.shape) < 0.5
+    >>> X = np.where(known, ratings, np.nan)
+    >>> model = TemperedMatrixFactorization(3, random_state=0).fit(X)
+    >>> error = (model.predict(X) - ratings)[~known]
+    >>> bool(np.sqrt(np.mean(error**2)) < 0.1)
+    True
+    >>> mean, std = model.predict_pairs([[0, 3], [7, 12]], return_std=True)
+    >>> mean.shape, std.shape
+    ((2,), (2,))
+    """,
+        **_WORDS,
+    )
+
+    _parameter_constraints = _MatrixFactorization._parameter_constraints
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        tempering="global",
+        learning_rate=None,
+        gradient_noise=None,
+        biases=True,
+        global_mean=None,
+        noise_variance=None,
+        component_variance=None,
+        temperature_of="user",
+        init=None,
+        n_init=1,
+        max_iter=100,
+        batch_size=None,
+        shuffle=True,
+        total_samples=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-3,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.tempering = tempering
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.biases = biases
+        self.global_mean = global_mean
+        self.noise_variance = noise_variance
+        self.component_variance = component_variance
+        self.temperature_of = temperature_of
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+
+class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):  # noqa: D101
+    __doc__ = document(
+        """Probabilistic matrix factorization by deterministic annealing.
+
+    A rating is the product of the factors of a user and of an item, and biases, and
+    noise [1]_, [2]_, [3]_; users and items have Gaussian posteriors with all
+    correlations.  They are fitted from a high temperature down.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of factors d, the rank.
+    $schedule
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        What the temperature flattens, see `sktemper.tempering.Annealing`.
+    $learning_rate
+    $gradient_noise"""
+        + _PARAMETERS
+        + _ATTRIBUTES.replace("$policies", "$fitted_schedule\n    $policies")
+        + """
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper import AnnealedMatrixFactorization
+    >>> random = np.random.default_rng(0)
+    >>> ratings = random.normal(size=(200, 2)) @ random.normal(size=(2, 30))
+    >>> known = random.random(ratings.shape) < 0.5
+    >>> X = np.where(known, ratings, np.nan)
+    >>> model = AnnealedMatrixFactorization(3, random_state=0).fit(X)
+    >>> error = (model.predict(X) - ratings)[~known]
+    >>> bool(np.sqrt(np.mean(error**2)) < 0.1)
+    True
+    >>> items, expected = model.recommend(X, n_items=2)
+    >>> items.shape
+    (200, 2)
+    """,
+        **_WORDS,
+    )
+
+    _slots, _parameter_constraints = annealed(_MatrixFactorization)
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        schedule=None,
+        target="local_step",
+        learning_rate=None,
+        gradient_noise=None,
+        biases=True,
+        global_mean=None,
+        noise_variance=None,
+        component_variance=None,
+        temperature_of="user",
+        init=None,
+        n_init=1,
+        max_iter=100,
+        batch_size=None,
+        shuffle=True,
+        total_samples=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-3,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.schedule = schedule
+        self.target = target
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.biases = biases
+        self.global_mean = global_mean
+        self.noise_variance = noise_variance
+        self.component_variance = component_variance
+        self.temperature_of = temperature_of
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+
+class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):  # noqa: D101
+    __doc__ = document(
+        """Probabilistic matrix factorization by SVI+: tuneable noise on the gradients.
+
+    A rating is the product of the factors of a user and of an item, and biases, and
+    noise [1]_, [2]_, [3]_; users and items have Gaussian posteriors with all
+    correlations.  Ratings have random weights, in what they tell of users and of items,
+    so that steps are as noisy as those of a smaller batch.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of factors d, the rank.
+    $effective_batch_size
+    $learning_rate"""
+        + _PARAMETERS
+        + _ATTRIBUTES
+        + """
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper import SVIPlusMatrixFactorization
+    >>> random = np.random.default_rng(0)
+    >>> ratings = random.normal(size=(200, 2)) @ random.normal(size=(2, 30))
+    >>> known = random.random(ratings.shape) < 0.5
+    >>> X = np.where(known, ratings, np.nan)
+    >>> model = SVIPlusMatrixFactorization(3, batch_size=50, random_state=0).fit(X)
+    >>> error = (model.predict(X) - ratings)[~known]
+    >>> bool(np.sqrt(np.mean(error**2)) < 0.1)
+    True
+    """,
+        **_WORDS,
+    )
+
+    _slots, _parameter_constraints = svi_plus(_MatrixFactorization)
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        effective_batch_size=0.5,
+        distribution="dirichlet",
+        tempering=None,
+        learning_rate=None,
+        biases=True,
+        global_mean=None,
+        noise_variance=None,
+        component_variance=None,
+        temperature_of="user",
+        init=None,
+        n_init=1,
+        max_iter=100,
+        batch_size=None,
+        shuffle=True,
+        total_samples=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-3,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.effective_batch_size = effective_batch_size
+        self.distribution = distribution
+        self.tempering = tempering
+        self.learning_rate = learning_rate
+        self.biases = biases
+        self.global_mean = global_mean
+        self.noise_variance = noise_variance
+        self.component_variance = component_variance
+        self.temperature_of = temperature_of
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose

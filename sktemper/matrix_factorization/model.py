@@ -1,0 +1,792 @@
+"""Probabilistic matrix factorization of ratings as a `ConjugateModel`.
+
+y_ij = mean + a_i + c_j + u_i . v_j + noise: users are local, items global.  In the
+code x_i = (u_i, a_i) and w_j = (v_j, c_j) are Gaussian each, with all correlations;
+``n_own`` is their length, the rank and the bias.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..linalg import sparse_rows
+from ..model import ConjugateModel, LocalStep, Powers, Stopped
+from ..special import aligned_empty
+from . import _kernels
+
+#: Numbers in the table of a block's users, about, and the fewest and most of its rows.
+BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**19, 256, 4096
+#: Variances at the start, in those of the prior: of the items' means, and about them.
+START_SPREAD, START_VARIANCE = 0.1, 0.01
+#: The least eigenvalue of a learned covariance, in its largest.
+LEAST_EIGENVALUE = 1e-9
+#: The least noise variance that is learned, in the variance of the ratings.
+LEAST_NOISE = 1e-6
+#: Statistics keep this many blocks apart before they are added up.
+MOST_PARTS = 8
+
+
+class Ratings(NamedTuple):
+    """The ratings of a block of users.
+
+    Attributes
+    ----------
+    starts : ndarray of shape (n_rows + 1,)
+        User r has the ratings ``starts[r]`` to ``starts[r + 1]``.
+    items : ndarray of int32 of shape (n_ratings,)
+    values : ndarray of shape (n_ratings,)
+    """
+
+    starts: np.ndarray
+    items: np.ndarray
+    values: np.ndarray
+
+    @property
+    def counts(self):
+        """Ratings of each user, ndarray of shape (n_rows,)."""
+        return np.diff(self.starts)
+
+    def per_user(self, values):
+        """Return the sums over each user's ratings."""
+        users = np.repeat(np.arange(len(self.starts) - 1), self.counts)
+        return np.bincount(users, weights=values, minlength=len(self.starts) - 1)
+
+
+class Prior(NamedTuple):
+    """A Gaussian: of the users, or of the items.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_own,)
+    covariance : ndarray of shape (n_own, n_own)
+    """
+
+    mean: np.ndarray
+    covariance: np.ndarray
+
+    def natural(self):
+        """Return the packed precision, and precision times mean, as one vector."""
+        precision = np.linalg.inv(self.covariance)
+        return np.concatenate([packed(precision), precision @ self.mean])
+
+    def log_normaliser(self):
+        """Return the part of E log p that no posterior changes."""
+        log_determinant = np.linalg.slogdet(2 * math.pi * self.covariance)[1]
+        squared = self.mean @ np.linalg.solve(self.covariance, self.mean)
+        return -0.5 * (log_determinant + squared)
+
+
+class Hyper(NamedTuple):
+    """Priors and variances.
+
+    Attributes
+    ----------
+    global_mean, noise_variance : float
+    rating_variance : float
+        Of the ratings at the start.
+    users, items : Prior
+    """
+
+    global_mean: float
+    noise_variance: float
+    rating_variance: float
+    users: Prior
+    items: Prior
+
+
+class Gaussians(NamedTuple):
+    """Posteriors of users or items.
+
+    Attributes
+    ----------
+    means : ndarray of shape (n_rows, n_own)
+    covariances : ndarray of shape (n_rows, n_own * (n_own + 1) / 2) or None
+        Packed lower triangles.
+    log_determinants : ndarray of shape (n_rows,)
+        Of the precisions.
+    prior_traces : ndarray of shape (n_rows,)
+        trace(prior precision E[x x^T]).
+    table : ndarray of shape (n_rows, width)
+        Their moments as kernels take them, see ``simd/ratings.h``.
+    """
+
+    means: np.ndarray
+    covariances: np.ndarray
+    log_determinants: np.ndarray
+    prior_traces: np.ndarray
+    table: np.ndarray
+
+    def entropies(self):
+        """Return the entropy of each posterior, ndarray of shape (n_rows,)."""
+        constant = self.means.shape[1] * (1 + math.log(2 * math.pi))
+        return 0.5 * (constant - self.log_determinants)
+
+
+class Moments(NamedTuple):
+    """Sums over weighted posteriors x.
+
+    Attributes
+    ----------
+    total : float
+        Sum of the weights.
+    first : ndarray of shape (n_own,)
+        Of E[x].
+    second : ndarray of shape (n_own, n_own)
+        Of E[x x^T].
+    """
+
+    total: float
+    first: np.ndarray
+    second: np.ndarray
+
+    def scaled(self, factor):
+        """Return ``factor`` times the sums."""
+        return Moments(*(factor * part for part in self))
+
+    def plus(self, other):
+        """Return the sums of both."""
+        return Moments(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def prior(self):
+        """Return the prior under which the posteriors are likeliest."""
+        mean = self.first / self.total
+        return Prior(mean, self.second / self.total - np.outer(mean, mean))
+
+
+@dataclass(frozen=True)
+class RatingStatistics:
+    """Sums over ratings, each times its weight and power.
+
+    Attributes
+    ----------
+    parts : tuple
+        Pairs of items and rows: what ratings tell of them, `_kernels.own_sums`.  An
+        item may occur in several.
+    residual, n_ratings : float
+        Sums of E(y - f)^2, and of 1.
+    users : Moments
+        Of the users, each with the mean weight of his or her ratings; who has none
+        would only tell of the prior.
+    """
+
+    parts: tuple
+    residual: float
+    n_ratings: float
+    users: Moments
+
+    def __add__(self, other):
+        total = RatingStatistics(
+            self.parts + other.parts,
+            self.residual + other.residual,
+            self.n_ratings + other.n_ratings,
+            self.users.plus(other.users),
+        )
+        return total._merged() if len(total.parts) > MOST_PARTS else total
+
+    def _merged(self):
+        items = np.unique(np.concatenate([items for items, _ in self.parts]))
+        rows = np.zeros((len(items), self.parts[0][1].shape[1]))
+        for part_items, part_rows in self.parts:
+            rows[np.searchsorted(items, part_items)] += part_rows
+        return RatingStatistics(
+            ((items, rows),), self.residual, self.n_ratings, self.users
+        )
+
+    def scaled(self, factor):
+        """Return ``factor`` times the statistics."""
+        return RatingStatistics(
+            tuple((items, factor * rows) for items, rows in self.parts),
+            factor * self.residual,
+            factor * self.n_ratings,
+            self.users.scaled(factor),
+        )
+
+
+class Prepared(NamedTuple):
+    """What a local step needs of the items and priors."""
+
+    items: Gaussians
+    globals_: np.ndarray
+    hyper: Hyper
+
+
+class MatrixFactorizationModel(ConjugateModel):
+    """Ratings as products of Gaussian factors of users and items, and biases.
+
+    The global parameters are an array, a row an item: the packed lower triangle of the
+    precision, and precision times mean.
+
+    Parameters
+    ----------
+    n_components, n_features : int
+        Rank, and number of items.
+    biases : bool
+    global_mean : float or None
+        None is that of the ratings.
+    noise_variance : float or None
+        sigma^2; None is learned, from the ratings' variance on.
+    component_variance : float or None
+        c, the prior variance of factors and biases, whose prior mean is 0; None: mean
+        and covariance are learned, of users and of items.
+    rating_temperatures : bool
+        Whether scores and powers are of ratings, in place of users.
+    dtype : {float32, float64}
+        What kernels compute in.
+    init : ndarray of shape (n_components, n_features) or None
+        Where the items' means start.
+    """
+
+    watches_bound = True
+
+    def __init__(
+        self,
+        n_components,
+        n_features,
+        *,
+        biases=True,
+        global_mean=None,
+        noise_variance=None,
+        component_variance=None,
+        rating_temperatures=False,
+        dtype=np.float64,
+        init=None,
+    ):
+        super().__init__()
+        self.n_components = n_components
+        self.n_features = n_features
+        self.biases = biases
+        self.global_mean = global_mean
+        self.noise_variance = noise_variance
+        self.component_variance = component_variance
+        self.rating_temperatures = rating_temperatures
+        self.dtype = np.dtype(dtype)
+        self.init = init
+        self.n_own = n_components + biases
+        self.n_packed = self.n_own * (self.n_own + 1) // 2
+        self.n_natural = self.n_packed + self.n_own
+        self.width = _kernels.table_width(n_components, biases, self.dtype)
+        rows = max(BLOCK_ELEMENTS // self.width, 1)
+        self.block_size = min(max(1 << rows.bit_length() - 1, FEWEST_ROWS), MOST_ROWS)
+
+    # -- data ------------------------------------------------------------------------
+    def take(self, X, rows):
+        """Return ``X[rows]`` as `Ratings`."""
+        if sparse.issparse(X):
+            block = sparse_rows(X, rows)
+            if not block.has_canonical_format:
+                block = block.copy()
+                block.sum_duplicates()
+            starts, items, values = block.indptr, block.indices, block.data
+        else:
+            dense = np.asarray(X[rows])
+            known = ~np.isnan(dense)
+            items, values = np.nonzero(known)[1], dense[known]
+            starts = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
+        return Ratings(
+            starts.astype(np.intp, copy=False),
+            np.ascontiguousarray(items, dtype=np.int32),
+            np.ascontiguousarray(values, dtype=self.dtype),
+        )
+
+    def units_per_row(self, X, rows):
+        """Return the number of ratings of each row."""
+        if sparse.issparse(X):
+            if X.has_canonical_format:
+                return X.indptr[rows + 1] - X.indptr[rows]
+            return self.take(X, rows).counts
+        return (~np.isnan(X[rows])).sum(axis=1)
+
+    def per_unit(self, block, values):
+        """Return what each user has as each rating has it."""
+        return values if self.rating_temperatures else np.repeat(values, block.counts)
+
+    def auto_batch_size(self, X, total):
+        """Return a tenth of the data, from 100 to 10,000 rows; of a stream 1,000."""
+        if total is None:
+            return 1000
+        return max(1, min(max(round(total / 10), 100), 10_000, total // 2))
+
+    def auto_temperature(self, hyper):
+        """Return 1.3: hotter, factors that ratings speak for are lost."""
+        return 1.3
+
+    # -- the state of a fit ----------------------------------------------------------
+    def initial_hyper(self, X, sample_weight=None):
+        """Return the variances, and where those to be learned begin."""
+        mean, variance = _mean_and_variance(X, sample_weight)
+        if self.global_mean is not None:
+            variance += (mean - self.global_mean) ** 2
+            mean = self.global_mean
+        variance = variance or 1.0
+        own = self.component_variance
+        if own is None:
+            own = math.sqrt(variance / self.n_own)
+        prior = Prior(np.zeros(self.n_own), own * np.eye(self.n_own))
+        noise = variance if self.noise_variance is None else self.noise_variance
+        return Hyper(float(mean), float(noise), float(variance), prior, prior)
+
+    def initial_globals(self, X, random, hyper=None):
+        """Return small draws from the prior, or what ``init`` says."""
+        hyper = self.initial_hyper(X) if hyper is None else hyper
+        variance = hyper.items.covariance[0, 0]
+        means = np.zeros((self.n_features, self.n_own))
+        if self.init is None:
+            shape = self.n_features, self.n_components
+            start = math.sqrt(START_SPREAD * variance) * random.normal(size=shape)
+        else:
+            start = self.init.T
+        means[:, : self.n_components] = start
+        precision = np.eye(self.n_own) / (START_VARIANCE * variance)
+        natural = np.empty((self.n_features, self.n_natural))
+        natural[:, : self.n_packed] = packed(precision)
+        natural[:, self.n_packed :] = means @ precision
+        return natural
+
+    def prepare(self, globals_, hyper):
+        """Return the items' moments, and their prior."""
+        if globals_.shape != (self.n_features, self.n_natural):
+            raise ValueError(
+                "n_components or biases changed since the model was fitted: fit it "
+                "anew."
+            )
+        return Prepared(self.gaussians(globals_), globals_, hyper)
+
+    def gaussians(self, natural, with_covariances=False):
+        """Return the posteriors that have these natural parameters."""
+        nothing = np.zeros(self.n_natural)
+        return self._gaussians(natural, 1.0, nothing, with_covariances)[0]
+
+    def _gaussians(self, sums, scale, prior, with_covariances=False):
+        """Return posteriors, and how many of them are none."""
+        n_rows = len(sums)
+        out = Gaussians(
+            np.empty((n_rows, self.n_own)),
+            np.empty((n_rows, self.n_packed)) if with_covariances else None,
+            np.empty(n_rows),
+            np.empty(n_rows),
+            aligned_empty((n_rows, self.width), self.dtype),
+        )
+        n_indefinite = _kernels.gaussians(
+            sums,
+            scale,
+            np.ascontiguousarray(prior),
+            self.n_components,
+            self.biases,
+            self.stop,
+            out.table,
+            out.means,
+            out.covariances,
+            out.log_determinants,
+            out.prior_traces,
+        )
+        if n_indefinite < 0:
+            raise Stopped
+        return out, n_indefinite
+
+    # -- the step --------------------------------------------------------------------
+    def local_step(
+        self,
+        block,
+        prepared,
+        powers,
+        weights=None,
+        seed=0,
+        local_init=None,
+        want=("statistics", "bound"),
+    ):
+        """Find the posteriors of a block's users; see `ConjugateModel.local_step`.
+
+        Weights act on what ratings tell of items and of users.  Those that would leave
+        a user without a positive precision are halved toward 1 for him or her until
+        they do not; ``n_iterations`` counts that.
+        """
+        hyper, counts = prepared.hyper, block.counts
+        values = block.values - self.dtype.type(hyper.global_mean)
+        users = self._users(block, values, prepared, powers, weights)
+        row_scores = None
+        if "score" in want:
+            row_scores = self._scores(block, values, prepared, users)
+        statistics = None
+        if "statistics" in want:
+            statistics = self._statistics(block, values, prepared, powers, users)
+        bounds = self._bounds(prepared, powers.prior, users)
+        rated = np.ones(len(values)) if self.rating_temperatures else counts
+        return LocalStep(
+            statistics=statistics,
+            n_rows=len(counts),
+            n_observed=float(len(values)),
+            n_iterations=users.n_iterations,
+            bound=float(bounds.sum()),
+            score=0.0 if row_scores is None else float(row_scores.sum()),
+            row_observed=rated.astype(np.float64),
+            row_bounds=bounds,
+            row_scores=row_scores,
+            local_parameters=users.posterior.means if "local" in want else None,
+        )
+
+    def _users(self, block, values, prepared, powers, weights):
+        """Return the posteriors of a block's users, and what they come from."""
+        local, factors = _scalar_and_factors(powers.local, weights)
+        scale = local / prepared.hyper.noise_variance
+        prior = powers.prior * prepared.hyper.users.natural()
+        n_iterations = len(block.starts) - 1
+        sums = self._sums(block, values, prepared, factors)
+        posterior, n_indefinite = self._gaussians(sums, scale, prior)
+        while n_indefinite:
+            n_iterations += n_indefinite
+            weights = np.array(weights)
+            for row in np.flatnonzero(~self._are_definite(sums, scale, prior)):
+                own = slice(block.starts[row], block.starts[row + 1])
+                weights[own] = 1 + 0.5 * (weights[own] - 1)
+            _, factors = _scalar_and_factors(powers.local, weights)
+            sums = self._sums(block, values, prepared, factors)
+            posterior, n_indefinite = self._gaussians(sums, scale, prior)
+        return Users(
+            posterior, sums, scale, prior, local, factors, weights, n_iterations
+        )
+
+    def _sums(self, block, values, prepared, factors):
+        sums = _kernels.own_sums(
+            block.starts,
+            block.items,
+            values,
+            None if factors is None else factors.astype(self.dtype),
+            prepared.items.table,
+            self.n_components,
+            self.biases,
+            self.stop,
+        )
+        if sums is None:
+            raise Stopped
+        return sums
+
+    def _are_definite(self, sums, scale, prior):
+        """Return for which rows prior + scale sums has a positive precision."""
+        packed_rows = prior[: self.n_packed] + scale * sums[:, : self.n_packed]
+        return np.linalg.eigvalsh(unpacked(packed_rows, self.n_own))[:, 0] > 0
+
+    def _bounds(self, prepared, power, users):
+        """Return each user's part of the bound, its likelihood at the local power."""
+        hyper, posterior = prepared.hyper, users.posterior
+        noise = hyper.noise_variance
+        likelihood = (
+            -0.5
+            * users.local
+            * (
+                math.log(2 * math.pi * noise) * users.sums[:, -1]
+                + users.residuals() / noise
+            )
+        )
+        log_prior = power * hyper.users.log_normaliser() + (
+            posterior.means @ users.prior[self.n_packed :]
+            - 0.5 * posterior.prior_traces
+        )
+        return likelihood + log_prior + posterior.entropies()
+
+    def _scores(self, block, values, prepared, users):
+        """Return E log p(y) less its constant: of each user, or of each rating."""
+        factor = -0.5 / prepared.hyper.noise_variance
+        if users.factors is None and not self.rating_temperatures:
+            return factor * users.residuals()
+        residuals = self._residuals(block, values, prepared, users.posterior)
+        if self.rating_temperatures:
+            return factor * residuals
+        return factor * block.per_user(residuals)
+
+    def moments(self, block, prepared, posterior, own_rows=None):
+        """Return E[f] and E[f^2] of each rating, f being all but mean and noise."""
+        means, squares = _kernels.moments(
+            block.starts,
+            block.items,
+            posterior.table,
+            prepared.items.table,
+            own_rows,
+            self.n_components,
+            self.biases,
+            self.stop,
+        )
+        if means is None:
+            raise Stopped
+        return means, squares
+
+    def _residuals(self, block, values, prepared, posterior):
+        """Return E (y - f)^2 of each rating."""
+        means, squares = self.moments(block, prepared, posterior)
+        return values * (values - 2 * means) + squares
+
+    def _statistics(self, block, values, prepared, powers, users):
+        share, factors = _scalar_and_factors(powers.statistics, users.weights)
+        posterior = users.posterior
+        items, rows = _kernels.other_sums(
+            block.starts,
+            block.items,
+            values,
+            None if factors is None else factors.astype(self.dtype),
+            posterior.table,
+            self.n_features,
+            self.n_components,
+            self.biases,
+            self.stop,
+        )
+        if items is None:
+            raise Stopped
+        if factors is None and users.factors is None:
+            residual, n_ratings = users.residuals().sum(), float(len(values))
+            row_weights = (block.counts > 0).astype(np.float64)
+        else:
+            factors = np.ones(len(values)) if factors is None else factors
+            residuals = self._residuals(block, values, prepared, posterior)
+            residual, n_ratings = (factors * residuals).sum(), factors.sum()
+            row_weights = block.per_user(factors) / np.maximum(block.counts, 1)
+        statistics = RatingStatistics(
+            ((items, rows[:, : self.n_natural]),),
+            float(residual),
+            float(n_ratings),
+            self._moments_of(posterior.table, row_weights),
+        )
+        return statistics if share == 1 else statistics.scaled(float(share))
+
+    def _moments_of(self, table, weights):
+        """Return the sums over posteriors of their moments, from a table of these."""
+        sums = weights @ table.astype(np.float64, copy=False)
+        d, n_own = self.n_components, self.n_own
+        n_products = d * (d + 1) // 2
+        first = sums[n_products : n_products + n_own].copy()
+        second = np.empty((n_own, n_own))
+        second[:d, :d] = unpacked(sums[:n_products], d)
+        if self.biases:
+            mixed = sums[n_products + n_own : n_products + 2 * n_own + 1]
+            second[d, :d] = second[:d, d] = mixed[:d]
+            second[d, d] = mixed[d + 1]
+            first[d] = mixed[d]
+        return Moments(float(weights.sum()), first, second)
+
+    def target_parameters(self, statistics, scale, powers, hyper):
+        """Return the prior's parameters plus the statistics over the noise."""
+        target = np.tile(powers.prior * hyper.items.natural(), (self.n_features, 1))
+        for items, rows in statistics.parts:
+            target[items] += scale / hyper.noise_variance * rows
+        return target.ravel()
+
+    def natural_parameters(self, globals_):
+        """Return the parameters as one vector.
+
+        A packed precision pairs with -x x^T / 2, what is beside the diagonal twice;
+        precision times mean with x.
+        """
+        return globals_.ravel()
+
+    def from_natural_parameters(self, vector):
+        """Return the parameters of a vector."""
+        return np.reshape(vector, (self.n_features, self.n_natural))
+
+    def largest_rate(self, globals_, statistics, scale, powers, hyper):
+        """Return the rate at which an item's precision would not be positive."""
+        target = self.target_parameters(statistics, scale, powers, hyper)
+        target = self.from_natural_parameters(target)[:, : self.n_packed]
+        old = np.linalg.cholesky(unpacked(globals_[:, : self.n_packed], self.n_own))
+        # in coordinates in which the old precision is 1
+        half = np.linalg.solve(old, unpacked(target, self.n_own))
+        whole = np.linalg.solve(old, half.transpose(0, 2, 1))
+        least = np.linalg.eigvalsh(whole)[:, 0].min()
+        return math.inf if least > 0 else 1 / (1 - least)
+
+    def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
+        """Step the learned noise variance and priors toward what is best."""
+        if self.noise_variance is None and statistics.n_ratings > 0:
+            best = statistics.residual / statistics.n_ratings
+            noise = (1 - rate) * hyper.noise_variance + rate * best
+            least = LEAST_NOISE * hyper.rating_variance
+            hyper = hyper._replace(noise_variance=max(noise, least))
+        if self.component_variance is None:
+            items = self._moments_of(
+                self.gaussians(globals_).table, np.ones(self.n_features)
+            )
+            hyper = hyper._replace(
+                users=_blended(hyper.users, statistics.users, rate),
+                items=_blended(hyper.items, items, rate),
+            )
+        return hyper
+
+    def fisher_product(self, globals_, vector):
+        """Return the Fisher information of q(items) times ``vector``."""
+        direction = self.from_natural_parameters(vector)
+        items = self.gaussians(globals_, with_covariances=True)
+        mean = items.means
+        covariance = unpacked(items.covariances, self.n_own)
+        precision = unpacked(direction[:, : self.n_packed], self.n_own)
+        linear = direction[:, self.n_packed :] - np.einsum(
+            "nij,nj->ni", precision, mean
+        )
+        # the changes of E[x] and of E[x x^T]
+        first = np.einsum("nij,nj->ni", covariance, linear)
+        outer = first[:, :, None] * mean[:, None, :]
+        second = outer + outer.transpose(0, 2, 1)
+        second -= covariance @ precision @ covariance
+        lower = np.tril_indices(self.n_own)
+        factors = np.where(lower[0] == lower[1], -0.5, -1.0)
+        product = np.concatenate([factors * second[:, *lower], first], axis=1)
+        return product.ravel()
+
+    # -- objectives ------------------------------------------------------------------
+    def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
+        """Return p E log p(items) - E log q(items), p = ``powers.prior``."""
+        items = self.gaussians(globals_)
+        moments = self._moments_of(items.table, np.ones(self.n_features))
+        natural = hyper.items.natural()
+        precision = unpacked(natural[: self.n_packed], self.n_own)
+        log_prior = (
+            self.n_features * hyper.items.log_normaliser()
+            + moments.first @ natural[self.n_packed :]
+            - 0.5 * (precision * moments.second).sum()
+        )
+        return float(powers.prior * log_prior + items.entropies().sum())
+
+    def log_partition(
+        self, inverse_temperatures, hyper, random, priors=None, n_samples=8
+    ):
+        """Return log C(b) per rating, exactly.
+
+        Less the part that no temperature changes, which the score leaves out too: so it
+        does not depend on the noise variance, and stays right while that is learned.
+        """
+        if not (priors is None or isinstance(priors, str)):
+            raise ValueError("A matrix factorization takes no partition_priors.")
+        return -0.5 * np.log(inverse_temperatures)
+
+    def log_predictive(self, block, prepared):
+        """Return the log density of the held-out ratings, and how many these are.
+
+        The ratings of a user are dealt in turn to an observed and a held-out half.
+        """
+        users = np.repeat(np.arange(len(block.counts)), block.counts)
+        number = np.arange(len(users)) - block.starts[users]
+        held_out = number % 2 == 1
+        observed, rest = (_part(block, part, users) for part in (~held_out, held_out))
+        mean, variance = self.predictive(rest, prepared, self.users(observed, prepared))
+        scores = -0.5 * (
+            np.log(2 * math.pi * variance) + (rest.values - mean) ** 2 / variance
+        )
+        return rest.per_user(scores), rest.counts
+
+    def users(self, block, prepared):
+        """Return the posteriors of a block's users at T=1."""
+        return self.gaussians(self.user_parameters(block, prepared))
+
+    def user_parameters(self, block, prepared):
+        """Return their natural parameters, as the global ones are of items."""
+        hyper = prepared.hyper
+        values = block.values - self.dtype.type(hyper.global_mean)
+        sums = self._sums(block, values, prepared, None)[:, : self.n_natural]
+        return hyper.users.natural() + sums / hyper.noise_variance
+
+    def predictive(self, block, prepared, users, own_rows=None):
+        """Return means and variances of what ratings would be, noise included.
+
+        ``own_rows`` says where the users of the block's rows stand among ``users``.
+        """
+        means, squares = self.moments(block, prepared, users, own_rows)
+        hyper = prepared.hyper
+        variance = np.maximum(squares - means**2, 0.0) + hyper.noise_variance
+        return hyper.global_mean + means, variance
+
+
+class Users(NamedTuple):
+    """Posteriors of a block's users, and what they come from.
+
+    Attributes
+    ----------
+    posterior : Gaussians
+    sums : ndarray
+        What the ratings tell, `_kernels.own_sums`, their factors included.
+    scale : float
+        Of the sums in the natural parameters, beside the factors.
+    prior : ndarray
+        Natural parameters of the prior, its power included.
+    local : float
+        The power of the likelihood, if it is the same for all ratings; or 1.
+    factors, weights : ndarray of shape (n_ratings,) or None
+        Of the ratings, and the noise in them.
+    n_iterations : int
+    """
+
+    posterior: Gaussians
+    sums: np.ndarray
+    scale: float
+    prior: np.ndarray
+    local: float
+    factors: np.ndarray
+    weights: np.ndarray
+    n_iterations: int
+
+    def residuals(self):
+        """Return the sums over each user's ratings of factor E (y - f)^2.
+
+        By precision times covariance being 1: E (y - f)^2 is quadratic in x.
+        """
+        means = self.posterior.means
+        n_own = means.shape[1]
+        n_packed = len(self.prior) - n_own
+        linear = self.sums[:, n_packed : n_packed + n_own]
+        rest = n_own + means @ self.prior[n_packed:] - self.posterior.prior_traces
+        return self.sums[:, -2] - (means * linear).sum(axis=1) + rest / self.scale
+
+
+def packed(matrix):
+    """Return the lower triangle of a matrix, row by row."""
+    return matrix[np.tril_indices(len(matrix))]
+
+
+def unpacked(triangles, n_own):
+    """Return the symmetric matrices of packed lower triangles, (..., n_own, n_own)."""
+    lower = np.tril_indices(n_own)
+    out = np.empty((*triangles.shape[:-1], n_own, n_own))
+    out[..., lower[0], lower[1]] = triangles[..., : len(lower[0])]
+    out[..., lower[1], lower[0]] = triangles[..., : len(lower[0])]
+    return out
+
+
+def _scalar_and_factors(power, weights):
+    """Return what all ratings share, and the factors of each, or None."""
+    if np.ndim(power) == 0:
+        return float(power), weights
+    return 1.0, power if weights is None else power * weights
+
+
+def _blended(prior, moments, rate):
+    """Return a prior nearer to the best one for ``moments``, positive definite."""
+    if not moments.total > 0:
+        return prior
+    best = moments.prior()
+    mean = (1 - rate) * prior.mean + rate * best.mean
+    covariance = (1 - rate) * prior.covariance + rate * best.covariance
+    values, vectors = np.linalg.eigh(covariance)
+    least = LEAST_EIGENVALUE * max(values[-1], np.finfo(float).tiny)
+    if values[0] < least:
+        covariance = (vectors * np.maximum(values, least)) @ vectors.T
+    return Prior(mean, covariance)
+
+
+def _part(block, chosen, users):
+    """Return some of the ratings of a block, of all of its users."""
+    counts = np.bincount(users[chosen], minlength=len(block.counts))
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    return Ratings(starts, block.items[chosen], block.values[chosen])
+
+
+def _mean_and_variance(X, sample_weight):
+    """Return the mean and the variance of the ratings."""
+    values = X.data if sparse.issparse(X) else X[~np.isnan(X)]
+    if len(values) == 0:
+        return 0.0, 0.0
+    weights = None
+    if sample_weight is not None:
+        known = np.diff(X.indptr) if sparse.issparse(X) else (~np.isnan(X)).sum(axis=1)
+        weights = np.repeat(sample_weight, known)
+        if not weights.any():
+            return 0.0, 0.0
+    mean = np.average(values, weights=weights)
+    return mean, np.average((values - mean) ** 2, weights=weights)
