@@ -305,13 +305,14 @@ class State:
 
 def _local_task(model, X, tempering, prepared, state, item):
     """Local step of one block: the pure function that the loop maps."""
-    rows, weights, powers, seed, local_init = item
-    return tempering.local_step(
+    rows, row_weight, weights, powers, seed, local_init = item
+    step = tempering.local_step(
         model, model.take(X, rows), prepared, powers, weights, seed, state, local_init
     )
+    return step if row_weight is None else step.weighted(row_weight)
 
 
-def _blocks(model, rows, units, weights, powers, seeds, local):
+def _blocks(model, rows, row_weight, units, weights, powers, seeds, local):
     """Cut a batch into fixed blocks, counted from its first row."""
     ends = np.concatenate([[0], np.cumsum(units)])
     for start in range(0, len(rows), model.block_size):
@@ -319,6 +320,7 @@ def _blocks(model, rows, units, weights, powers, seeds, local):
         cut = slice(ends[start], ends[stop])
         yield (
             _as_slice(rows[start:stop]),
+            None if row_weight is None else row_weight[start:stop],
             None if weights is None else weights[cut],
             type(powers)(*(part[cut] if np.ndim(part) else part for part in powers)),
             int(seeds.integers(2**63)),
@@ -334,11 +336,11 @@ def _as_slice(rows):
     return rows
 
 
-def _weighted(powers, units, sample_weight):
+def _weighted(powers, units, row_weight):
     """Return powers at which each unit counts as often as its row's weight says."""
-    if sample_weight is None:
+    if row_weight is None:
         return powers
-    by_unit = np.repeat(sample_weight, units)
+    by_unit = np.repeat(row_weight, units)
     return powers._replace(statistics=powers.statistics * by_unit)
 
 
@@ -379,9 +381,8 @@ def advance(
     )
     units = model.units_per_row(X, rows)
     weights = policies.gradient_noise.weights(int(units.sum()), clock, seeds)
-    weighted = _weighted(
-        powers, units, None if sample_weight is None else sample_weight[rows]
-    )
+    row_weight = None if sample_weight is None else sample_weight[rows]
+    weighted = _weighted(powers, units, row_weight)
     task = functools.partial(
         _local_task, model, X, policies.tempering, prepared, state.tempering
     )
@@ -395,7 +396,7 @@ def advance(
                 kept.append(step.local_parameters)
             yield step
 
-    blocks = _blocks(model, rows, units, weights, weighted, seeds, before)
+    blocks = _blocks(model, rows, row_weight, units, weights, weighted, seeds, before)
     local = functools.reduce(operator.add, keeping(workers.map(task, blocks)))
     scale = total / len(rows)
 
@@ -414,8 +415,7 @@ def advance(
         ),
     )
     lower_bound = math.nan
-    unweighted = weights is None and sample_weight is None
-    if model.watches_bound and whole and unweighted and temperature == 1.0:
+    if model.watches_bound and whole and weights is None and temperature == 1.0:
         lower_bound = local.bound + model.global_bound(state.globals_, state.hyper)
     tempering_state = policies.tempering.next_state(
         state.tempering, local, scale, clock

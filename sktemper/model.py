@@ -5,7 +5,7 @@ variational parameters shared by all samples) and `hyper` (priors and variances,
 may be learned); both are values that the model makes and that the loop hands back.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,6 +58,9 @@ class LocalStep:
         `ConjugateModel.log_partition`: tempering weighs temperatures by it.
     row_observed, row_bounds, row_scores : ndarray of shape (n_rows,) or None
         The same for each sample.
+    unit_scores : ndarray of shape (n_units,) or None
+        The score of each unit, where units, not samples, have temperatures of their
+        own.
     local_parameters : ndarray or None
         Variational parameters of the samples.
     temperatures : ndarray or float
@@ -77,6 +80,7 @@ class LocalStep:
     row_observed: Any = field(default=None, repr=False)
     row_bounds: Any = field(default=None, repr=False)
     row_scores: Any = field(default=None, repr=False)
+    unit_scores: Any = field(default=None, repr=False)
     local_parameters: Any = field(default=None, repr=False)
     temperatures: Any = field(default=0.0, repr=False)
 
@@ -89,6 +93,18 @@ class LocalStep:
             self.bound + other.bound,
             self.score + other.score,
             temperatures=self.temperatures + other.temperatures,
+        )
+
+    def weighted(self, weights):
+        """Return the step of a block in which each row counts as often as it weighs.
+
+        The statistics have their weights already.
+        """
+        return replace(
+            self,
+            n_observed=float(weights @ self.row_observed),
+            bound=float(weights @ self.row_bounds),
+            score=0.0 if self.row_scores is None else float(weights @ self.row_scores),
         )
 
 
@@ -141,9 +157,10 @@ class ConjugateModel:
         return np.ones(len(rows), dtype=np.intp)
 
     def per_unit(self, block, values):
-        """Return what each row of a block has, shape (n_rows,), as each unit has it.
+        """Return powers of what has temperatures of its own, as each unit has them.
 
-        Rows are those of `LocalStep.row_scores`.
+        That is each row of a block, or, where there are `LocalStep.unit_scores`, each
+        unit.
         """
         return values
 

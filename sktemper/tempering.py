@@ -634,11 +634,14 @@ class LocalTempering(_Ladder):
         return probabilities, b, parameters
 
     def responsibilities(self, state, step):
-        """Return q over the temperatures of each row, (n_rows, n_temperatures)."""
+        """Return q over the temperatures of each row, or of each unit, of a block."""
+        scores, n_observed = step.row_scores, step.row_observed
+        if step.unit_scores is not None:
+            scores, n_observed = step.unit_scores, np.ones(len(step.unit_scores))
         return softmax(
             state.log_prior
-            + np.outer(step.row_scores, state.inverse_temperatures)
-            - np.outer(step.row_observed, state.log_partition),
+            + np.outer(scores, state.inverse_temperatures)
+            - np.outer(n_observed, state.log_partition),
             axis=1,
         )
 

@@ -300,7 +300,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return (~np.isnan(X[rows])).sum(axis=1)
 
     def per_unit(self, block, values):
-        """Return what each user has as each rating has it."""
+        """Return what each user has as each rating has it, if ratings have not."""
         return values if self.rating_temperatures else np.repeat(values, block.counts)
 
     def auto_batch_size(self, X, total):
@@ -406,14 +406,13 @@ class MatrixFactorizationModel(ConjugateModel):
         hyper, counts = prepared.hyper, block.counts
         values = block.values - self.dtype.type(hyper.global_mean)
         users = self._users(block, values, prepared, powers, weights)
-        row_scores = None
+        row_scores = unit_scores = None
         if "score" in want:
-            row_scores = self._scores(block, values, prepared, users)
+            row_scores, unit_scores = self._scores(block, values, prepared, users)
         statistics = None
         if "statistics" in want:
             statistics = self._statistics(block, values, prepared, powers, users)
         bounds = self._bounds(prepared, powers.prior, users)
-        rated = np.ones(len(values)) if self.rating_temperatures else counts
         return LocalStep(
             statistics=statistics,
             n_rows=len(counts),
@@ -421,9 +420,10 @@ class MatrixFactorizationModel(ConjugateModel):
             n_iterations=users.n_iterations,
             bound=float(bounds.sum()),
             score=0.0 if row_scores is None else float(row_scores.sum()),
-            row_observed=rated.astype(np.float64),
+            row_observed=counts.astype(np.float64),
             row_bounds=bounds,
             row_scores=row_scores,
+            unit_scores=unit_scores,
             local_parameters=users.posterior.means if "local" in want else None,
         )
 
@@ -487,14 +487,16 @@ class MatrixFactorizationModel(ConjugateModel):
         return likelihood + log_prior + posterior.entropies()
 
     def _scores(self, block, values, prepared, users):
-        """Return E log p(y) less its constant: of each user, or of each rating."""
+        """Return E log p(y) less its constant: of each user, and of each rating.
+
+        The latter are None unless temperatures are of ratings.
+        """
         factor = -0.5 / prepared.hyper.noise_variance
         if users.factors is None and not self.rating_temperatures:
-            return factor * users.residuals()
+            return factor * users.residuals(), None
         residuals = self._residuals(block, values, prepared, users.posterior)
-        if self.rating_temperatures:
-            return factor * residuals
-        return factor * block.per_user(residuals)
+        scores = factor * residuals
+        return block.per_user(scores), scores if self.rating_temperatures else None
 
     def moments(self, block, prepared, posterior, own_rows=None):
         """Return E[f] and E[f^2] of each rating, f being all but mean and noise."""
