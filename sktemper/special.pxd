@@ -96,7 +96,6 @@ cdef extern from "simd.h" nogil:
         intptr_t n_rows, rank, biases, width
         const intptr_t *starts
         const int32_t *others
-        const int32_t *order
         const void *values
         const void *factors
         const void *table

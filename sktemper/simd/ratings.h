@@ -58,9 +58,8 @@ static int NAME(rating_sums)(ratings_block *block)
                 for (int i = 0; i < AT_ONCE; i++) {
                     const intptr_t j = next + i;
                     const intptr_t k = j < last ? j : next; /* a factor of 0 */
-                    const intptr_t n = block->order ? block->order[k] : k;
-                    const REAL value = values[n];
-                    const REAL factor = j < last ? (factors ? factors[n] : 1) : 0;
+                    const REAL value = values[k];
+                    const REAL factor = j < last ? (factors ? factors[k] : 1) : 0;
                     rows[i] = table + block->others[k] * width;
                     f[i] = factor;
                     y[i] = factor * value;
