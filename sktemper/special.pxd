@@ -110,7 +110,7 @@ cdef extern from "simd.h" nogil:
         intptr_t n_rows, rank, biases, width
         const double *sums
         intptr_t stride
-        double scale
+        const double *scales
         const double *prior
         const int *stop
         double *means

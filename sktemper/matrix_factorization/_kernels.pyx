@@ -273,7 +273,7 @@ def moments(
 
 def gaussians(
     const double[:, ::1] sums,
-    double scale,
+    const double[::1] scales,
     const double[::1] prior,
     intptr_t rank,
     bint biases,
@@ -284,14 +284,14 @@ def gaussians(
     double[::1] log_determinants,
     double[::1] prior_traces,
 ):
-    """Write the moments of Gaussians: natural parameters are prior + scale sums.
+    """Write the moments of Gaussians: natural parameters are prior + scales sums.
 
     Parameters
     ----------
     sums : ndarray of shape (n_rows, n_own * (n_own + 3) / 2 or more)
         Packed lower triangles of precisions, and products of these and means; n_own is
         ``rank + biases``.  What is behind them is not read.
-    scale : float
+    scales : ndarray of shape (n_rows,)
     prior : ndarray of shape (n_own * (n_own + 3) / 2,)
     rank, biases, stop
         As of `own_sums`.
@@ -323,7 +323,7 @@ def gaussians(
     block.width = table.shape[1]
     block.sums = &sums[0, 0]
     block.stride = sums.shape[1]
-    block.scale = scale
+    block.scales = &scales[0]
     block.prior = &prior[0]
     block.stop = &stop[0]
     block.means = &means[0, 0]

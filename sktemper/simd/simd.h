@@ -150,7 +150,7 @@ typedef struct {
     intptr_t n_rows, rank, biases, width;
     const double *sums;                  /* rows `stride` apart, natural parameters */
     intptr_t stride;
-    double scale;
+    const double *scales;                /* of each row */
     const double *prior;                 /* natural parameters */
     const volatile int *stop;
     /* out */
