@@ -328,7 +328,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return max(1, min(max(round(total / 10), 100), 10_000, total // 2))
 
     def auto_temperature(self, hyper):
-        """Return twice the ratings' variance over the noise; 1.05 if priors are learned.
+        """Return twice the ratings' variance over the noise; 1.05 to learn priors.
 
         Those learn at a high temperature that a factor is of no use, and it does not
         come back.
