@@ -30,6 +30,8 @@ LEAST_EIGENVALUE = 1e-9
 LEAST_NOISE = 1e-6
 #: Where the shape of the users' noise begins, and within what it is learned.
 START_SHAPE, SHAPES = 5.0, (1.5, 1e4)
+#: Shape and rate of a precision of 1 without any doubt.
+CERTAIN = 1e100
 #: A user's noise is at its optimum once it changes by less than this share, or is left
 #: after so many rounds; one is enough where it goes on from the last step's.
 NOISE_TOL, MOST_ROUNDS = 1e-3, 30
@@ -771,7 +773,6 @@ class Noise(NamedTuple):
     Attributes
     ----------
     shapes, rates : ndarray of shape (n_rows,)
-        Infinite shapes are precisions of 1.
     """
 
     shapes: np.ndarray
@@ -779,27 +780,21 @@ class Noise(NamedTuple):
 
     @classmethod
     def fixed(cls, n_rows):
-        """Return precisions of 1."""
-        return cls(np.full(n_rows, math.inf), np.full(n_rows, math.inf))
+        """Return precisions that are known to be 1."""
+        return cls(np.full(n_rows, CERTAIN), np.full(n_rows, CERTAIN))
 
     @property
     def means(self):
         """E[t], ndarray of shape (n_rows,)."""
-        known = np.isinf(self.shapes)
-        return np.where(known, 1.0, self.shapes / np.where(known, 1.0, self.rates))
+        return self.shapes / self.rates
 
     def inverse_means(self):
         """Return E[1 / t]: of shapes above 1."""
-        known = np.isinf(self.shapes)
-        return np.where(
-            known, 1.0, self.rates / (np.where(known, 2.0, self.shapes) - 1)
-        )
+        return self.rates / (self.shapes - 1)
 
     def log_means(self):
         """Return E[log t]."""
-        known = np.isinf(self.shapes)
-        logs = psi(self.shapes) - np.log(self.rates)
-        return np.where(known, 0.0, logs)
+        return psi(self.shapes) - np.log(self.rates)
 
     def bounds(self, shape, power):
         """Return power E log p(t) - E log q(t), p being Gamma(shape, shape)."""
