@@ -148,9 +148,10 @@ def alternating_least_squares(rank, train, test, seed):
     from cmfrec import CMF
 
     rows = []
-    for penalty in (5.0, 10.0, 15.0, 20.0):
+    for bias, factor in itertools.product((2.0, 4.0), (7.0, 10.0, 13.0, 16.0)):
+        penalties = [bias, bias, factor, factor, 1.0, 1.0]
         model = CMF(
-            k=rank, lambda_=penalty, use_cg=False, niter=30, nthreads=1, verbose=False
+            k=rank, lambda_=penalties, use_cg=False, niter=30, nthreads=1, verbose=False
         )
         model.random_state = seed
         seconds, _ = timed(lambda model=model: model.fit(train.tocoo()))

@@ -348,10 +348,8 @@ class MatrixFactorizationModel(ConjugateModel):
             mean = self.global_mean
         variance = variance or 1.0
         own = self.component_variance
-        if (
-            own is None
-        ):  # one factor alone could explain the ratings: none is lost early
-            own = math.sqrt(variance)
+        if own is None:
+            own = math.sqrt(variance)  # wide, lest factors are lost early
         prior = Prior(np.zeros(self.n_own), own * np.eye(self.n_own))
         noise = variance if self.noise_variance is None else self.noise_variance
         return Hyper(
@@ -472,10 +470,10 @@ class MatrixFactorizationModel(ConjugateModel):
             noise = Noise.fixed(len(sums))
         scales = local / hyper.noise_variance * noise.means
         posterior, n_indefinite = self._gaussians(sums, scales, prior)
-        while n_indefinite:
+        while n_indefinite and weights is not None:
             n_iterations += n_indefinite
             weights = np.array(weights)
-            for row in np.flatnonzero(~self._are_definite(sums, scales, prior)):
+            for row in np.flatnonzero(self._indefinite(sums, scales, prior)):
                 own = slice(block.starts[row], block.starts[row + 1])
                 weights[own] = 1 + 0.5 * (weights[own] - 1)
             _, factors = _scalar_and_factors(powers.local, weights)
@@ -526,12 +524,13 @@ class MatrixFactorizationModel(ConjugateModel):
             raise Stopped
         return sums
 
-    def _are_definite(self, sums, scales, prior):
-        """Return for which rows prior + scales sums has a positive precision."""
+    def _indefinite(self, sums, scales, prior):
+        """Return for which rows prior + scales sums has no positive precision."""
         packed_rows = (
             prior[: self.n_packed] + scales[:, None] * sums[:, : self.n_packed]
         )
-        return np.linalg.eigvalsh(unpacked(packed_rows, self.n_own))[:, 0] > 0
+        values = np.linalg.eigvalsh(unpacked(packed_rows, self.n_own))
+        return values[:, 0] <= 1e-10 * np.abs(values).max(axis=1)
 
     def _bounds(self, prepared, power, users):
         """Return each user's part of the bound, its likelihood at the local power."""
