@@ -23,8 +23,11 @@ BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**19, 256, 4096
 START_SPREAD, START_VARIANCE = 0.1, 0.01
 #: The least eigenvalue of a learned covariance, in its largest.
 LEAST_EIGENVALUE = 1e-9
-#: The least noise variance that is learned, in the variance of the ratings.
-LEAST_NOISE = 1e-6
+#: The least noise variance that is learned, in the variance of the ratings: with less,
+#: precisions are no longer positive for rounding errors of the tables.
+LEAST_NOISE = {"float32": 1e-4, "float64": 1e-6}
+#: Weights so near to 1 are not what makes a precision negative.
+CALM = 1e-3
 #: Statistics keep this many blocks apart before they are added up.
 MOST_PARTS = 8
 
@@ -84,12 +87,15 @@ class Hyper(NamedTuple):
 
     Attributes
     ----------
+    n_components : int
+        Rank; what a vector has beside these is a bias.
     global_mean, noise_variance : float
     rating_variance : float
         Of the ratings at the start.
     users, items : Prior
     """
 
+    n_components: int
     global_mean: float
     noise_variance: float
     rating_variance: float
@@ -106,7 +112,7 @@ class Gaussians(NamedTuple):
     covariances : ndarray of shape (n_rows, n_own * (n_own + 1) / 2) or None
         Packed lower triangles.
     log_determinants : ndarray of shape (n_rows,)
-        Of the precisions.
+        Of the precisions; NaN if these are not positive definite.
     prior_traces : ndarray of shape (n_rows,)
         trace(prior precision E[x x^T]).
     table : ndarray of shape (n_rows, width)
@@ -280,6 +286,11 @@ class MatrixFactorizationModel(ConjugateModel):
                 block = block.copy()
                 block.sum_duplicates()
             starts, items, values = block.indptr, block.indices, block.data
+            if len(items) and not 0 <= items.min() <= items.max() < self.n_features:
+                raise ValueError(
+                    f"X has column indices outside of its {self.n_features} columns: "
+                    "it was built with a wrong shape."
+                )
         else:
             dense = np.asarray(X[rows])
             known = ~np.isnan(dense)
@@ -316,7 +327,7 @@ class MatrixFactorizationModel(ConjugateModel):
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
         """Return the variances, and where those to be learned begin."""
-        mean, variance = _mean_and_variance(X, sample_weight)
+        mean, variance = self._mean_and_variance(X, sample_weight)
         if self.global_mean is not None:
             variance += (mean - self.global_mean) ** 2
             mean = self.global_mean
@@ -326,7 +337,35 @@ class MatrixFactorizationModel(ConjugateModel):
             own = math.sqrt(variance / self.n_own)
         prior = Prior(np.zeros(self.n_own), own * np.eye(self.n_own))
         noise = variance if self.noise_variance is None else self.noise_variance
-        return Hyper(float(mean), float(noise), float(variance), prior, prior)
+        return Hyper(
+            self.n_components,
+            float(mean),
+            float(noise),
+            float(variance),
+            users=prior,
+            items=prior,
+        )
+
+    def _mean_and_variance(self, X, sample_weight):
+        """Return those of the ratings, taken a block at a time."""
+        total = mean = squares = 0.0
+        for start in range(0, X.shape[0], self.block_size):
+            rows = slice(start, min(start + self.block_size, X.shape[0]))
+            block = self.take(X, rows)
+            values = block.values.astype(np.float64, copy=False)
+            weight = np.ones(len(block.counts))
+            if sample_weight is not None:
+                weight = sample_weight[rows]
+            weights = np.repeat(weight, block.counts)
+            own = weights.sum()
+            if own == 0:
+                continue
+            shift = (weights * values).sum() / own - mean
+            total += own
+            mean += shift * own / total
+            squares += (weights * (values - mean) ** 2).sum()
+            squares += (total - own) * (shift * own / total) ** 2
+        return mean, squares / total if total else 0.0
 
     def initial_globals(self, X, random, hyper=None):
         """Return small draws from the prior, or what ``init`` says."""
@@ -347,7 +386,8 @@ class MatrixFactorizationModel(ConjugateModel):
 
     def prepare(self, globals_, hyper):
         """Return the items' moments, and their prior."""
-        if globals_.shape != (self.n_features, self.n_natural):
+        shapes = (self.n_components, (self.n_features, self.n_natural))
+        if (hyper.n_components, globals_.shape) != shapes:
             raise ValueError(
                 "n_components or biases changed since the model was fitted: fit it "
                 "anew."
@@ -357,7 +397,12 @@ class MatrixFactorizationModel(ConjugateModel):
     def gaussians(self, natural, with_covariances=False):
         """Return the posteriors that have these natural parameters."""
         nothing = np.zeros(self.n_natural)
-        return self._gaussians(natural, 1.0, nothing, with_covariances)[0]
+        posterior, n_indefinite = self._gaussians(
+            natural, 1.0, nothing, with_covariances
+        )
+        if n_indefinite:
+            self._refuse_precisions()
+        return posterior
 
     def _gaussians(self, sums, scale, prior, with_covariances=False):
         """Return posteriors, and how many of them are none."""
@@ -385,6 +430,13 @@ class MatrixFactorizationModel(ConjugateModel):
         if n_indefinite < 0:
             raise Stopped
         return out, n_indefinite
+
+    def _refuse_precisions(self):
+        raise ValueError(
+            "Rounding errors leave no positive precision: the noise variance is too "
+            f"small for ratings of {self.dtype}. Give a larger noise_variance, or X as "
+            "float64."
+        )
 
     # -- the step --------------------------------------------------------------------
     def local_step(
@@ -437,10 +489,10 @@ class MatrixFactorizationModel(ConjugateModel):
         posterior, n_indefinite = self._gaussians(sums, scale, prior)
         while n_indefinite:
             n_iterations += n_indefinite
-            weights = np.array(weights)
-            for row in np.flatnonzero(~self._are_definite(sums, scale, prior)):
-                own = slice(block.starts[row], block.starts[row + 1])
-                weights[own] = 1 + 0.5 * (weights[own] - 1)
+            bad = np.repeat(np.isnan(posterior.log_determinants), block.counts)
+            if weights is None or np.abs(weights[bad] - 1).max() < CALM:
+                self._refuse_precisions()
+            weights = np.where(bad, 0.5 * (weights + 1), weights)
             _, factors = _scalar_and_factors(powers.local, weights)
             sums = self._sums(block, values, prepared, factors)
             posterior, n_indefinite = self._gaussians(sums, scale, prior)
@@ -462,11 +514,6 @@ class MatrixFactorizationModel(ConjugateModel):
         if sums is None:
             raise Stopped
         return sums
-
-    def _are_definite(self, sums, scale, prior):
-        """Return for which rows prior + scale sums has a positive precision."""
-        packed_rows = prior[: self.n_packed] + scale * sums[:, : self.n_packed]
-        return np.linalg.eigvalsh(unpacked(packed_rows, self.n_own))[:, 0] > 0
 
     def _bounds(self, prepared, power, users):
         """Return each user's part of the bound, its likelihood at the local power."""
@@ -601,7 +648,7 @@ class MatrixFactorizationModel(ConjugateModel):
         if self.noise_variance is None and statistics.n_ratings > 0:
             best = statistics.residual / statistics.n_ratings
             noise = (1 - rate) * hyper.noise_variance + rate * best
-            least = LEAST_NOISE * hyper.rating_variance
+            least = LEAST_NOISE[self.dtype.name] * hyper.rating_variance
             hyper = hyper._replace(noise_variance=max(noise, least))
         if self.component_variance is None:
             items = self._moments_of(
@@ -777,18 +824,3 @@ def _part(block, chosen, users):
     counts = np.bincount(users[chosen], minlength=len(block.counts))
     starts = np.concatenate([[0], np.cumsum(counts)])
     return Ratings(starts, block.items[chosen], block.values[chosen])
-
-
-def _mean_and_variance(X, sample_weight):
-    """Return the mean and the variance of the ratings."""
-    values = X.data if sparse.issparse(X) else X[~np.isnan(X)]
-    if len(values) == 0:
-        return 0.0, 0.0
-    weights = None
-    if sample_weight is not None:
-        known = np.diff(X.indptr) if sparse.issparse(X) else (~np.isnan(X)).sum(axis=1)
-        weights = np.repeat(sample_weight, known)
-        if not weights.any():
-            return 0.0, 0.0
-    mean = np.average(values, weights=weights)
-    return mean, np.average((values - mean) ** 2, weights=weights)
