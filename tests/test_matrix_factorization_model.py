@@ -384,6 +384,11 @@ def test_the_start():
     model = model_of()
     hyper = model.initial_hyper(X)
     assert hyper.noise_variance == hyper.rating_variance == pytest.approx(np.nanvar(X))
+    # in units of the ratings: those of a factor are their root's
+    variances = np.nanvar(X) ** np.array([0.5, 0.5, 0.5, 1.0]) / np.sqrt([4, 4, 4, 16])
+    for prior in (hyper.users, hyper.items):
+        np.testing.assert_allclose(prior.covariance, np.diag(variances))
+        assert not prior.mean.any()
     weighted = model.initial_hyper(X, weight)
     repeated = model.initial_hyper(np.repeat(X, weight, axis=0))
     assert weighted.global_mean == pytest.approx(repeated.global_mean)
@@ -982,6 +987,10 @@ def test_what_is_learned_is_the_optimum(biases):
         0.75 * hyper.users.covariance + 0.25 * learned.users.covariance,
     )
     assert learned.global_mean == hyper.global_mean
+    hot = model.update_hyper(hyper, globals_, step.statistics, 1.0, 1.0, Powers(0.3))
+    for one, other in ((hot.users, learned.users), (hot.items, learned.items)):
+        np.testing.assert_allclose(one.covariance, 0.3 * other.covariance)
+        np.testing.assert_array_equal(one.mean, other.mean)
     fixed = model_of(2, biases=biases, **FIXED)
     assert (
         fixed.update_hyper(hyper, globals_, step.statistics, 1.0, 1.0, Powers())

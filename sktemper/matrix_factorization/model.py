@@ -332,10 +332,13 @@ class MatrixFactorizationModel(ConjugateModel):
             variance += (mean - self.global_mean) ** 2
             mean = self.global_mean
         variance = variance or 1.0
-        own = self.component_variance
-        if own is None:
-            own = math.sqrt(variance / self.n_own)
-        prior = Prior(np.zeros(self.n_own), own * np.eye(self.n_own))
+        variances = np.empty(self.n_own)
+        if self.component_variance is not None:
+            variances[:] = self.component_variance
+        else:  # in whatever units ratings are
+            variances[: self.n_components] = math.sqrt(variance / self.n_own)
+            variances[self.n_components :] = variance / self.n_own
+        prior = Prior(np.zeros(self.n_own), np.diag(variances))
         noise = variance if self.noise_variance is None else self.noise_variance
         return Hyper(
             self.n_components,
@@ -370,15 +373,15 @@ class MatrixFactorizationModel(ConjugateModel):
     def initial_globals(self, X, random, hyper=None):
         """Return small draws from the prior, or what ``init`` says."""
         hyper = self.initial_hyper(X) if hyper is None else hyper
-        variance = hyper.items.covariance[0, 0]
+        variances = np.diag(hyper.items.covariance)
         means = np.zeros((self.n_features, self.n_own))
         if self.init is None:
             shape = self.n_features, self.n_components
-            start = math.sqrt(START_SPREAD * variance) * random.normal(size=shape)
+            start = math.sqrt(START_SPREAD * variances[0]) * random.normal(size=shape)
         else:
             start = self.init.T
         means[:, : self.n_components] = start
-        precision = np.eye(self.n_own) / (START_VARIANCE * variance)
+        precision = np.diag(1 / (START_VARIANCE * variances))
         natural = np.empty((self.n_features, self.n_natural))
         natural[:, : self.n_packed] = packed(precision)
         natural[:, self.n_packed :] = means @ precision
@@ -655,8 +658,8 @@ class MatrixFactorizationModel(ConjugateModel):
                 self.gaussians(globals_).table, np.ones(self.n_features)
             )
             hyper = hyper._replace(
-                users=_blended(hyper.users, statistics.users, rate),
-                items=_blended(hyper.items, items, rate),
+                users=_blended(hyper.users, statistics.users, powers.prior, rate),
+                items=_blended(hyper.items, items, powers.prior, rate),
             )
         return hyper
 
@@ -805,13 +808,17 @@ def _scalar_and_factors(power, weights):
     return 1.0, power if weights is None else power * weights
 
 
-def _blended(prior, moments, rate):
-    """Return a prior nearer to the best one for ``moments``, positive definite."""
+def _blended(prior, moments, power, rate):
+    """Return a prior nearer to the best one for ``moments``, positive definite.
+
+    To a power it is a Gaussian of covariance over power: where no rating speaks the
+    posterior is that, and tells of no other prior.
+    """
     if not moments.total > 0:
         return prior
     best = moments.prior()
     mean = (1 - rate) * prior.mean + rate * best.mean
-    covariance = (1 - rate) * prior.covariance + rate * best.covariance
+    covariance = (1 - rate) * prior.covariance + rate * power * best.covariance
     values, vectors = np.linalg.eigh(covariance)
     least = LEAST_EIGENVALUE * max(values[-1], np.finfo(float).tiny)
     if values[0] < least:
