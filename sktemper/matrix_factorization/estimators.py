@@ -98,6 +98,15 @@ class _MatrixFactorization(
         self._users_ = np.concatenate(list(parts))
 
     # -- what users call ---------------------------------------------------------------
+    def _local_parameters(self, X):
+        """Return posterior means of users, of the same bits as those of the fit."""
+        return np.concatenate(
+            self._map(
+                X,
+                lambda model, block, prepared: model.users(block, prepared).means,
+            )
+        )
+
     def transform(self, X):
         """Return the factors of users, whether they were in the training data or not.
 
