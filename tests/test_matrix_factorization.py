@@ -597,7 +597,7 @@ def test_a_pickle_within_a_stream_goes_on_with_the_same_bits(tempering, noise):
     half = pickle.loads(pickle.dumps(model.partial_fit(X[:60])))
     assert half.n_batch_iter_ == 2
     assert_same(half.partial_fit(X[60:]), whole)
-    fitted = clone(model).set_params(max_iter=60)
+    fitted = clone(model).set_params(learning_rate=0.5)
     again = pickle.loads(pickle.dumps(fitted.fit(X)))
     assert_same(again, fitted)
     for method in METHODS:

@@ -26,6 +26,8 @@ from sktemper.tempering import GlobalTempering, LocalTempering
 
 ALL = slice(None)
 RANKS = (1, 2, 3, 5, 16, 17, 40, 128)
+if "SKTEMPER_SIMD" in os.environ:
+    RANKS = (1, 3, 17, 128)
 #: Ratings of rows: about the four at once, and the 256 after which sums are flushed.
 LENGTHS = (0, 1, 2, 3, 4, 5, 0, 255, 256, 257, 515, 0)
 
@@ -1141,8 +1143,9 @@ def test_held_out_ratings_are_scored_by_those_before(biases, dtype, tol):
 def test_sizes_of_blocks_and_batches():
     assert model_of(1).block_size == 4096
     assert model_of(128).block_size == 256
-    sizes = {model_of(rank).block_size for rank in RANKS}
-    assert all(size & (size - 1) == 0 for size in sizes)
+    for rank in RANKS:
+        size = model_of(rank).block_size
+        assert size & (size - 1) == 0
     model = model_of()
     for total, size in ((None, 1000), (1, 1), (120, 60), (5000, 500), (10**6, 10**4)):
         assert model.auto_batch_size(None, total) == size
