@@ -1090,6 +1090,9 @@ def test_local_temperatures_are_the_formula(of_ratings):
     got = tempering.sample_temperatures(model, block, prepared, state)
     np.testing.assert_allclose(got, 1 / b, rtol=1e-9)
     assert 1.1 < got.min() + 0.2 < got.max()
+    np.testing.assert_array_equal(
+        model.per_unit(block, got), got if of_ratings else got[users]
+    )
     step = tempering.local_step(model, block, prepared, Powers(), None, 0, state)
     np.testing.assert_allclose(step.temperatures, probabilities.sum(axis=0))
     powers = Powers(1.0, local_powers, local_powers)

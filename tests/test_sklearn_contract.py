@@ -25,6 +25,7 @@ from sktemper import (
     TemperedMatrixFactorization,
 )
 from sktemper.learning_rates import AdaptiveRate, ConstantRate, RobbinsMonro
+from sktemper.model import LocalStep
 from sktemper.moves import BirthMoves
 from sktemper.schedules import (
     ConstantSchedule,
@@ -32,7 +33,7 @@ from sktemper.schedules import (
     LinearSchedule,
     StepSchedule,
 )
-from sktemper.tempering import Annealing, LocalTempering
+from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
 TARGETS = ("local_step", "likelihood", "posterior")
 # Few passes, and yet no warning that something of the start is left.
@@ -125,6 +126,58 @@ def test_weights_are_repetitions_in_one_batch(counts, target):
     assert not np.allclose(weighted, plain, rtol=0.1)
     ones = clone(lda).fit(counts, sample_weight=np.ones(120)).components_
     np.testing.assert_array_equal(ones, plain)
+
+
+WEIGHTED = {
+    "lda": lda_of(TemperedLDA, batch_size=None),
+    "mixture": mixture_of(
+        TemperedFactorialMixture,
+        batch_size=None,
+        init=np.random.default_rng(0).normal(size=(3, 6)),
+    ),
+    "factorization": factorization_of(TemperedMatrixFactorization, batch_size=None),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "tempering",
+    [None, "global", GlobalTempering(target="likelihood", cap=None), "local"],
+    ids=str,
+)
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_steps_on_weighted_rows_tell_what_those_on_repeated_rows_do(name, tempering):
+    """Scores, by which temperatures are inferred, and bounds, by which fits end."""
+    estimator = clone(WEIGHTED[name]).set_params(tempering=tempering)
+    X = data_of(estimator).astype(np.float64)
+    weight = np.random.default_rng(0).integers(0, 4, X.shape[0])
+    weighted = clone(estimator).fit(X, sample_weight=weight)
+    repeated = clone(estimator).fit(X[np.repeat(range(120), weight)])
+    columns = ["batch_bound", "lower_bound"]
+    if tempering != "local":  # which tells the mean over rows
+        columns.append("temperature")
+    for column in columns:
+        one, two = (fitted.history_[column] for fitted in (weighted, repeated))
+        np.testing.assert_allclose(one, two, rtol=1e-6, err_msg=column)
+    np.testing.assert_allclose(weighted.components_, repeated.components_, rtol=1e-5)
+    plain = clone(estimator).fit(X)
+    one, two = (fitted.history_["batch_bound"] for fitted in (weighted, plain))
+    assert not np.allclose(one, two, rtol=1e-4)
+
+
+def test_a_weighted_step_has_the_sums_of_weighted_rows():
+    rows = np.random.default_rng(0).random((3, 4))
+    step = LocalStep("statistics", 4, *rows.sum(axis=1), score=9.0)
+    step.row_observed, step.row_bounds, step.row_scores = rows
+    weights = np.array([0.0, 1.0, 2.5, 1.0])
+    weighted = step.weighted(weights)
+    assert weighted.n_observed == pytest.approx(rows[0] @ weights)
+    assert weighted.bound == pytest.approx(rows[1] @ weights)
+    assert weighted.score == pytest.approx(rows[2] @ weights)
+    assert (weighted.n_rows, weighted.statistics) == (4, "statistics")
+    assert weighted.row_bounds is step.row_bounds and step.score == 9.0
+    step.row_scores = None
+    assert step.weighted(weights).score == 0.0
 
 
 # -- parameters ------------------------------------------------------------------------
