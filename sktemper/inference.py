@@ -408,12 +408,16 @@ def advance(
     wanted_rate, rate_state = policies.learning_rate.next_rate(
         state.learning_rate, clock, gradient
     )
-    rate = policies.gradient_noise.guarded(
-        wanted_rate,
-        lambda: model.largest_rate(
-            state.globals_, local.statistics, scale, powers, state.hyper
-        ),
-    )
+
+    def guarded(rate, hyper):
+        return policies.gradient_noise.guarded(
+            rate,
+            lambda: model.largest_rate(
+                state.globals_, local.statistics, scale, powers, hyper
+            ),
+        )
+
+    rate = guarded(wanted_rate, state.hyper)
     lower_bound = math.nan
     if model.watches_bound and whole and weights is None and temperature == 1.0:
         lower_bound = local.bound + model.global_bound(state.globals_, state.hyper)
@@ -423,6 +427,7 @@ def advance(
     hyper = model.update_hyper(
         state.hyper, state.globals_, local.statistics, scale, rate, powers
     )
+    rate = guarded(rate, hyper)  # with which the step is taken
 
     def commit():
         state.globals_ = model.step(

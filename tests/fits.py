@@ -6,8 +6,13 @@ import signal
 import threading
 
 import numpy as np
+from scipy import sparse
 
-from sktemper import AnnealedFactorialMixture, AnnealedLDA
+from sktemper import (
+    AnnealedFactorialMixture,
+    AnnealedLDA,
+    AnnealedMatrixFactorization,
+)
 from sktemper.datasets import make_lda_documents
 from sktemper.learning_rates import AdaptiveRate, ConstantRate, RobbinsMonro
 from sktemper.noise import SVIPlusNoise
@@ -46,6 +51,11 @@ def mixture_of(cls=AnnealedFactorialMixture, **parameters):
     return _estimator_of(cls, AnnealedFactorialMixture, 3, {"moves": None} | parameters)
 
 
+def factorization_of(cls=AnnealedMatrixFactorization, **parameters):
+    """The same of a matrix factorization on `ratings_of`."""
+    return _estimator_of(cls, AnnealedMatrixFactorization, 3, parameters)
+
+
 def _estimator_of(cls, annealed, n_components, parameters):
     if issubclass(cls, annealed):
         parameters = {"schedule": SCHEDULE, **parameters}
@@ -78,6 +88,22 @@ def samples_of(n_samples=120, n_features=6, noise=0.1, missing=0.0):
     return X
 
 
+@functools.cache
+def ratings_of(n_samples=120, n_features=15):
+    """Ratings of two factors, biases and noise, about half of them; CSR, read-only."""
+    random = np.random.default_rng(0)
+    users = random.normal(size=(n_samples, 2))
+    X = 3 + users @ random.normal(size=(2, n_features)) + random.normal(size=n_features)
+    X += random.normal(0, 0.7, (n_samples, 1)) + random.normal(0, 0.3, X.shape)
+    known = random.random(X.shape) < 0.5
+    known[5] = False
+    X = sparse.csr_array((X[known], np.nonzero(known)), shape=X.shape)
+    assert X.has_canonical_format
+    for part in (X.data, X.indices, X.indptr):
+        part.flags.writeable = False
+    return X
+
+
 LETTERS = """
 #### #... .... ...# #..# .##. .... ....
 .... #... ..## ...# #..# .##. ##.. .##.
@@ -100,8 +126,11 @@ def overlapping_shapes(n_samples, seed=0):
 
 def data_of(estimator, many=False):
     """Data for an estimator; ``many`` take three blocks of rows."""
-    if "LDA" in type(estimator).__name__:
+    name = type(estimator).__name__
+    if name.endswith("LDA"):
         return documents_of(700 if many else 120)
+    if name.endswith("MatrixFactorization"):
+        return ratings_of(9000 if many else 120)
     return samples_of(4500 if many else 120)
 
 

@@ -169,3 +169,79 @@ def binary_log_predictive(x, means, covariance, noise, prior):
         log_normal -= ((x - z @ means)[seen] ** 2).sum() / (2 * variance)
         terms.append(log_normal + np.log(np.where(z == 1, prior, 1 - prior)).sum())
     return logsumexp(terms)
+
+
+# -- matrix factorization: x = (u, own bias) of one side, w = (v, other bias) of the
+# other, f = u . v and the biases; Gaussians are pairs of mean and covariance ----------
+
+
+def rating_moments(gaussian, biases):
+    """E[z z^T], E[z], E[z c] and E[c^2]: f = x . z + c of those who are rated with."""
+    mean, covariance = gaussian
+    second = covariance + np.outer(mean, mean)
+    if not biases:
+        return second, mean, np.zeros(len(mean)), 0.0
+    outer, with_bias = second.copy(), second[-1].copy()
+    outer[-1, :-1] = outer[:-1, -1] = mean[:-1]
+    outer[-1, -1], with_bias[-1] = 1.0, mean[-1]
+    return outer, np.append(mean[:-1], 1.0), with_bias, second[-1, -1]
+
+
+def rating_sums(values, factors, others, biases):
+    """What ratings tell of one user or item: precision, linear, factor (y - c)^2."""
+    precision, linear, square = 0.0, 0.0, 0.0
+    for y, factor, other in zip(values, factors, others, strict=True):
+        outer, mean, with_bias, bias_square = rating_moments(other, biases)
+        precision = precision + factor * outer
+        linear = linear + factor * (y * mean - with_bias)
+        bias = with_bias[-1] if biases else 0.0
+        square += factor * (y**2 - 2 * y * bias + bias_square)
+    return precision, linear, square
+
+
+def rating_posterior(values, factors, others, prior, power, noise, biases):
+    """Mean and covariance of one user or item, its prior raised to ``power``."""
+    mean, covariance = prior
+    inverse = np.linalg.inv(covariance)
+    precision, linear, _ = rating_sums(values, factors, others, biases)
+    posterior = np.linalg.inv(power * inverse + precision / noise)
+    return posterior @ (power * inverse @ mean + linear / noise), posterior
+
+
+def rating_expectations(own, other, biases):
+    """E f and E f^2 of one rating under the posteriors of its user and item."""
+    outer, z, with_bias, bias_square = rating_moments(other, biases)
+    mean, covariance = own
+    f = mean @ z + (with_bias[-1] if biases else 0.0)
+    second = covariance + np.outer(mean, mean)
+    return f, (second * outer).sum() + 2 * mean @ with_bias + bias_square
+
+
+def rating_error(y, own, other, biases):
+    """E (y - f)^2 of one rating."""
+    f, square = rating_expectations(own, other, biases)
+    return y**2 - 2 * y * f + square
+
+
+def gaussian_bound(posterior, prior, power):
+    """power E log p(x) - E log q(x) of two Gaussians."""
+    mean, covariance = posterior
+    prior_mean, prior_covariance = prior
+    shift, n = mean - prior_mean, len(mean)
+    log_p = -0.5 * (
+        n * np.log(2 * np.pi)
+        + np.linalg.slogdet(prior_covariance)[1]
+        + np.trace(np.linalg.solve(prior_covariance, covariance))
+        + shift @ np.linalg.solve(prior_covariance, shift)
+    )
+    entropy = 0.5 * (n * (1 + np.log(2 * np.pi)) + np.linalg.slogdet(covariance)[1])
+    return power * log_p + entropy
+
+
+def rating_user_bound(values, factors, posterior, others, prior, power, noise, biases):
+    """sum of factor E log p(y) + power E log p(x) - E log q(x) of one user."""
+    bound = gaussian_bound(posterior, prior, power)
+    for y, factor, other in zip(values, factors, others, strict=True):
+        error = rating_error(y, posterior, other, biases)
+        bound -= 0.5 * factor * (np.log(2 * np.pi * noise) + error / noise)
+    return bound

@@ -13,10 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sktemper import (
     AnnealedFactorialMixture,
     AnnealedLDA,
+    AnnealedMatrixFactorization,
     SVIPlusFactorialMixture,
     SVIPlusLDA,
+    SVIPlusMatrixFactorization,
     TemperedFactorialMixture,
     TemperedLDA,
+    TemperedMatrixFactorization,
 )
 from sktemper.moves import BirthMoves
 from sktemper.noise import SVIPlusNoise
@@ -29,16 +32,44 @@ MODELS = {
     "factorised mixture": TemperedFactorialMixture(
         3, posterior="factorised", noise_variance=0.02, inclusion_probability=0.4
     ),
+    "factorization": TemperedMatrixFactorization(3),
+    "factorization as given": TemperedMatrixFactorization(
+        3,
+        biases=False,
+        global_mean=3.0,
+        noise_variance=0.1,
+        component_variance=1.0,
+        temperature_of="rating",
+    ),
 }
 TABLE = [
-    *itertools.product(["lda", "mixture"], TEMPERINGS, RATES, NOISES),
+    *itertools.product(["lda", "mixture", "factorization"], TEMPERINGS, RATES, NOISES),
     *itertools.product(
-        ["sampled lda", "factorised mixture"],
+        ["sampled lda", "factorised mixture", "factorization as given"],
         TEMPERINGS,
         RATES[:1] + RATES[2:3],
         NOISES,
     ),
 ]
+
+
+def assert_valid(fitted, X):
+    """All parameters are in their domain."""
+    assert np.isfinite(fitted.components_).all()
+    assert np.isfinite(fitted.score(X))
+    transformed = fitted.transform(X)
+    if isinstance(fitted, TemperedMatrixFactorization):
+        assert np.isfinite(transformed).all()
+        np.linalg.cholesky(fitted.item_covariances_)
+        np.linalg.cholesky(fitted.user_covariances_)
+    else:
+        assert ((transformed >= 0) & (transformed <= 1)).all()
+    if isinstance(fitted, TemperedLDA):
+        assert (fitted.components_ > 0).all()
+    else:
+        assert fitted.noise_variance_ > 0
+    if isinstance(fitted, TemperedFactorialMixture):
+        np.linalg.cholesky(fitted.components_covariance_)
 
 
 @pytest.mark.parametrize(("name", "tempering", "rate", "noise"), TABLE, ids=str)
@@ -62,15 +93,7 @@ def test_every_combination_fits_and_resumes(name, tempering, rate, noise):
         parts.fit(X)
         pickle.loads(pickle.dumps(parts)).fit(X)
     for fitted in (whole, streamed, again, parts):
-        assert np.isfinite(fitted.components_).all()
-        transformed = fitted.transform(X)
-        assert ((transformed >= 0) & (transformed <= 1)).all()
-        assert np.isfinite(fitted.score(X))
-        if isinstance(fitted, TemperedLDA):
-            assert (fitted.components_ > 0).all()
-        else:
-            np.linalg.cholesky(fitted.components_covariance_)
-            assert fitted.noise_variance_ > 0
+        assert_valid(fitted, X)
     assert whole.n_batch_iter_ == 12
     if noise is None or noise.distribution == "dirichlet":
         assert (whole.history_["rate_share"] == 1).all()
@@ -82,6 +105,11 @@ FAMILIES = {
         TemperedFactorialMixture,
         SVIPlusFactorialMixture,
         AnnealedFactorialMixture,
+    ),
+    "factorization": (
+        TemperedMatrixFactorization,
+        SVIPlusMatrixFactorization,
+        AnnealedMatrixFactorization,
     ),
 }
 each_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())

@@ -16,6 +16,7 @@ from fits import (
     assert_same_fit,
     ctrl_c_after,
     data_of,
+    factorization_of,
     lda_of,
     mixture_of,
 )
@@ -28,6 +29,7 @@ from sktemper import (
     AnnealedLDA,
     SVIPlusFactorialMixture,
     SVIPlusLDA,
+    SVIPlusMatrixFactorization,
     TemperedLDA,
     base,
 )
@@ -73,6 +75,9 @@ CONFIGURATIONS = {
         batch_size=None, max_iter=12, moves=BirthMoves(n_moves=2)
     ),
     "noisy mixture": mixture_of(SVIPlusFactorialMixture, n_jobs=2),
+    "factorization": factorization_of(),
+    "factorization in one batch": factorization_of(batch_size=None, max_iter=12),
+    "noisy factorization": factorization_of(SVIPlusMatrixFactorization, n_jobs=2),
 }
 
 

@@ -14,6 +14,7 @@ from fits import (
     assert_same_fit,
     ctrl_c_after,
     data_of,
+    factorization_of,
     lda_of,
     mixture_of,
     press_ctrl_c,
@@ -22,7 +23,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from sktemper import TemperedFactorialMixture, TemperedLDA
+from sktemper import (
+    TemperedFactorialMixture,
+    TemperedLDA,
+    TemperedMatrixFactorization,
+)
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
 from sktemper.moves import BirthMoves
 from sktemper.noise import SVIPlusNoise
@@ -69,6 +74,21 @@ CONFIGURATIONS = {
         gradient_noise=SVIPlusNoise(0.5, "gaussian"),
         posterior="factorised",
     ),
+    "factorization": factorization_of(n_jobs=2),
+    "factorization in one batch": factorization_of(batch_size=None, max_iter=12),
+    "validated factorization": factorization_of(n_iter_no_change=50, max_iter=6),
+    "factorization with local temperatures": factorization_of(
+        TemperedMatrixFactorization,
+        tempering=LocalTempering(n_temperatures=10),
+        temperature_of="rating",
+    ),
+    "factorization with a state": factorization_of(
+        TemperedMatrixFactorization,
+        tempering=GlobalTempering(n_temperatures=10, cap=SCHEDULE),
+        learning_rate=AdaptiveRate(n_warmup_batches=2),
+        gradient_noise=SVIPlusNoise(0.5),
+        biases=False,
+    ),
 }
 each_configuration = pytest.mark.parametrize(
     "lda", CONFIGURATIONS.values(), ids=CONFIGURATIONS.keys()
@@ -82,7 +102,9 @@ def assert_usable(lda, X):
     assert history["temperature"][-1] == lda.temperature_
     assert np.isfinite(lda.components_).all()
     transformed = lda.transform(X)
-    assert ((transformed >= 0) & (transformed <= 1)).all()
+    assert np.isfinite(transformed).all()
+    if not hasattr(lda, "predict_pairs"):  # shares, or probabilities
+        assert ((transformed >= 0) & (transformed <= 1)).all()
     assert np.isfinite(lda.score(X))
 
 
@@ -366,6 +388,8 @@ KINDS = [
         (lda_of, np.float64),
         (mixture_of, np.float32),
         (mixture_of, np.float64),
+        (factorization_of, np.float32),
+        (factorization_of, np.float64),
     )
 ]
 
@@ -403,7 +427,7 @@ def test_any_chunks_give_the_same_bits(estimator_of, method, dtype):
     np.testing.assert_array_equal(function(X[order]), expected[order])
 
 
-@pytest.mark.parametrize("estimator_of", [lda_of, mixture_of])
+@pytest.mark.parametrize("estimator_of", [lda_of, mixture_of, factorization_of])
 def test_a_fitted_model_may_be_used_from_many_threads(estimator_of):
     fitted = estimator_of(learning_rate=0.5)
     X = data_of(fitted, many=True)

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from fits import data_of, lda_of, mixture_of
+from fits import data_of, factorization_of, lda_of, mixture_of
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
@@ -16,12 +16,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sktemper import (
     AnnealedFactorialMixture,
     AnnealedLDA,
+    AnnealedMatrixFactorization,
     SVIPlusFactorialMixture,
     SVIPlusLDA,
+    SVIPlusMatrixFactorization,
     TemperedFactorialMixture,
     TemperedLDA,
+    TemperedMatrixFactorization,
 )
 from sktemper.learning_rates import AdaptiveRate, ConstantRate, RobbinsMonro
+from sktemper.model import LocalStep
 from sktemper.moves import BirthMoves
 from sktemper.schedules import (
     ConstantSchedule,
@@ -29,7 +33,7 @@ from sktemper.schedules import (
     LinearSchedule,
     StepSchedule,
 )
-from sktemper.tempering import Annealing
+from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
 TARGETS = ("local_step", "likelihood", "posterior")
 # Few passes, and yet no warning that something of the start is left.
@@ -37,10 +41,26 @@ QUICK = dict(n_components=3, max_iter=6, learning_rate=RobbinsMonro(offset=1))
 
 
 BRIEF = dict(n_components=3, max_iter=8, moves=BirthMoves(n_moves=2))
+FACTORIZATIONS = (
+    TemperedMatrixFactorization,
+    AnnealedMatrixFactorization,
+    SVIPlusMatrixFactorization,
+)
+PREDICT_CHECKS = ("check_estimator_sparse_matrix", "check_estimator_sparse_array")
 
 
 def expected_failures(estimator):
-    if estimator.batch_size is None:
+    if isinstance(estimator, FACTORIZATIONS):
+        reason = "predict returns the ratings of all items, (n_samples, n_items)."
+        failures = dict.fromkeys(PREDICT_CHECKS, reason)
+        return failures | of_weights(estimator)
+    return of_weights(estimator)
+
+
+def of_weights(estimator):
+    if estimator.batch_size is None and not isinstance(
+        estimator, SVIPlusMatrixFactorization
+    ):
         return {}  # there, and with a start that does not depend on rows, it holds
     if getattr(estimator, "tempering", None) == "local":
         return {}  # its components are all equal: the check's data are noise
@@ -78,6 +98,16 @@ def expected_failures(estimator):
         TemperedFactorialMixture(3, max_iter=8, tempering="local"),
         SVIPlusFactorialMixture(**BRIEF),
         TemperedFactorialMixture(**QUICK, batch_size="auto"),
+        TemperedMatrixFactorization(3, max_iter=9),
+        TemperedMatrixFactorization(3, max_iter=9, tempering=None, biases=False),
+        TemperedMatrixFactorization(3, max_iter=9, tempering="local"),
+        TemperedMatrixFactorization(
+            3, max_iter=9, tempering="local", temperature_of="rating", n_init=2
+        ),
+        AnnealedMatrixFactorization(**QUICK, batch_size="auto"),
+        AnnealedMatrixFactorization(3, max_iter=9, target="posterior"),
+        SVIPlusMatrixFactorization(3, max_iter=9),
+        SVIPlusMatrixFactorization(**QUICK, batch_size=10, distribution="gaussian"),
     ],
     expected_failed_checks=expected_failures,
 )
@@ -96,6 +126,58 @@ def test_weights_are_repetitions_in_one_batch(counts, target):
     assert not np.allclose(weighted, plain, rtol=0.1)
     ones = clone(lda).fit(counts, sample_weight=np.ones(120)).components_
     np.testing.assert_array_equal(ones, plain)
+
+
+WEIGHTED = {
+    "lda": lda_of(TemperedLDA, batch_size=None),
+    "mixture": mixture_of(
+        TemperedFactorialMixture,
+        batch_size=None,
+        init=np.random.default_rng(0).normal(size=(3, 6)),
+    ),
+    "factorization": factorization_of(TemperedMatrixFactorization, batch_size=None),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "tempering",
+    [None, "global", GlobalTempering(target="likelihood", cap=None), "local"],
+    ids=str,
+)
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_steps_on_weighted_rows_tell_what_those_on_repeated_rows_do(name, tempering):
+    """Scores, by which temperatures are inferred, and bounds, by which fits end."""
+    estimator = clone(WEIGHTED[name]).set_params(tempering=tempering)
+    X = data_of(estimator).astype(np.float64)
+    weight = np.random.default_rng(0).integers(0, 4, X.shape[0])
+    weighted = clone(estimator).fit(X, sample_weight=weight)
+    repeated = clone(estimator).fit(X[np.repeat(range(120), weight)])
+    columns = ["batch_bound", "lower_bound"]
+    if tempering != "local":  # which tells the mean over rows
+        columns.append("temperature")
+    for column in columns:
+        one, two = (fitted.history_[column] for fitted in (weighted, repeated))
+        np.testing.assert_allclose(one, two, rtol=1e-6, err_msg=column)
+    np.testing.assert_allclose(weighted.components_, repeated.components_, rtol=1e-5)
+    plain = clone(estimator).fit(X)
+    one, two = (fitted.history_["batch_bound"] for fitted in (weighted, plain))
+    assert not np.allclose(one, two, rtol=1e-4)
+
+
+def test_a_weighted_step_has_the_sums_of_weighted_rows():
+    rows = np.random.default_rng(0).random((3, 4))
+    step = LocalStep("statistics", 4, *rows.sum(axis=1), score=9.0)
+    step.row_observed, step.row_bounds, step.row_scores = rows
+    weights = np.array([0.0, 1.0, 2.5, 1.0])
+    weighted = step.weighted(weights)
+    assert weighted.n_observed == pytest.approx(rows[0] @ weights)
+    assert weighted.bound == pytest.approx(rows[1] @ weights)
+    assert weighted.score == pytest.approx(rows[2] @ weights)
+    assert (weighted.n_rows, weighted.statistics) == (4, "statistics")
+    assert weighted.row_bounds is step.row_bounds and step.score == 9.0
+    step.row_scores = None
+    assert step.weighted(weights).score == 0.0
 
 
 # -- parameters ------------------------------------------------------------------------
@@ -126,6 +208,17 @@ EXAMPLES = [
         random_state=3,
     ),
     SVIPlusFactorialMixture(2, effective_batch_size=0.2, max_iter=8, init="ica"),
+    AnnealedMatrixFactorization(3, max_iter=8),
+    TemperedMatrixFactorization(
+        3,
+        tempering=LocalTempering(n_temperatures=10),
+        learning_rate=0.5,
+        noise_variance=0.3,
+        component_variance=2.0,
+        init=np.random.default_rng(0).normal(size=(3, 15)),
+        random_state=3,
+    ),
+    SVIPlusMatrixFactorization(2, effective_batch_size=0.2, max_iter=8, biases=False),
 ]
 
 
@@ -328,7 +421,7 @@ def test_parameters_of_mixtures_that_do_not_suit_the_data_are_refused(
     assert not hasattr(mixture, "n_features_in_")
 
 
-@pytest.mark.parametrize("estimator_of", [lda_of, mixture_of])
+@pytest.mark.parametrize("estimator_of", [lda_of, mixture_of, factorization_of])
 def test_a_changed_number_of_components_does_not_meet_an_old_fit(estimator_of):
     fitted = estimator_of()
     X, n_components = data_of(fitted), fitted.n_components
@@ -410,7 +503,7 @@ def test_output_is_named(documents):
     assert TemperedLDA(**QUICK).fit(X).get_feature_names_out()[0] == "temperedlda0"
 
 
-@pytest.mark.parametrize("estimator_of", [lda_of, mixture_of])
+@pytest.mark.parametrize("estimator_of", [lda_of, mixture_of, factorization_of])
 def test_fit_transform_is_fit_then_transform(estimator_of):
     estimator = estimator_of()
     X = data_of(estimator)

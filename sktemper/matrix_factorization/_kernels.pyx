@@ -300,15 +300,15 @@ def gaussians(
     covariances : ndarray of shape (n_rows, n_own * (n_own + 1) / 2) or None
         Packed lower triangles.
     log_determinants : ndarray of shape (n_rows,)
-        Of the precisions.
+        Of the precisions; NaN if these are not positive definite.
     prior_traces : ndarray of shape (n_rows,)
         trace(prior precision E[x x^T]).
 
     Returns
     -------
     n_indefinite : int
-        Rows whose precision is not positive definite: what is written for them is of
-        no use.  -1 if stopped.
+        Rows whose precision is not positive definite: what else is written for them is
+        of no use.  -1 if stopped.
     """
     cdef gaussians_block block
     cdef intptr_t n_own = rank + biases, status

@@ -5,6 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -86,6 +87,10 @@ class _MatrixFactorization(
             )
         return init
 
+    def _install(self, state, policies):
+        super()._install(state, policies)
+        self._users_ = None  # those of an earlier state
+
     def _finish(self, model, state, workers, X):
         """Keep the posteriors of the users of the training data."""
         prepared = model.prepare(state.globals_, state.hyper)
@@ -96,6 +101,17 @@ class _MatrixFactorization(
         self._users_ = tuple(map(np.concatenate, zip(*parts, strict=True)))
 
     # -- what users call ---------------------------------------------------------------
+    def _local_parameters(self, X):
+        """Return posterior means of users, of the same bits as those of the fit."""
+        return np.concatenate(
+            self._map(
+                X,
+                lambda model, block, prepared: (
+                    model.users(block, prepared).posterior.means
+                ),
+            )
+        )
+
     def transform(self, X):
         """Return the factors of users, whether they were in the training data or not.
 
@@ -129,10 +145,9 @@ class _MatrixFactorization(
         """
         check_is_fitted(self, "state_")
         X = check_array(X, dtype=[np.float64, np.float32])
-        if X.shape[1] != self.n_components:
+        if X.shape[1] != self._rank():
             raise ValueError(
-                f"X has {X.shape[1]} features, but there are {self.n_components} "
-                "components."
+                f"X has {X.shape[1]} features, but there are {self._rank()} components."
             )
         if user_biases is None:
             user_biases = np.full(len(X), self._mean_user_bias())
@@ -162,12 +177,10 @@ class _MatrixFactorization(
 
     def _predicted(self, users):
         users = users.astype(self.state_.dtype)
-        factors, biases = users[:, : self.n_components], users[:, self.n_components :]
-        return self._ratings(factors, biases[:, 0] if self.biases else 0.0)
+        return self._ratings(users[:, : self.n_components], self._biases(users))
 
     def _ratings(self, factors, user_biases):
         """Return the mean, the biases and the products of factors."""
-        user_biases = np.broadcast_to(user_biases, len(factors))
         rows = np.column_stack([factors, user_biases, np.ones_like(user_biases)])
         biases = self.item_biases_ + self.global_mean_
         items = np.vstack([self.components_, np.ones_like(biases), biases])
@@ -190,11 +203,11 @@ class _MatrixFactorization(
             Of what a user would say, noise included.  Only if ``return_std``.
         """
         check_is_fitted(self, "state_")
-        users, items = self._check_pairs(pairs)
+        natural, noise = self._fitted_users()
+        users, items = self._check_pairs(pairs, len(natural))
         state = self.state_
         model = self._make_model(len(state.globals_), state.dtype)
         prepared = model.prepare(state.globals_, state.hyper)
-        natural, noise = self._users_
         distinct, own_rows = np.unique(users, return_inverse=True)
         mean, variance = model.expected(
             Ratings(np.arange(len(users) + 1), items.astype(np.int32), None),
@@ -208,14 +221,14 @@ class _MatrixFactorization(
         variance += state.hyper.noise_variance * Noise(*noise[users].T).inverse_means()
         return mean, np.sqrt(variance).astype(state.dtype)
 
-    def _check_pairs(self, pairs):
+    def _check_pairs(self, pairs, n_users):
         pairs = check_array(pairs, dtype=None, ensure_min_samples=0, input_name="pairs")
         if pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
             raise ValueError(
                 "pairs must be integers of shape (n_pairs, 2): rows and items; they "
                 f"are {pairs.dtype} of shape {pairs.shape}."
             )
-        sizes = len(self._users_[0]), len(self.state_.globals_)
+        sizes = n_users, len(self.state_.globals_)
         for column, size, name in zip(pairs.T, sizes, ("row", "item"), strict=True):
             if len(column) and (column.min() < 0 or column.max() >= size):
                 raise ValueError(f"pairs has a {name} outside of 0 to {size - 1}.")
@@ -269,35 +282,52 @@ class _MatrixFactorization(
         return np.concatenate(items), np.concatenate(ratings)
 
     # -- views of the state ------------------------------------------------------------
+    def _rank(self):
+        return self._state().hyper.n_components
+
     def _posterior(self, natural):
         """Return means and covariances of users or items, biases last."""
         state = self._state()
-        model = self._make_model(len(state.globals_), state.dtype)
+        n_own = len(state.hyper.users.mean)
+        model = MatrixFactorizationModel(
+            self._rank(),
+            len(state.globals_),
+            biases=n_own > self._rank(),
+            dtype=state.dtype,
+        )
         posterior = model.gaussians(natural, with_covariances=True)
         return (
             posterior.means.astype(state.dtype),
-            unpacked(posterior.covariances, model.n_own).astype(state.dtype),
+            unpacked(posterior.covariances, n_own).astype(state.dtype),
         )
 
     def _items(self):
         return self._posterior(self._state().globals_)
 
     def _fitted_users(self):
+        """Return natural parameters and noise of the users in the last data."""
         self._state()
-        return self._posterior(self._users_[0])
+        if getattr(self, "_users_", None) is None:
+            raise NotFittedError(
+                "The last fit was not completed: there are no posteriors of its users. "
+                "Go on with it, or use transform and predict."
+            )
+        return self._users_
+
+    def _users(self):
+        return self._posterior(self._fitted_users()[0])
 
     def _biases(self, means):
-        if self.biases:
-            return means[:, self.n_components]
-        return np.zeros(len(means), dtype=means.dtype)
+        """Return what follows the factors in rows, or zeros."""
+        return means[:, self._rank() :].sum(axis=1)
 
     def _mean_user_bias(self):
-        return self._state().hyper.users.mean[-1] if self.biases else 0.0
+        return self._state().hyper.users.mean[self._rank() :].sum()
 
     @property
     def components_(self):
         """Posterior means of the items' factors, ndarray (n_components, n_items)."""
-        return np.ascontiguousarray(self._items()[0][:, : self.n_components].T)
+        return np.ascontiguousarray(self._items()[0][:, : self._rank()].T)
 
     @property
     def item_biases_(self):
@@ -312,17 +342,17 @@ class _MatrixFactorization(
     @property
     def user_factors_(self):
         """Posterior means of the fitted users, ndarray (n_users, n_components)."""
-        return self._fitted_users()[0][:, : self.n_components]
+        return self._users()[0][:, : self._rank()]
 
     @property
     def user_biases_(self):
         """Posterior means of the biases of these users, ndarray (n_users,)."""
-        return self._biases(self._fitted_users()[0])
+        return self._biases(self._users()[0])
 
     @property
     def user_covariances_(self):
         """Posterior covariances of these users, (n_users, n_own, n_own)."""
-        return self._fitted_users()[1]
+        return self._users()[1]
 
     @property
     def global_mean_(self):
@@ -343,7 +373,7 @@ class _MatrixFactorization(
     def user_noise_variances_(self):
         """Noise variance of each of these users, ndarray (n_users,)."""
         noise = self._state().hyper.noise_variance
-        return noise * Noise(*self._users_[1].T).inverse_means()
+        return noise * Noise(*self._fitted_users()[1].T).inverse_means()
 
     @property
     def user_prior_(self):
@@ -358,7 +388,7 @@ class _MatrixFactorization(
     @property
     def relevance_(self):
         """Variance of the ratings that each factor explains, decreasing."""
-        d = self.n_components
+        d = self._rank()
         users, items = self.user_prior_[1][:d, :d], self.item_prior_[1][:d, :d]
         return np.sort(np.abs(np.linalg.eigvals(users @ items)))[::-1]
 

@@ -26,8 +26,11 @@ BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**19, 256, 4096
 START_SPREAD, START_VARIANCE = 0.1, 0.01
 #: The least eigenvalue of a learned covariance, in its largest.
 LEAST_EIGENVALUE = 1e-9
-#: The least noise variance that is learned, in the variance of the ratings.
-LEAST_NOISE = 1e-6
+#: The least noise variance that is learned, in the variance of the ratings: with less,
+#: precisions are no longer positive for rounding errors of the tables.
+LEAST_NOISE = {"float32": 1e-4, "float64": 1e-6}
+#: Weights so near to 1 are not what makes a precision negative.
+CALM = 1e-3
 #: Where the shape of the users' noise begins, and within what it is learned.
 START_SHAPE, SHAPES = 5.0, (1.5, 1e4)
 #: Shape and rate of a precision of 1 without any doubt.
@@ -94,6 +97,8 @@ class Hyper(NamedTuple):
 
     Attributes
     ----------
+    n_components : int
+        Rank; what a vector has beside these is a bias.
     global_mean, noise_variance : float
     noise_shape : float
         Of the Gamma distribution, with mean 1, by which users' precisions differ.
@@ -102,6 +107,7 @@ class Hyper(NamedTuple):
     users, items : Prior
     """
 
+    n_components: int
     global_mean: float
     noise_variance: float
     noise_shape: float
@@ -119,7 +125,7 @@ class Gaussians(NamedTuple):
     covariances : ndarray of shape (n_rows, n_own * (n_own + 1) / 2) or None
         Packed lower triangles.
     log_determinants : ndarray of shape (n_rows,)
-        Of the precisions.
+        Of the precisions; NaN if these are not positive definite.
     prior_traces : ndarray of shape (n_rows,)
         trace(prior precision E[x x^T]).
     table : ndarray of shape (n_rows, width)
@@ -131,6 +137,13 @@ class Gaussians(NamedTuple):
     log_determinants: np.ndarray
     prior_traces: np.ndarray
     table: np.ndarray
+
+    def put(self, rows, others):
+        """Write other posteriors, which have no covariances, in place of some."""
+        self.means[rows] = others.means
+        self.log_determinants[rows] = others.log_determinants
+        self.prior_traces[rows] = others.prior_traces
+        self.table[rows] = others.table
 
     def entropies(self):
         """Return the entropy of each posterior, ndarray of shape (n_rows,)."""
@@ -179,7 +192,7 @@ class RatingStatistics:
         Pairs of items and rows: what ratings tell of them, `_kernels.own_sums`.  An
         item may occur in several.
     residual, n_ratings : float
-        Sums of E(y - f)^2, and of 1.
+        Sums of t E(y - f)^2, t being a user's precision, and of 1.
     users : Moments
         Of the users, each with the mean weight of his or her ratings; who has none
         would only tell of the prior.
@@ -300,6 +313,11 @@ class MatrixFactorizationModel(ConjugateModel):
                 block = block.copy()
                 block.sum_duplicates()
             starts, items, values = block.indptr, block.indices, block.data
+            if len(items) and not 0 <= items.min() <= items.max() < self.n_features:
+                raise ValueError(
+                    f"X has column indices outside of its {self.n_features} columns: "
+                    "it was built with a wrong shape."
+                )
         else:
             dense = np.asarray(X[rows])
             known = ~np.isnan(dense)
@@ -342,32 +360,62 @@ class MatrixFactorizationModel(ConjugateModel):
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
         """Return the variances, and where those to be learned begin."""
-        mean, variance = _mean_and_variance(X, sample_weight)
+        mean, variance = self._mean_and_variance(X, sample_weight)
         if self.global_mean is not None:
             variance += (mean - self.global_mean) ** 2
             mean = self.global_mean
         variance = variance or 1.0
-        own = self.component_variance
-        if own is None:
-            own = math.sqrt(variance)  # wide, lest factors are lost early
-        prior = Prior(np.zeros(self.n_own), own * np.eye(self.n_own))
+        variances = np.empty(self.n_own)
+        if self.component_variance is not None:
+            variances[:] = self.component_variance
+        else:  # in whatever units ratings are; wide, lest factors are lost early
+            variances[: self.n_components] = math.sqrt(variance)
+            variances[self.n_components :] = variance
+        prior = Prior(np.zeros(self.n_own), np.diag(variances))
         noise = variance if self.noise_variance is None else self.noise_variance
         return Hyper(
-            float(mean), float(noise), START_SHAPE, float(variance), prior, prior
+            self.n_components,
+            float(mean),
+            float(noise),
+            START_SHAPE,
+            float(variance),
+            users=prior,
+            items=prior,
         )
+
+    def _mean_and_variance(self, X, sample_weight):
+        """Return those of the ratings, taken a block at a time."""
+        total = mean = squares = 0.0
+        for start in range(0, X.shape[0], self.block_size):
+            rows = slice(start, min(start + self.block_size, X.shape[0]))
+            block = self.take(X, rows)
+            values = block.values.astype(np.float64, copy=False)
+            weight = np.ones(len(block.counts))
+            if sample_weight is not None:
+                weight = sample_weight[rows]
+            weights = np.repeat(weight, block.counts)
+            own = weights.sum()
+            if own == 0:
+                continue
+            shift = (weights * values).sum() / own - mean
+            total += own
+            mean += shift * own / total
+            squares += (weights * (values - mean) ** 2).sum()
+            squares += (total - own) * (shift * own / total) ** 2
+        return mean, squares / total if total else 0.0
 
     def initial_globals(self, X, random, hyper=None):
         """Return small draws from the prior, or what ``init`` says."""
         hyper = self.initial_hyper(X) if hyper is None else hyper
-        variance = hyper.items.covariance[0, 0]
+        variances = np.diag(hyper.items.covariance)
         means = np.zeros((self.n_features, self.n_own))
         if self.init is None:
             shape = self.n_features, self.n_components
-            start = math.sqrt(START_SPREAD * variance) * random.normal(size=shape)
+            start = math.sqrt(START_SPREAD * variances[0]) * random.normal(size=shape)
         else:
             start = self.init.T
         means[:, : self.n_components] = start
-        precision = np.eye(self.n_own) / (START_VARIANCE * variance)
+        precision = np.diag(1 / (START_VARIANCE * variances))
         natural = np.empty((self.n_features, self.n_natural))
         natural[:, : self.n_packed] = packed(precision)
         natural[:, self.n_packed :] = means @ precision
@@ -375,7 +423,8 @@ class MatrixFactorizationModel(ConjugateModel):
 
     def prepare(self, globals_, hyper):
         """Return the items' moments, and their prior."""
-        if globals_.shape != (self.n_features, self.n_natural):
+        shapes = (self.n_components, (self.n_features, self.n_natural))
+        if (hyper.n_components, globals_.shape) != shapes:
             raise ValueError(
                 "n_components or biases changed since the model was fitted: fit it "
                 "anew."
@@ -385,12 +434,15 @@ class MatrixFactorizationModel(ConjugateModel):
     def gaussians(self, natural, with_covariances=False):
         """Return the posteriors that have these natural parameters."""
         nothing = np.zeros(self.n_natural)
-        return self._gaussians(
-            natural, np.ones(len(natural)), nothing, with_covariances
-        )[0]
+        posterior, n_indefinite = self._gaussians(
+            natural, 1.0, nothing, with_covariances
+        )
+        if n_indefinite:
+            self._refuse_precisions()
+        return posterior
 
     def _gaussians(self, sums, scales, prior, with_covariances=False):
-        """Return posteriors, and how many of them are none."""
+        """Return posteriors of prior + scales sums, and how many of them are none."""
         n_rows = len(sums)
         out = Gaussians(
             np.empty((n_rows, self.n_own)),
@@ -401,7 +453,7 @@ class MatrixFactorizationModel(ConjugateModel):
         )
         n_indefinite = _kernels.gaussians(
             sums,
-            np.ascontiguousarray(scales),
+            np.ascontiguousarray(np.broadcast_to(scales, n_rows), dtype=np.float64),
             np.ascontiguousarray(prior),
             self.n_components,
             self.biases,
@@ -415,6 +467,13 @@ class MatrixFactorizationModel(ConjugateModel):
         if n_indefinite < 0:
             raise Stopped
         return out, n_indefinite
+
+    def _refuse_precisions(self):
+        raise ValueError(
+            "Rounding errors leave no positive precision: the noise variance is too "
+            f"small for ratings of {self.dtype}. Give a larger noise_variance, or X as "
+            "float64."
+        )
 
     # -- the step --------------------------------------------------------------------
     def local_step(
@@ -435,7 +494,9 @@ class MatrixFactorizationModel(ConjugateModel):
         """
         counts = block.counts
         values = block.values - self.dtype.type(prepared.hyper.global_mean)
-        noise = None if local_init is None else Noise(*local_init[:, self.n_own :].T)
+        noise = None
+        if self.user_noise and local_init is not None:
+            noise = Noise(*local_init[:, self.n_own :].T)
         users = self._users(block, values, prepared, powers, weights, noise)
         row_scores = unit_scores = None
         if "score" in want:
@@ -455,8 +516,14 @@ class MatrixFactorizationModel(ConjugateModel):
             row_bounds=bounds,
             row_scores=row_scores,
             unit_scores=unit_scores,
-            local_parameters=users.local_parameters() if "local" in want else None,
+            local_parameters=self._local(users) if "local" in want else None,
         )
+
+    def _local(self, users):
+        """Return the means, and shapes and rates of the noise if users have theirs."""
+        if not self.user_noise:
+            return users.posterior.means
+        return np.column_stack([users.posterior.means, *users.noise])
 
     def _users(self, block, values, prepared, powers, weights, noise=None):
         """Return the posteriors of a block's users, and what they come from."""
@@ -470,44 +537,53 @@ class MatrixFactorizationModel(ConjugateModel):
             noise = Noise.fixed(len(sums))
         scales = local / hyper.noise_variance * noise.means
         posterior, n_indefinite = self._gaussians(sums, scales, prior)
-        while n_indefinite and weights is not None:
+        while n_indefinite:
             n_iterations += n_indefinite
-            weights = np.array(weights)
-            for row in np.flatnonzero(self._indefinite(sums, scales, prior)):
-                own = slice(block.starts[row], block.starts[row + 1])
-                weights[own] = 1 + 0.5 * (weights[own] - 1)
+            bad = np.repeat(np.isnan(posterior.log_determinants), block.counts)
+            if weights is None or np.abs(weights[bad] - 1).max() < CALM:
+                self._refuse_precisions()
+            weights = np.where(bad, 0.5 * (weights + 1), weights)
             _, factors = _scalar_and_factors(powers.local, weights)
             sums = self._sums(block, values, prepared, factors)
             posterior, n_indefinite = self._gaussians(sums, scales, prior)
         users = Users(
             posterior, noise, sums, scales, prior, local, factors, weights, n_iterations
         )
-        return (
-            self._with_noise(users, hyper, powers.prior, most_rounds)
-            if self.user_noise
-            else users
-        )
+        if not self.user_noise:
+            return users
+        return self._with_noise(users, hyper, powers.prior, most_rounds)
 
     def _with_noise(self, users, hyper, power, most_rounds):
-        """Return users with the noise of each at its optimum, and factors with it."""
-        counts = users.sums[:, -1]
+        """Return users with the noise of each at its optimum, and factors with it.
+
+        Who is done is left alone: nothing depends on who is in the same block.
+        """
+        halves = 0.5 * users.local * np.maximum(users.sums[:, -1], 0.0)
+        shapes = power * (hyper.noise_shape - 1) + 1 + halves
+        active = np.arange(len(shapes))
         for number in range(most_rounds):
-            shape = power * (hyper.noise_shape - 1) + 1 + 0.5 * users.local * counts
-            rate = power * hyper.noise_shape + 0.5 * users.local * np.maximum(
-                users.residuals() / hyper.noise_variance, 0.0
-            )
-            noise = Noise(shape, rate)
-            change = np.abs(noise.means / users.noise.means - 1).max(initial=0.0)
+            squares = np.maximum(users.residuals() / hyper.noise_variance, 0.0)
+            rates = power * hyper.noise_shape + 0.5 * users.local * squares
+            means = users.noise.means
+            noise = Noise(users.noise.shapes.copy(), users.noise.rates.copy())
+            noise.shapes[active], noise.rates[active] = shapes[active], rates[active]
             users = users._replace(noise=noise)
-            if change < NOISE_TOL or number == most_rounds - 1:
-                return users
-            scales = users.local / hyper.noise_variance * noise.means
-            posterior, _ = self._gaussians(users.sums, scales, users.prior)
-            users = users._replace(
-                posterior=posterior,
-                scales=scales,
-                n_iterations=users.n_iterations + len(scales),
+            change = np.abs(noise.means / means - 1)
+            active = active[change[active] >= NOISE_TOL]
+            if len(active) == 0 or number == most_rounds - 1:
+                break
+            scales = users.scales.copy()
+            scales[active] = users.local / hyper.noise_variance * noise.means[active]
+            moved, n_indefinite = self._gaussians(
+                users.sums[active], scales[active], users.prior
             )
+            if n_indefinite:  # for negative weights
+                break
+            users.posterior.put(active, moved)
+            users = users._replace(
+                scales=scales, n_iterations=users.n_iterations + len(active)
+            )
+        return users
 
     def _sums(self, block, values, prepared, factors):
         sums = _kernels.own_sums(
@@ -524,14 +600,6 @@ class MatrixFactorizationModel(ConjugateModel):
             raise Stopped
         return sums
 
-    def _indefinite(self, sums, scales, prior):
-        """Return for which rows prior + scales sums has no positive precision."""
-        packed_rows = (
-            prior[: self.n_packed] + scales[:, None] * sums[:, : self.n_packed]
-        )
-        values = np.linalg.eigvalsh(unpacked(packed_rows, self.n_own))
-        return values[:, 0] <= 1e-10 * np.abs(values).max(axis=1)
-
     def _bounds(self, prepared, power, users):
         """Return each user's part of the bound, its likelihood at the local power."""
         hyper, posterior, noise = prepared.hyper, users.posterior, users.noise
@@ -539,7 +607,7 @@ class MatrixFactorizationModel(ConjugateModel):
         squares = noise.means * users.residuals() / hyper.noise_variance
         log_likelihood = -0.5 * (log_variances * users.sums[:, -1] + squares)
         log_prior = power * hyper.users.log_normaliser() + (
-            posterior.means @ users.prior[self.n_packed :]
+            (posterior.means * users.prior[self.n_packed :]).sum(axis=1)
             - 0.5 * posterior.prior_traces
         )
         bounds = users.local * log_likelihood + log_prior + posterior.entropies()
@@ -581,17 +649,19 @@ class MatrixFactorizationModel(ConjugateModel):
         return values * (values - 2 * means) + squares
 
     def _statistics(self, block, values, prepared, powers, users):
-        share, factors = _scalar_and_factors(powers.statistics, users.weights)
         table, counts, noise = users.posterior.table, block.counts, users.noise
+        share, factors = _scalar_and_factors(powers.statistics, users.weights)
+        row_weights, n_ratings = (counts > 0).astype(np.float64), float(len(values))
         if factors is None and users.factors is None:
-            residual = (noise.means * users.residuals()).sum()
-            n_ratings, row_weights = float(len(values)), (counts > 0).astype(np.float64)
+            errors = users.residuals()
         else:
-            factors = np.ones(len(values)) if factors is None else factors
-            residuals = self._residuals(block, values, prepared, users.posterior)
-            residual = noise.means @ block.per_user(factors * residuals)
-            n_ratings = factors.sum()
-            row_weights = block.per_user(factors) / np.maximum(counts, 1)
+            errors = self._residuals(block, values, prepared, users.posterior)
+            if factors is not None:
+                errors *= factors
+                n_ratings = float(factors.sum())
+                row_weights = block.per_user(factors) / np.maximum(counts, 1)
+            # of negative weights, whose variances would be of no use
+            errors = np.maximum(block.per_user(errors), 0.0)
         if self.user_noise:
             own = np.repeat(noise.means, counts)
             factors = own if factors is None else own * factors
@@ -610,8 +680,8 @@ class MatrixFactorizationModel(ConjugateModel):
             raise Stopped
         statistics = RatingStatistics(
             ((items, rows[:, : self.n_natural]),),
-            float(residual),
-            float(n_ratings),
+            float(noise.means @ errors),
+            n_ratings,
             self._moments_of(table, row_weights),
             float(row_weights @ (noise.log_means() - noise.means)),
         )
@@ -667,7 +737,7 @@ class MatrixFactorizationModel(ConjugateModel):
         if self.noise_variance is None and statistics.n_ratings > 0:
             best = statistics.residual / statistics.n_ratings
             noise = (1 - rate) * hyper.noise_variance + rate * best
-            least = LEAST_NOISE * hyper.rating_variance
+            least = LEAST_NOISE[self.dtype.name] * hyper.rating_variance
             hyper = hyper._replace(noise_variance=max(noise, least))
             if self.user_noise and statistics.users.total > 0:
                 best = _best_shape(statistics.log_noise / statistics.users.total)
@@ -678,8 +748,8 @@ class MatrixFactorizationModel(ConjugateModel):
                 self.gaussians(globals_).table, np.ones(self.n_features)
             )
             hyper = hyper._replace(
-                users=_blended(hyper.users, statistics.users, rate),
-                items=_blended(hyper.items, items, rate),
+                users=_blended(hyper.users, statistics.users, powers.prior, rate),
+                items=_blended(hyper.items, items, powers.prior, rate),
             )
         return hyper
 
@@ -754,7 +824,9 @@ class MatrixFactorizationModel(ConjugateModel):
     def users(self, block, prepared):
         """Return `Users` at T=1."""
         values = block.values - self.dtype.type(prepared.hyper.global_mean)
-        return self._users(block, values, prepared, Powers(), None)
+        users = self._users(block, values, prepared, Powers(), None)
+        # of the same bits as from the parameters, which an estimator keeps
+        return users._replace(posterior=self.gaussians(users.parameters()))
 
     def expected(self, block, prepared, posterior, own_rows=None):
         """Return means and variances of ratings but for the noise.
@@ -852,12 +924,9 @@ class Users(NamedTuple):
         n_own = means.shape[1]
         n_packed = len(self.prior) - n_own
         linear = self.sums[:, n_packed : n_packed + n_own]
-        rest = n_own + means @ self.prior[n_packed:] - self.posterior.prior_traces
+        own = (means * self.prior[n_packed:]).sum(axis=1)
+        rest = n_own + own - self.posterior.prior_traces
         return self.sums[:, -2] - (means * linear).sum(axis=1) + rest / self.scales
-
-    def local_parameters(self):
-        """Return the means, and shapes and rates of the noise, (n_rows, n_own + 2)."""
-        return np.column_stack([self.posterior.means, *self.noise])
 
     def parameters(self):
         """Return natural parameters, as the global ones are of items."""
@@ -885,13 +954,17 @@ def _scalar_and_factors(power, weights):
     return 1.0, power if weights is None else power * weights
 
 
-def _blended(prior, moments, rate):
-    """Return a prior nearer to the best one for ``moments``, positive definite."""
+def _blended(prior, moments, power, rate):
+    """Return a prior nearer to the best one for ``moments``, positive definite.
+
+    To a power it is a Gaussian of covariance over power: where no rating speaks the
+    posterior is that, and tells of no other prior.
+    """
     if not moments.total > 0:
         return prior
     best = moments.prior()
     mean = (1 - rate) * prior.mean + rate * best.mean
-    covariance = (1 - rate) * prior.covariance + rate * best.covariance
+    covariance = (1 - rate) * prior.covariance + rate * power * best.covariance
     values, vectors = np.linalg.eigh(covariance)
     least = LEAST_EIGENVALUE * max(values[-1], np.finfo(float).tiny)
     if values[0] < least:
@@ -916,18 +989,3 @@ def _part(block, chosen, users):
     counts = np.bincount(users[chosen], minlength=len(block.counts))
     starts = np.concatenate([[0], np.cumsum(counts)])
     return Ratings(starts, block.items[chosen], block.values[chosen])
-
-
-def _mean_and_variance(X, sample_weight):
-    """Return the mean and the variance of the ratings."""
-    values = X.data if sparse.issparse(X) else X[~np.isnan(X)]
-    if len(values) == 0:
-        return 0.0, 0.0
-    weights = None
-    if sample_weight is not None:
-        known = np.diff(X.indptr) if sparse.issparse(X) else (~np.isnan(X)).sum(axis=1)
-        weights = np.repeat(sample_weight, known)
-        if not weights.any():
-            return 0.0, 0.0
-    mean = np.average(values, weights=weights)
-    return mean, np.average((values - mean) ** 2, weights=weights)

@@ -199,8 +199,12 @@ static intptr_t NAME(gaussians)(gaussians_block *block)
                 log_determinant[lane] += 2 * log(a[AT(i, i) + lane]);
             }
         }
-        for (intptr_t lane = 0; lane < n_lanes; lane++)
-            n_indefinite += !(least[lane] > 0);
+        for (intptr_t lane = 0; lane < n_lanes; lane++) {
+            if (!(least[lane] > 0)) {
+                n_indefinite++;
+                log_determinant[lane] = NAN;
+            }
+        }
         /* a = L^-1, by columns; the mean is L^-T m */
         for (intptr_t j = 0; j < E; j++) {
             for (intptr_t lane = 0; lane < LANES; lane++)

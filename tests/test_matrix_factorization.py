@@ -1,0 +1,1078 @@
+"""The matrix factorization's estimators: predictions, forms of ratings, breaks."""
+
+import itertools
+import pickle
+import time
+import warnings
+
+import numpy as np
+import oracles
+import pytest
+from fits import Hooks, assert_same_fit, ctrl_c_after, press_ctrl_c
+from scipy import sparse, stats
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils._param_validation import InvalidParameterError
+
+from sktemper import (
+    AnnealedMatrixFactorization,
+    SVIPlusMatrixFactorization,
+    TemperedMatrixFactorization,
+)
+from sktemper.learning_rates import RobbinsMonro
+from sktemper.noise import SVIPlusNoise
+from sktemper.schedules import LinearSchedule, Schedule
+from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
+
+ESTIMATORS = (
+    TemperedMatrixFactorization,
+    AnnealedMatrixFactorization,
+    SVIPlusMatrixFactorization,
+)
+each_estimator = pytest.mark.parametrize("cls", ESTIMATORS)
+each_biases = pytest.mark.parametrize("biases", [False, True])
+unsettled = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def generated(n_users=150, n_items=25, rank=2, noise=0.25, share=0.5, seed=0):
+    """All ratings, and those that are known; others are NaN.  Noise is a variance."""
+    random = np.random.default_rng(seed)
+    users, items = (
+        random.normal(size=(n_users, rank)),
+        random.normal(size=(n_items, rank)),
+    )
+    ratings = 3 + users @ items.T
+    ratings += 0.7 * random.normal(size=(n_users, 1)) + random.normal(size=n_items)
+    ratings += np.sqrt(noise) * random.normal(size=ratings.shape)
+    return ratings, np.where(random.random(ratings.shape) < share, ratings, np.nan)
+
+
+RATINGS, X = generated()
+X[:, 7] = X[11] = np.nan  # an item and a user without ratings
+X.flags.writeable = False
+N_RATINGS = int((~np.isnan(X)).sum())
+METHODS = ("transform", "predict", "score_samples", "score", "lower_bound", "recommend")
+
+
+def plain(n_components=3, **parameters):
+    """Variational inference as it is, a few passes."""
+    parameters = {"tempering": None, "max_iter": 12, "random_state": 0, **parameters}
+    return TemperedMatrixFactorization(n_components, **parameters)
+
+
+def csr_of(X, dtype=np.float64):
+    """What is not NaN, zeros included."""
+    known = ~np.isnan(X)
+    starts = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
+    items = np.nonzero(known)[1].astype(np.int32)
+    return sparse.csr_array(
+        (X[known].astype(dtype), items, starts.astype(np.int32)), shape=X.shape
+    )
+
+
+def assert_same(one, other):
+    assert_same_fit(one, other)
+    for name in ("user_factors_", "user_biases_", "user_covariances_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert one.noise_variance_ == other.noise_variance_
+
+
+def assert_valid(model, data=X):
+    """Every number is one, and every covariance one of a distribution."""
+    assert model.noise_variance_ > 0
+    for covariances in (model.item_covariances_, model.user_covariances_):
+        assert (np.linalg.eigvalsh(covariances) > 0).all()
+    for method in ("transform", "predict", "score_samples"):
+        assert np.isfinite(getattr(model, method)(data)).all()
+    assert np.isfinite(model.score(data))
+    assert np.isfinite(model.lower_bound(data))
+
+
+# -- users and predictions -------------------------------------------------------------
+
+
+@each_biases
+@each_estimator
+def test_users_of_the_fit_are_those_of_transform(cls, biases):
+    model = cls(3, biases=biases, max_iter=20, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.user_factors_, model.transform(X))
+    assert model.user_factors_.shape == (150, 3)
+    assert model.components_.shape == (3, 25)
+    n_own = 3 + biases
+    assert model.item_covariances_.shape == (25, n_own, n_own)
+    assert model.user_covariances_.shape == (150, n_own, n_own)
+    assert_valid(model)
+    fitted = clone(model).fit_transform(X)
+    np.testing.assert_array_equal(fitted, model.user_factors_)
+    if not biases:
+        assert not model.item_biases_.any() and not model.user_biases_.any()
+
+
+@each_biases
+def test_new_users_are_fitted_with_the_items_as_they_are(biases):
+    model = plain(biases=biases, noise_type="common").fit(X[:100])
+    items = zip(
+        np.column_stack([model.components_.T, model.item_biases_])[:, : 3 + biases],
+        model.item_covariances_,
+        strict=True,
+    )
+    items = list(items)
+    factors, predicted = model.transform(X[100:]), model.predict(X[100:])
+    for row, factor, ratings in zip(X[100:], factors, predicted, strict=True):
+        known = np.flatnonzero(~np.isnan(row))
+        mean, covariance = oracles.rating_posterior(
+            row[known] - model.global_mean_,
+            np.ones(len(known)),
+            [items[j] for j in known],
+            model.user_prior_,
+            1.0,
+            model.noise_variance_,
+            biases,
+        )
+        np.testing.assert_allclose(factor, mean[:3], rtol=1e-8, atol=1e-10)
+        expected = [
+            oracles.rating_expectations((mean, covariance), item, biases)[0]
+            for item in items
+        ]
+        np.testing.assert_allclose(
+            ratings, np.add(expected, model.global_mean_), rtol=1e-8
+        )
+
+
+@each_biases
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_predictions_are_products(biases, dtype):
+    data = X.astype(dtype)
+    model = plain(biases=biases).fit(data)
+    ratings = model.predict(data)
+    assert ratings.dtype == dtype and ratings.shape == X.shape
+    np.testing.assert_array_equal(
+        ratings, model.inverse_transform(model.transform(data), model.user_biases_)
+    )
+    expected = model.global_mean_ + model.user_biases_[:, None] + model.item_biases_
+    expected = expected + model.user_factors_ @ model.components_
+    np.testing.assert_allclose(ratings, expected, rtol=1e-5, atol=1e-5)
+    typical = model.inverse_transform(model.transform(data))
+    mean = model.user_prior_[0][3:].sum()
+    np.testing.assert_allclose(
+        typical, ratings - model.user_biases_[:, None] + mean, rtol=1e-3, atol=1e-5
+    )
+    unknown = np.isnan(X)
+    error = np.sqrt(
+        np.mean((ratings - RATINGS)[unknown & ~np.isnan(X).all(axis=0)] ** 2)
+    )
+    assert error < (0.85 if biases else 1.1)  # of ratings whose deviation is 2
+    with pytest.raises(ValueError, match="X has 4 features, but there are 3 comp"):
+        model.inverse_transform(np.ones((2, 4)))
+    with pytest.raises(ValueError, match=r"user_biases has shape \(3,\); expected"):
+        model.inverse_transform(np.ones((2, 3)), np.ones(3))
+
+
+@each_biases
+def test_pairs(biases):
+    model = plain(biases=biases).fit(X)
+    pairs = list(itertools.product(range(0, 150, 7), range(25)))
+    random = np.random.default_rng(0)
+    pairs = random.permutation(np.array(pairs))
+    mean, std = model.predict_pairs(pairs, return_std=True)
+    np.testing.assert_allclose(mean, model.predict(X)[tuple(pairs.T)], rtol=1e-12)
+    np.testing.assert_array_equal(model.predict_pairs(pairs), mean)
+    np.testing.assert_array_equal(model.predict_pairs(pairs.tolist()), mean)
+    np.testing.assert_array_equal(
+        model.predict_pairs(pairs[::2].astype(np.uint8)), mean[::2]
+    )
+    assert model.predict_pairs(np.empty((0, 2), int)).shape == (0,)
+    noise = np.sqrt(model.user_noise_variances_)
+    assert (std > noise[pairs[:, 0]]).all()
+    n = 40_000
+    users = np.column_stack([model.user_factors_, model.user_biases_])[:, : 3 + biases]
+    items = np.column_stack([model.components_.T, model.item_biases_])[:, : 3 + biases]
+    for (i, j), m, s in list(zip(pairs, mean, std, strict=True))[:12]:
+        u = random.multivariate_normal(users[i], model.user_covariances_[i], n)
+        v = random.multivariate_normal(items[j], model.item_covariances_[j], n)
+        y = model.global_mean_ + (u[:, :3] * v[:, :3]).sum(axis=1)
+        y += u[:, 3:].sum(axis=1) + v[:, 3:].sum(axis=1)
+        y += noise[i] * random.normal(size=n)
+        assert y.mean() == pytest.approx(m, abs=5 * s / np.sqrt(n))
+        assert y.std() == pytest.approx(s, rel=0.03)
+    # of a user and an item without ratings: all is uncertain
+    unknown, known = (
+        model.predict_pairs([pair], return_std=True)[1] for pair in ((11, 7), (12, 8))
+    )
+    assert unknown > 2 * known
+
+
+def test_bad_pairs_are_refused():
+    model = plain()
+    with pytest.raises(NotFittedError):
+        model.predict_pairs([[0, 0]])
+    model.fit(X)
+    for bad in ([[0.0, 1.0]], [[0, 1, 2]], [[True, False]], np.array([["a", "b"]])):
+        with pytest.raises(ValueError, match="pairs must be integers"):
+            model.predict_pairs(bad)
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        model.predict_pairs([0, 1])
+    for row in (-1, 150, 2**40):
+        with pytest.raises(ValueError, match="a row outside of 0 to 149"):
+            model.predict_pairs([[0, 0], [row, 1]])
+    for item in (-1, 25, 2**40):
+        with pytest.raises(ValueError, match="an? item outside of 0 to 24"):
+            model.predict_pairs([[0, 0], [1, item]])
+
+
+def test_recommendations():
+    data = X.copy()
+    data[3] = RATINGS[3]  # has rated everything
+    data[4, :23], data[4, 23:] = RATINGS[4, :23], np.nan  # all but two
+    model = plain().fit(data)
+    items, ratings = model.recommend(data, n_items=4)
+    assert items.shape == ratings.shape == (150, 4)
+    assert items.dtype.kind == "i"
+    predicted = np.where(np.isnan(data), model.predict(data), -np.inf)
+    for row, got, scores in zip(predicted, items, ratings, strict=True):
+        n = min(4, int(np.isfinite(row).sum()))
+        expected = np.argsort(-row, kind="stable")[:n]
+        np.testing.assert_array_equal(got[:n], expected)
+        np.testing.assert_array_equal(scores[:n], row[expected])
+        assert (got[n:] == -1).all() and np.isnan(scores[n:]).all()
+    assert (items[3] == -1).all() and sorted(items[4]) == [-1, -1, 23, 24]
+    for n_items in (1, 25, 30):
+        more, _ = model.recommend(data, n_items=n_items)
+        assert more.shape == (150, n_items)
+        np.testing.assert_array_equal(more[:, : min(n_items, 4)], items[:, :n_items])
+        assert (more[:, 25:] == -1).all()
+    assert model.recommend(data)[0].shape == (150, 10)
+    np.testing.assert_array_equal(model.recommend(csr_of(data), n_items=4)[0], items)
+    for bad in (0, -1, 1.5, None):
+        with pytest.raises(InvalidParameterError, match="'n_items' parameter"):
+            model.recommend(data, n_items=bad)
+    with pytest.raises(NotFittedError):
+        plain().recommend(data)
+
+
+def test_among_equals_the_first_is_recommended():
+    unrated = np.full((150, 4), np.nan)
+    model = plain().fit(np.hstack([X, unrated]))
+    items, ratings = model.recommend(np.full((2, 29), np.nan), n_items=29)
+    equal = np.diff(ratings, axis=1) == 0
+    assert (equal.sum(axis=1) >= 4).all()  # those, and the one that X has
+    assert (np.diff(items, axis=1)[equal] > 0).all()
+
+
+def test_users_without_ratings_are_those_of_the_prior():
+    model = plain().fit(X)
+    mean, covariance = model.user_prior_
+    np.testing.assert_allclose(model.user_factors_[11], mean[:3])
+    np.testing.assert_allclose(model.user_covariances_[11], covariance, rtol=1e-9)
+    nobody = np.full((2, 25), np.nan)
+    np.testing.assert_allclose(model.transform(nobody), [mean[:3]] * 2)
+    np.testing.assert_allclose(model.predict(nobody)[0], model.predict(X)[11])
+    assert (model.score_samples(nobody) == 0).all()
+    with pytest.raises(ValueError, match="Nothing is held out"):
+        model.score(nobody)
+    assert model.recommend(nobody)[0].shape == (2, 10)
+    # nor do they tell of anything: many more of them change no number
+    more = np.vstack([X, np.full((500, 25), np.nan)])
+    other = plain().fit(more)
+    np.testing.assert_allclose(other.components_, model.components_, rtol=1e-9)
+    assert other.noise_variance_ == pytest.approx(model.noise_variance_)
+
+
+def test_items_without_ratings_are_those_of_the_prior():
+    model = plain(noise_variance=0.25, component_variance=1.0).fit(X)
+    np.testing.assert_array_equal(model.components_[:, 7], 0)
+    np.testing.assert_allclose(model.item_covariances_[7], np.eye(4))
+
+
+# -- scores ----------------------------------------------------------------------------
+
+
+def test_the_score_is_per_held_out_rating():
+    model = plain().fit(X)
+    n_held_out = (~np.isnan(X)).sum(axis=1) // 2
+    scores = model.score_samples(X)
+    assert scores.shape == (150,)
+    assert model.score(X) == pytest.approx(scores.sum() / n_held_out.sum())
+    assert model.score(np.vstack([X, X])) == pytest.approx(model.score(X))
+    one = plain(1).fit(X)
+    assert model.score(X) > one.score(X) > -3
+    single = np.full((1, 25), np.nan)
+    single[0, 3] = 2.0
+    assert model.score_samples(single) == 0
+
+
+def test_predictive_intervals_are_calibrated():
+    """Of held-out ratings, 50 % and 90 % are within what the model says."""
+    inside = []
+    for seed in range(3):
+        ratings, known = generated(400, 60, 3, 0.5, 0.4, seed)
+        model = plain(6, max_iter=60, random_state=seed).fit(known)
+        held_out = np.isnan(known)
+        pairs = np.argwhere(held_out)
+        mean, std = model.predict_pairs(pairs, return_std=True)
+        z = np.abs(ratings[held_out] - mean) / std
+        inside.append([np.mean(z < stats.norm.ppf(q)) for q in (0.75, 0.95)])
+        assert model.noise_variance_ == pytest.approx(0.5, rel=0.06)
+    half, most = np.mean(inside, axis=0)
+    assert half == pytest.approx(0.5, abs=0.02)
+    assert most == pytest.approx(0.9, abs=0.02)
+
+
+def test_useless_factors_die_out():
+    model = plain(8, max_iter=100).fit(X)
+    relevance = model.relevance_
+    assert relevance.shape == (8,)
+    assert (np.diff(relevance) <= 0).all()
+    assert (relevance[:2] > 0.3).all()
+    assert (relevance[2:] < 0.05).all()
+    exact = plain(2, max_iter=100).fit(X)
+    assert model.score(X) > exact.score(X) - 0.05
+
+
+# -- the same ratings in another form --------------------------------------------------
+
+
+def unsorted_with_duplicates(X):
+    """Each rating in two entries, those of a row in random order."""
+    users, items = np.nonzero(~np.isnan(X))
+    values = X[users, items]
+    users, items = np.tile(users, 2), np.tile(items, 2)
+    values = np.concatenate([0.75 * values, 0.25 * values])
+    order = np.lexsort((np.random.default_rng(0).random(len(users)), users))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(users, minlength=len(X)))])
+    return sparse.csr_array((values[order], items[order], starts), shape=X.shape)
+
+
+def with_long_indices(X):
+    Y = csr_of(X)
+    Y.indices, Y.indptr = Y.indices.astype(np.int64), Y.indptr.astype(np.int64)
+    return Y
+
+
+def read_only(X):
+    Y = csr_of(X)
+    for part in (Y.data, Y.indices, Y.indptr):
+        part.flags.writeable = False
+    return Y
+
+
+FORMS = {
+    "csr_array": csr_of,
+    "csr_matrix": lambda X: sparse.csr_matrix(csr_of(X)),
+    "csc_array": lambda X: csr_of(X).tocsc(),
+    "coo_array": lambda X: csr_of(X).tocoo(),
+    "int64 indices": with_long_indices,
+    "duplicates": unsorted_with_duplicates,
+    "read-only": read_only,
+    "Fortran order": np.asfortranarray,
+    "longdouble": lambda X: X.astype(np.longdouble),
+    "lists": lambda X: X.tolist(),
+}
+ROUND = np.round(16 * X) / 16  # so that 3/4 and 1/4 of it are exact
+ROUND[5, :5] = 0.0  # ratings, as any other
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return plain(max_iter=6, batch_size=60, learning_rate=0.5).fit(ROUND)
+
+
+@pytest.mark.parametrize("convert", FORMS.values(), ids=FORMS)
+def test_any_form_of_the_ratings_gives_the_same_bits(reference, convert):
+    data = convert(ROUND)
+    parts = [data.data, data.indices] if hasattr(data, "indptr") else []
+    before = [part.copy() for part in parts]
+    model = clone(reference).fit(data)
+    assert_same(model, reference)
+    for method in METHODS:
+        expected = getattr(reference, method)(ROUND)
+        np.testing.assert_array_equal(getattr(model, method)(data), expected)
+    streamed = clone(reference).partial_fit(data)
+    assert_same(streamed, clone(reference).partial_fit(ROUND))
+    for part, old in zip(parts, before, strict=True):
+        np.testing.assert_array_equal(part, old)
+
+
+def test_zeros_are_ratings():
+    model = plain(max_iter=5)
+    zeros = csr_of(ROUND)
+    assert (zeros.data == 0).sum() >= 5
+    without = zeros.copy()
+    without.eliminate_zeros()
+    other = clone(model).fit(without)
+    assert not np.array_equal(other.components_, model.fit(zeros).components_)
+    assert model.global_mean_ == pytest.approx(np.nanmean(ROUND))
+    assert other.global_mean_ == pytest.approx(np.nanmean(ROUND[ROUND != 0]))
+
+
+def test_a_data_frame():
+    pandas = pytest.importorskip("pandas")
+    names = [f"film{j}" for j in range(25)]
+    frame = pandas.DataFrame(X, columns=names)
+    model = plain().set_output(transform="pandas").fit(frame)
+    assert model.feature_names_in_.tolist() == names
+    expected = [f"temperedmatrixfactorization{k}" for k in range(3)]
+    assert model.get_feature_names_out().tolist() == expected
+    output = model.transform(frame)
+    assert output.columns.tolist() == expected
+    np.testing.assert_array_equal(output.to_numpy(), plain().fit(X).transform(X))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[names[::-1]])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "bool"])
+def test_integers_are_float64(kind, dtype):
+    whole = np.random.default_rng(0).integers(0, 6, (40, 9)).astype(dtype)
+    data = kind(whole)
+    model = plain(2, max_iter=4)
+    expected = clone(model).fit(data.astype(np.float64))
+    assert_same(model.fit(data), expected)
+    for output in (model.components_, model.transform(data), model.predict(data)):
+        assert output.dtype == np.float64
+    assert model.score(data) == expected.score(data)
+
+
+@each_estimator
+def test_float32_stays_float32(cls):
+    parameters = dict(n_components=3, max_iter=30, random_state=0)
+    single = cls(**parameters).fit(X.astype(np.float32))
+    double = cls(**parameters).fit(X.astype(np.float32).astype(np.float64))
+    assert double.components_.dtype == np.float64
+    for name in ("components_", "item_biases_", "item_covariances_", "user_factors_"):
+        assert getattr(single, name).dtype == np.float32
+    for data in (X, X.astype(np.float32), csr_of(X)):
+        assert single.transform(data).dtype == np.float32
+        assert single.predict(data).dtype == np.float32
+        assert single.recommend(data)[1].dtype == np.float32
+        assert double.predict(data).dtype == np.float64
+    assert all(x.dtype == np.float32 for x in single.predict_pairs([[0, 1]], True))
+    assert single.score_samples(X).dtype == np.float64
+    np.testing.assert_allclose(single.predict(X), double.predict(X), atol=2e-3)
+    assert single.lower_bound(X) == pytest.approx(double.lower_bound(X), rel=1e-4)
+    assert single.noise_variance_ == pytest.approx(double.noise_variance_, rel=1e-3)
+
+
+def test_half_precision_loses_nothing_at_the_start():
+    data = (100 * X).astype(np.float16)
+    model = plain(2, max_iter=3).fit(data)
+    assert model.components_.dtype == np.float64
+    assert_same(model, plain(2, max_iter=3).fit(data.astype(np.float64)))
+
+
+def test_memory_maps(tmp_path):
+    parts = {}
+    for name in ("data", "indices", "indptr"):
+        np.save(tmp_path / name, getattr(csr_of(X), name))
+        parts[name] = np.load(tmp_path / f"{name}.npy", mmap_mode="r")
+    mapped = sparse.csr_array(tuple(parts.values()), shape=X.shape, copy=False)
+    np.save(tmp_path / "dense", X)
+    dense = np.load(tmp_path / "dense.npy", mmap_mode="r")
+    model = plain(shuffle=False, batch_size=50, learning_rate=0.5)
+    expected = clone(model).fit(X)
+    for data in (mapped, dense):
+        assert_same(clone(model).fit(data), expected)
+        np.testing.assert_array_equal(expected.predict(data), expected.predict(X))
+        assert_valid(clone(model).set_params(shuffle=True).fit(data), data)
+    assert not mapped.data.flags.writeable
+
+
+# -- threads, chunks, interruptions ----------------------------------------------------
+
+MANY = np.vstack([generated(9000, 12, seed=1)[1], np.full((1, 12), np.nan)])
+KINDS = {
+    "plain": plain(batch_size=None, max_iter=3),
+    "batches": plain(batch_size=5000, max_iter=4, learning_rate=0.5),
+    "users": plain(tempering=LocalTempering(10), max_iter=3),
+    "ratings": plain(tempering=LocalTempering(10), temperature_of="rating", max_iter=2),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_and_chunks_change_no_bit(kind, dtype):
+    data = MANY.astype(dtype)
+    one = clone(KINDS[kind]).fit(data)
+    two = clone(KINDS[kind]).set_params(n_jobs=2).fit(csr_of(data, dtype))
+    assert_same(one, two)
+    methods = ["transform", "predict", "score_samples", "recommend"]
+    if kind in ("users", "ratings"):
+        methods.append("temperatures")
+    for method in methods:
+        whole = getattr(one, method)(data)
+        cuts = (0, 1, 3000, 8200, 9001)
+        parts = [getattr(two, method)(data[a:b]) for a, b in itertools.pairwise(cuts)]
+        if method == "recommend":
+            whole, parts = whole[0], [part[0] for part in parts]
+        np.testing.assert_array_equal(np.concatenate(parts), whole, err_msg=method)
+    for method in ("score", "lower_bound"):
+        assert getattr(one, method)(data) == getattr(two, method)(data)
+
+
+class PressingAt(Schedule):
+    """Ctrl-C arrives while step ``t`` is under way."""
+
+    def __init__(self, t):
+        self.t = t
+
+    def __call__(self, t):
+        if t == self.t:
+            press_ctrl_c()
+        return SCHEDULE(t)
+
+    def settles_at(self):
+        return SCHEDULE.settles_at()
+
+
+SCHEDULE = LinearSchedule(start=2, length=5)
+
+
+@pytest.mark.parametrize("t", [0, 1, 7])
+def test_ctrl_c_leaves_the_last_complete_step(t):
+    shared = dict(batch_size=50, max_iter=4, random_state=0, learning_rate=0.5)
+    whole = AnnealedMatrixFactorization(3, schedule=SCHEDULE, **shared).fit(X)
+    model = AnnealedMatrixFactorization(
+        3, schedule=PressingAt(t), warm_start=True, **shared
+    )
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X)
+    if t == 0:
+        assert not hasattr(model, "components_")
+        assert not hasattr(model, "user_factors_")
+    else:
+        assert model.n_batch_iter_ == t
+        for method in METHODS:
+            getattr(model, method)(X)
+        assert np.isfinite(model.score(X))
+        assert not hasattr(model, "user_factors_")
+        with pytest.raises(NotFittedError, match="not completed"):
+            model.predict_pairs([[0, 0]])
+    model = pickle.loads(pickle.dumps(model)).set_params(schedule=SCHEDULE)
+    assert_same(model.fit(X), whole)
+
+
+@each_estimator
+def test_an_interrupted_fit_forgets_the_users_of_the_one_before(cls):
+    """Who were of another rank, even."""
+
+    class Stop(Hooks):
+        def at_pass(self, estimator, fitted_estimator):
+            with pytest.raises(NotFittedError):
+                estimator.predict_pairs([[0, 0]])
+            raise KeyboardInterrupt
+
+    model = cls(2, max_iter=9, random_state=0).fit(X)
+    assert model.user_factors_.shape == (150, 2)
+    model.set_params(n_components=5).set_callbacks(Stop())
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:30])
+    assert model.components_.shape == (5, 25)
+    assert not hasattr(model, "user_factors_")
+    assert model.transform(X).shape == (150, 5)
+    model.set_callbacks().partial_fit(X[:40])
+    assert model.user_factors_.shape == (40, 5)
+
+
+def test_ctrl_c_does_not_wait():
+    ratings = np.random.default_rng(0).normal(size=(3000, 200))
+    model = plain(60, max_iter=10**6, tol=0.0, n_jobs=2)
+    begin = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt), ctrl_c_after(0.4):
+        model.fit(ratings)
+    assert time.perf_counter() - begin < 3
+    if hasattr(model, "components_"):
+        assert np.isfinite(model.components_).all()
+
+
+@pytest.mark.parametrize("noise", [None, SVIPlusNoise(0.5)])
+@pytest.mark.parametrize("tempering", [None, "global", "local"])
+def test_a_pickle_within_a_stream_goes_on_with_the_same_bits(tempering, noise):
+    model = plain(
+        tempering=tempering, gradient_noise=noise, batch_size=30, total_samples=150
+    )
+    whole = clone(model).partial_fit(X[:60]).partial_fit(X[60:])
+    half = pickle.loads(pickle.dumps(model.partial_fit(X[:60])))
+    assert half.n_batch_iter_ == 2
+    assert_same(half.partial_fit(X[60:]), whole)
+    fitted = clone(model).set_params(learning_rate=0.5)
+    again = pickle.loads(pickle.dumps(fitted.fit(X)))
+    assert_same(again, fitted)
+    for method in METHODS:
+        np.testing.assert_array_equal(
+            getattr(again, method)(X), getattr(fitted, method)(X)
+        )
+
+
+def test_warm_start_goes_on():
+    shared = dict(noise_type="common", tol=0.0)
+    parts = plain(max_iter=4, warm_start=True, **shared).fit(X).fit(X)
+    assert_same(parts, plain(max_iter=8, **shared).fit(X))
+
+
+def test_a_fit_ends_when_it_has_converged():
+    model = plain(max_iter=5000, tol=1e-2).fit(X)
+    bounds = model.history_["lower_bound"]
+    assert 10 < len(bounds) == model.n_iter_ < 5000
+    changes = np.diff(bounds)
+    assert changes.min() > -1e-8
+    assert abs(changes[-1]) < 1e-2 <= abs(changes[-2])
+    assert model.lower_bound(X) >= bounds[-1]
+    weighted = plain(max_iter=5000, tol=1e-2).fit(X, sample_weight=np.full(150, 2.0))
+    assert weighted.n_iter_ < 5000
+
+
+# -- streams, batches, weights ---------------------------------------------------------
+
+
+@each_estimator
+def test_a_stream_of_new_users(cls):
+    ratings, known = generated(2000, 25, seed=2)
+    model = cls(3, batch_size=100, total_samples=2000, random_state=0)
+    for start in range(0, 2000, 500):
+        part = slice(start, start + 500)
+        model.partial_fit(csr_of(known[part]))
+        assert model.user_factors_.shape == (500, 3)
+        np.testing.assert_array_equal(model.user_factors_, model.transform(known[part]))
+    assert model.n_batch_iter_ == 20 and model.n_iter_ == 0
+    whole = plain(max_iter=50).fit(known)
+    for _ in range(3):
+        model.partial_fit(known)
+    assert model.score(known) > whole.score(known) - 0.1
+    assert_valid(model, known)
+
+
+def test_a_stream_may_begin_with_few_users():
+    model = plain(4).partial_fit(X[:2])
+    assert_valid(model, X)
+    model.partial_fit(X[2:3]).partial_fit(X[11:12])  # who has no ratings
+    assert model.n_samples_seen_ == 4
+    assert_valid(model, X)
+    nobody = plain(4).partial_fit(np.full((3, 25), np.nan))
+    assert np.isfinite(nobody.partial_fit(X).predict(X)).all()
+
+
+@pytest.mark.parametrize("batch_size", [20, "auto"])
+@each_estimator
+def test_batches_find_what_a_fit_to_all_finds(cls, batch_size):
+    model = cls(3, batch_size=batch_size, max_iter=60, random_state=0).fit(X)
+    assert_valid(model)
+    whole = plain(max_iter=60).fit(X)
+    assert model.score(X) > whole.score(X) - 0.15
+
+
+@unsettled
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"tempering": "global"},
+        {"tempering": GlobalTempering(target="likelihood", cap=None)},
+        {"tempering": "local"},
+        {"tempering": "local", "temperature_of": "rating"},
+        {"tempering": Annealing(LinearSchedule(3, length=8), "likelihood")},
+        {"tempering": Annealing(LinearSchedule(3, length=8), "posterior")},
+        {"noise_variance": 0.2, "component_variance": 1.0, "biases": False},
+        {"global_mean": 1.0},
+    ],
+    ids=str,
+)
+def test_weights_are_repetitions_in_one_batch(parameters):
+    weight = np.random.default_rng(0).integers(0, 4, 150)
+    model = plain(**{"max_iter": 12, "tol": 0.0, **parameters})
+    weighted = clone(model).fit(X, sample_weight=weight)
+    repeated = clone(model).fit(np.repeat(X, weight, axis=0))
+    plain_fit = clone(model).fit(X)
+    size = dict(rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(weighted.components_, repeated.components_, **size)
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), **size)
+    assert weighted.noise_variance_ == pytest.approx(repeated.noise_variance_)
+    columns = ["batch_bound", "lower_bound"]
+    if parameters.get("tempering") != "local":  # or the mean of those of the rows
+        columns.append("temperature")
+    for column in columns:
+        np.testing.assert_allclose(
+            weighted.history_[column], repeated.history_[column], **size
+        )
+    assert not np.allclose(weighted.predict(X), plain_fit.predict(X), rtol=1e-3)
+    ones = clone(model).fit(X, sample_weight=np.ones(150))
+    np.testing.assert_allclose(ones.components_, plain_fit.components_, rtol=1e-10)
+
+
+@unsettled
+def test_weights_and_noise_go_together():
+    """Noise acts on what ratings tell of users too, weights of samples do not."""
+    model = SVIPlusMatrixFactorization(3, max_iter=5, random_state=0)
+    ones = clone(model).fit(X, sample_weight=np.ones(150))
+    np.testing.assert_allclose(ones.predict(X), model.fit(X).predict(X), rtol=1e-10)
+    weight = np.where(np.arange(150) < 75, 1.0, 0.0)
+    weighted = clone(model).fit(X, sample_weight=weight)
+    assert_valid(weighted)
+
+
+# -- policies --------------------------------------------------------------------------
+
+
+@unsettled
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@each_biases
+def test_gaussian_weights_never_leave_the_domain(biases, dtype):
+    """Steps and weights on which noise would lead there are smaller, which is told."""
+    shares, counts = [], []
+    for seed, batch_size in itertools.product(range(3), (None, 50)):
+        model = SVIPlusMatrixFactorization(
+            3,
+            biases=biases,
+            effective_batch_size=15,
+            distribution="gaussian",
+            batch_size=batch_size,
+            learning_rate=RobbinsMonro(1),
+            max_iter=6,
+            random_state=seed,
+        ).fit(X.astype(dtype))
+        assert_valid(model)
+        shares.extend(model.history_["rate_share"])
+        counts.extend(model.history_["mean_iterations"])
+    assert np.min(shares) < 1
+    assert np.max(counts) > 1
+
+
+@unsettled
+@pytest.mark.parametrize("target", ["local_step", "likelihood", "posterior"])
+def test_no_temperature_crashes(target):
+    for temperature, batch_size in itertools.product((10.0, 1e6), (None, 40)):
+        model = AnnealedMatrixFactorization(
+            12,
+            schedule=lambda t, temperature=temperature: temperature,
+            target=target,
+            batch_size=batch_size,
+            max_iter=5,
+            random_state=0,
+        ).fit(X)
+        assert model.temperature_ == temperature
+        assert_valid(model)
+
+
+@unsettled
+def test_global_tempering_finds_the_noise():
+    """With a variance too small for the data T is the residual over it."""
+    model = plain(
+        2,
+        noise_variance=0.05,
+        component_variance=1.0,
+        noise_type="common",
+        max_iter=60,
+    )
+    model.set_params(tempering=GlobalTempering(cap=None)).fit(X)
+    # of that the fit takes some for signal
+    assert 0.15 < model.temperature_ * 0.05 < 0.3
+
+
+@pytest.mark.parametrize("of", ["user", "rating"])
+def test_outliers_are_hot(of):
+    data, random = X.copy(), np.random.default_rng(0)
+    odd = np.zeros(X.shape, bool)
+    if of == "user":
+        odd[::10] = True
+    else:
+        odd = random.random(X.shape) < 0.05
+    data[odd] += random.normal(0, 6, odd.sum())
+    shared = dict(
+        noise_variance=0.25, component_variance=1.0, noise_type="common", max_iter=40
+    )
+    model = plain(2, tempering="local", temperature_of=of, **shared).fit(data)
+    temperatures = model.temperatures(data)
+    known = ~np.isnan(data)
+    if of == "user":
+        hot, cold = temperatures[::10], np.delete(temperatures, np.s_[::10])
+    else:
+        assert temperatures.shape == (known.sum(),)
+        hot, cold = temperatures[odd[known]], temperatures[~odd[known]]
+    assert np.median(hot) > 1.5 * np.median(cold)
+    robust, fragile = (
+        np.mean((one.fit(data).predict(data) - RATINGS)[np.isnan(X) & ~odd] ** 2)
+        for one in (model, plain(2, **shared))
+    )
+    assert robust < 0.9 * fragile
+    with pytest.raises(AttributeError, match="no attribute 'temperatures'"):
+        plain().fit(X).temperatures(X)
+
+
+@each_estimator
+def test_the_best_of_several_starts_is_kept(cls):
+    shared = dict(max_iter=8, learning_rate=RobbinsMonro(1), batch_size=50)
+    if cls is AnnealedMatrixFactorization:
+        shared["schedule"] = SCHEDULE
+    random = np.random.RandomState(0)
+    fits = [cls(3, **shared, random_state=random).fit(X) for _ in range(3)]
+    several = cls(3, **shared, n_init=3, random_state=0).fit(X)
+    bounds = [one.lower_bound(X) for one in fits]
+    assert len(set(bounds)) == 3
+    assert_same(several, fits[int(np.argmax(bounds))])
+
+
+def test_a_given_start():
+    init = np.random.default_rng(0).normal(size=(3, 25))
+    shared = dict(init=init, max_iter=3)
+    one, two = (plain(**{**shared, "random_state": seed}).fit(X) for seed in (0, 5))
+    np.testing.assert_array_equal(one.components_, two.components_)
+    for bad, message in (
+        (np.ones((2, 25)), r"init has shape \(2, 25\); expected \(3, 25\)"),
+        (np.ones((3, 24)), "init has shape"),
+        (np.full((3, 25), np.nan), "init contains NaN"),
+    ):
+        model = plain(init=bad)
+        with pytest.raises(ValueError, match=message):
+            model.fit(X)
+        assert not hasattr(model, "n_features_in_")
+
+
+def test_what_is_given_stays():
+    model = plain(global_mean=2.5, noise_variance=0.4, component_variance=0.9).fit(X)
+    assert (model.global_mean_, model.noise_variance_) == (2.5, 0.4)
+    for mean, covariance in (model.user_prior_, model.item_prior_):
+        assert not mean.any()
+        np.testing.assert_array_equal(covariance, 0.9 * np.eye(4))
+    learned = plain().fit(X)
+    assert learned.global_mean_ == pytest.approx(np.nanmean(X))
+    assert learned.noise_variance_ < 0.6
+    assert learned.user_prior_[1].shape == (4, 4)
+
+
+def test_grid_search():
+    model = AnnealedMatrixFactorization(3, max_iter=15, random_state=0)
+    grid = {"schedule__start": [1.5, 3.0], "schedule__length": [3, 6]}
+    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X)
+    scores = search.cv_results_["mean_test_score"]
+    assert np.isfinite(scores).all() and len(set(scores)) == 4
+    model = plain(tempering=GlobalTempering(), max_iter=15)
+    grid = {"tempering__max_temperature": [5.0, 20.0], "n_components": [1, 2]}
+    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(csr_of(X))
+    assert search.best_params_["n_components"] == 2
+    assert search.score(X) == search.best_estimator_.score(X)
+
+
+# -- bad input -------------------------------------------------------------------------
+
+
+def with_entry(value):
+    data = X.copy()
+    data[0, 3] = value
+    return data
+
+
+REFUSED = {
+    "inf": (with_entry(np.inf), "infinity"),
+    "sparse inf": (csr_of(with_entry(np.inf)), "infinity"),
+    "sparse nan": (
+        sparse.csr_array(np.where(np.arange(25) == 3, np.nan, 1.0) * np.ones((9, 1))),
+        "contains NaN",
+    ),
+    "one dimension": (X[0], "Expected 2D array, got 1D"),
+    "complex": (X * 1j, "Complex data not supported"),
+    "no rows": (X[:0], "Found array with 0 sample"),
+    "no columns": (X[:, :0], "0 feature"),
+    "words": (np.array([["good", "bad"]]), "dtype='numeric' is not compatible"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+@pytest.mark.parametrize("bad", REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("method", ["fit", "partial_fit", *METHODS])
+def test_bad_data_are_refused(method, bad):
+    data, message = bad
+    model = plain()
+    if method not in ("fit", "partial_fit"):
+        model.fit(X)
+    with pytest.raises(ValueError, match=message):
+        getattr(model, method)(data)
+
+
+@pytest.mark.parametrize("method", ["partial_fit", *METHODS])
+def test_another_number_of_items_is_refused(method):
+    model = plain().fit(X)
+    with pytest.raises(ValueError, match="X has 24 features, but Tempered"):
+        getattr(model, method)(X[:, :24])
+    outside = csr_of(X)
+    outside.indices[3] = 25
+    with pytest.raises(ValueError, match="column indices outside"):
+        getattr(model, method)(outside)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_works_before_fit(method):
+    with pytest.raises(NotFittedError):
+        getattr(plain(), method)(X)
+    with pytest.raises(AttributeError, match="not fitted"):
+        _ = plain().user_factors_
+    with pytest.raises(NotFittedError):
+        plain().inverse_transform(np.ones((1, 3)))
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_components", 0),
+        ("biases", "yes"),
+        ("global_mean", np.inf),
+        ("noise_variance", 0.0),
+        ("noise_variance", "auto"),
+        ("component_variance", -1.0),
+        ("temperature_of", "item"),
+        ("init", "random"),
+        ("max_iter", 0),
+        ("tol", -1.0),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(cls, name, value):
+    for method in ("fit", "partial_fit"):
+        model = cls(**{name: value})
+        with pytest.raises(InvalidParameterError, match=f"'{name}' parameter"):
+            getattr(model, method)(X)
+        assert not hasattr(model, "n_features_in_")
+
+
+def test_bad_data_leave_the_old_fit():
+    model = plain(warm_start=True).fit(X)
+    before = {
+        name: pickle.dumps(value)
+        for name, value in vars(model).items()
+        if name.endswith("_")
+    }
+    factors = model.user_factors_
+    for bad in (np.full((5, 25), np.nan), sparse.csr_array((4, 25))):
+        with pytest.raises(ValueError, match="X has no ratings"):
+            clone(model).fit(bad)
+    for method in ("fit", "partial_fit"):
+        for data in (with_entry(np.inf), X[:, :5], X[:0]):
+            with pytest.raises(ValueError):
+                getattr(model, method)(data)
+        with pytest.raises(ValueError, match="[Ww]eight"):
+            getattr(model, method)(X, sample_weight=-np.ones(150))
+    model.set_params(tempering=Annealing(lambda t: -1.0), warm_start=False)
+    with pytest.raises(ValueError, match="finite and positive"):
+        model.fit(X[:50])
+    for name, value in before.items():
+        assert pickle.dumps(getattr(model, name)) == value
+    np.testing.assert_array_equal(model.user_factors_, factors)
+
+
+def test_other_parameters_do_not_meet_an_old_fit():
+    model = plain(3).fit(X)
+    expected = model.components_, model.user_factors_, model.item_covariances_
+    for changed in (
+        {"n_components": 5},
+        {"n_components": 2},
+        {"biases": False},
+        {"n_components": 4, "biases": False},  # as many numbers, of another meaning
+    ):
+        other = pickle.loads(pickle.dumps(model))
+        other.set_params(**changed, warm_start=True)
+        for method in (*METHODS, "partial_fit", "fit"):
+            with pytest.raises(ValueError, match="n_components or biases changed"):
+                getattr(other, method)(X)
+        with pytest.raises(ValueError, match="n_components or biases changed"):
+            other.predict_pairs([[0, 0]])
+        views = other.components_, other.user_factors_, other.item_covariances_
+        for one, two in zip(views, expected, strict=True):
+            np.testing.assert_array_equal(one, two)
+        assert other.inverse_transform(np.ones((2, 3))).shape == (2, 25)
+        assert other.relevance_.shape == (3,)
+
+
+@unsettled
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("scale", [1e-5, 1e4])
+def test_ratings_of_any_scale(scale, dtype):
+    one = plain(max_iter=20).fit(X.astype(dtype))
+    other = plain(max_iter=20).fit((X * scale).astype(dtype))
+    tol = 1e-9 if dtype == np.float64 else 2e-3
+    np.testing.assert_allclose(
+        other.predict(X * scale) / scale, one.predict(X), atol=3 * tol
+    )
+    noise = other.noise_variance_ / scale**2
+    assert noise == pytest.approx(one.noise_variance_, rel=tol)
+
+
+@unsettled
+@each_estimator
+def test_odd_shapes(cls):
+    for shape in ((1, 1), (1, 6), (6, 1), (3, 4), (40, 2)):
+        data = np.random.default_rng(0).normal(size=shape)
+        for n_components, biases in ((1, False), (5, True)):
+            model = cls(n_components, biases=biases, max_iter=9, random_state=0)
+            model.fit(data)
+            assert np.isfinite(model.predict(data)).all()
+            assert np.isfinite(model.lower_bound(data))
+    constant = cls(2, max_iter=9, random_state=0).fit(np.full((6, 5), 4.0))
+    np.testing.assert_allclose(constant.predict(np.full((6, 5), 4.0)), 4.0, atol=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        lone = np.full((6, 5), np.nan)
+        lone[3, 2] = 4.0
+        assert np.isfinite(cls(2, max_iter=9).fit(lone).predict(lone)).all()
+
+
+# -- a noise variance for each user ----------------------------------------------------
+
+
+def unequal(n_users=400, n_items=40, seed=0):
+    """Ratings whose noise differs between users, and its variances."""
+    random = np.random.default_rng(seed)
+    variances = 0.25 / random.gamma(3.0, 1 / 3.0, n_users)
+    ratings, _ = generated(n_users, n_items, noise=0.0, seed=seed)
+    ratings += np.sqrt(variances)[:, None] * random.normal(size=ratings.shape)
+    known = random.random(ratings.shape) < 0.6
+    return ratings, np.where(known, ratings, np.nan), variances
+
+
+def test_the_noise_of_each_user_is_found():
+    ratings, data, variances = unequal()
+    users, common = (
+        plain(2, noise_type=kind, max_iter=60).fit(data) for kind in ("user", "common")
+    )
+    found = np.log(users.user_noise_variances_)
+    assert np.corrcoef(found, np.log(variances))[0, 1] > 0.85
+    assert np.abs(found - np.log(variances)).mean() < 0.4
+    assert 2 < users.noise_shape_ < 5
+    assert users.lower_bound(data) > common.lower_bound(data) + 100
+    assert users.score(data) > common.score(data) + 0.05
+    hidden = np.isnan(data)
+    errors = [
+        np.mean((m.predict(data) - ratings)[hidden] ** 2) for m in (users, common)
+    ]
+    assert errors[0] < errors[1]
+    noise = np.full(400, common.noise_variance_)
+    np.testing.assert_allclose(common.user_noise_variances_, noise)
+
+
+def test_equal_noise_is_no_loss():
+    ratings, data = generated(400, 40, noise=0.25)
+    users, common = (
+        plain(2, noise_type=kind, max_iter=80).fit(data) for kind in ("user", "common")
+    )
+    assert users.noise_shape_ > 30
+    assert users.score(data) == pytest.approx(common.score(data), abs=0.005)
+    np.testing.assert_allclose(users.user_noise_variances_, 0.25, atol=0.1)
+
+
+@each_biases
+def test_intervals_of_unequal_users_are_calibrated(biases):
+    ratings, data, _ = unequal(800)
+    model = plain(2, biases=biases, max_iter=60).fit(data)
+    pairs = np.argwhere(np.isnan(data))
+    mean, std = model.predict_pairs(pairs, return_std=True)
+    away = np.abs(ratings[tuple(pairs.T)] - mean) / std
+    assert (away < 0.6745).mean() == pytest.approx(0.5, abs=0.04)
+    assert (away < 1.645).mean() == pytest.approx(0.9, abs=0.02)
+
+
+def test_nobody_depends_on_who_is_in_the_same_block():
+    _, data, _ = unequal()
+    model = plain(2).fit(data)
+    whole = model.transform(data)
+    np.testing.assert_array_equal(model.transform(data[17:18]), whole[17:18])
+    np.testing.assert_array_equal(
+        model.score_samples(data[::7]), model.score_samples(data)[::7]
+    )

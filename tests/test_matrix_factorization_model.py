@@ -1,0 +1,1241 @@
+"""Matrix factorization: kernels, bound, gradient, noise, learned priors."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import oracles
+import pytest
+from scipy import sparse, stats
+from scipy.integrate import quad
+from scipy.optimize import minimize_scalar
+from scipy.special import softmax
+
+from sktemper import special
+from sktemper.matrix_factorization import _kernels
+from sktemper.matrix_factorization.model import (
+    SHAPES,
+    MatrixFactorizationModel,
+    Noise,
+    Prior,
+    _best_shape,
+    packed,
+    unpacked,
+)
+from sktemper.model import Powers, Stopped
+from sktemper.tempering import GlobalTempering, LocalTempering
+
+ALL = slice(None)
+RANKS = (1, 2, 3, 5, 16, 17, 40, 128)
+if "SKTEMPER_SIMD" in os.environ:
+    RANKS = (1, 3, 17, 128)
+#: Ratings of rows: about the four at once, and the 256 after which sums are flushed.
+LENGTHS = (0, 1, 2, 3, 4, 5, 0, 255, 256, 257, 515, 0)
+
+each_rank = pytest.mark.parametrize("rank", RANKS)
+each_biases = pytest.mark.parametrize("biases", [False, True])
+each_dtype = pytest.mark.parametrize(
+    ("dtype", "tol"), [(np.float64, 1e-11), (np.float32, 1e-4)]
+)
+
+
+def ratings_of(n_users=14, n_items=9, share=0.6, seed=0):
+    """Dense, NaN where nothing is known; the third user and item have no ratings."""
+    random = np.random.default_rng(seed)
+    X = random.normal(3, 1, (n_users, n_items))
+    X[random.random(X.shape) > share] = np.nan
+    X[2], X[:, 2] = np.nan, np.nan
+    return X
+
+
+def random_covariance(random, n):
+    root = random.normal(size=(n, n)) / np.sqrt(n)
+    return root @ root.T + 0.3 * np.eye(n)
+
+
+def random_prior(random, n):
+    return Prior(random.normal(size=n), random_covariance(random, n))
+
+
+def model_of(rank=3, n_items=9, **settings):
+    return MatrixFactorizationModel(rank, n_items, **settings)
+
+
+def begun(model, X, seed=0):
+    """Return priors and posteriors of items that are nothing in particular."""
+    random, n = np.random.default_rng(seed), model.n_own
+    hyper = model.initial_hyper(X)._replace(
+        noise_variance=0.7, users=random_prior(random, n), items=random_prior(random, n)
+    )
+    natural = np.empty((model.n_features, model.n_natural))
+    for row in natural:
+        precision = np.linalg.inv(0.3 * random_covariance(random, n))
+        row[: model.n_packed] = packed(precision)
+        row[model.n_packed :] = precision @ random.normal(size=n)
+    return hyper, natural
+
+
+def items_of(model, natural):
+    """The items' posteriors, as the oracles take them."""
+    precisions = unpacked(natural[:, : model.n_packed], model.n_own)
+    covariances = np.linalg.inv(precisions)
+    means = np.einsum("nij,nj->ni", covariances, natural[:, model.n_packed :])
+    return list(zip(means, covariances, strict=True))
+
+
+def local(model, X, globals_, hyper, powers=Powers(), weights=None, want=None):  # noqa: B008
+    want = ("statistics", "bound", "score", "local") if want is None else want
+    block = model.take(X, slice(0, X.shape[0]))
+    prepared = model.prepare(globals_, hyper)
+    return model.local_step(block, prepared, powers, weights, want=want)
+
+
+def tempered_bound(model, X, globals_, hyper, powers=Powers()):  # noqa: B008
+    step = local(model, X, globals_, hyper, powers, want=("bound",))
+    return step.bound + model.global_bound(globals_, hyper, powers)
+
+
+def known_of(X):
+    """Users, items and ratings, a user after the other."""
+    users, items = np.nonzero(~np.isnan(X))
+    return users, items, X[users, items]
+
+
+# -- the kernels -----------------------------------------------------------------------
+
+
+def gaussians_of(rank, biases, n, seed, dtype=np.float64, **settings):
+    """Random posteriors, with their table."""
+    model = model_of(rank, n, biases=biases, dtype=dtype)
+    _, natural = begun(model, np.ones((1, n)), seed)
+    return model.gaussians(natural, with_covariances=True), items_of(model, natural)
+
+
+def rating_problem(rank, biases, dtype, lengths=LENGTHS, n_others=23):
+    random = np.random.default_rng(rank)
+    table, others = gaussians_of(rank, biases, n_others, rank, dtype)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    indices = random.integers(1, n_others, starts[-1]).astype(np.int32)
+    values, factors = random.normal(size=(2, starts[-1])).astype(dtype)
+    return starts, indices, values, factors, table.table, others
+
+
+def sums_of_oracle(values, factors, gaussians, biases):
+    """A row of the kernel's sums."""
+    n = len(gaussians[0][0]) if len(gaussians) else 0
+    precision, linear, square = oracles.rating_sums(values, factors, gaussians, biases)
+    lower = np.tril_indices(n)
+    return np.concatenate([precision[lower], linear, [square, factors.sum()]])
+
+
+NEVER = np.zeros(1, np.intc)
+STOPPED = np.ones(1, np.intc)
+
+
+@each_rank
+@each_biases
+@each_dtype
+def test_the_kernel_of_own_sums(rank, biases, dtype, tol):
+    lengths = LENGTHS if rank < 100 else (0, 1, 7, 258)
+    problem = rating_problem(rank, biases, dtype, lengths)
+    starts, indices, values, factors, table, others = problem
+    for given in (None, factors):
+        sums = _kernels.own_sums(
+            starts, indices, values, given, table, rank, biases, NEVER
+        )
+        assert sums.shape == (len(lengths), _kernels.sums_width(rank, biases))
+        given = np.ones_like(values) if given is None else given
+        for row, (first, last) in enumerate(zip(starts, starts[1:], strict=False)):
+            if first == last:
+                assert (sums[row] == 0).all()
+                continue
+            part = slice(first, last)
+            expected = sums_of_oracle(
+                values[part].astype(float),
+                given[part].astype(float),
+                [others[j] for j in indices[part]],
+                biases,
+            )
+            size = tol * np.abs(given[part]).sum() * np.abs(table).max()
+            np.testing.assert_allclose(sums[row], expected, rtol=tol, atol=size)
+
+
+@each_rank
+@each_biases
+@each_dtype
+def test_the_kernel_of_other_sums(rank, biases, dtype, tol):
+    """It is the other one, transposed; rows of ratings in several tiles."""
+    width = _kernels.table_width(rank, biases, dtype)
+    tile = max(64, 512 * 1024 // (width * np.dtype(dtype).itemsize))
+    n_rows = min(2 * tile + 3, 1200 if rank > 2 else 9000)
+    random = np.random.default_rng(rank)
+    table, gaussians = gaussians_of(rank, biases, 23, rank, dtype)
+    choice = random.integers(0, 23, n_rows)  # few are different: oracles are slow
+    tall = special.aligned_empty((n_rows, width), dtype)
+    tall[:] = table.table[choice]
+    starts = np.concatenate([[0], np.cumsum(random.integers(0, 3, n_rows))])
+    rows = np.repeat(np.arange(n_rows), np.diff(starts))
+    others = random.integers(2, 7, starts[-1]).astype(np.int32)
+    others[others == 4] = 9
+    values, factors = random.normal(size=(2, starts[-1])).astype(dtype)
+    rated, sums = _kernels.other_sums(
+        starts, others, values, factors, tall, 11, rank, biases, NEVER
+    )
+    assert rated.tolist() == [2, 3, 5, 6, 9]
+    for j, got in zip(rated, sums, strict=True):
+        chosen = np.flatnonzero(others == j)
+        again = _kernels.own_sums(
+            np.array([0, len(chosen)]),
+            rows[chosen].astype(np.int32),
+            values[chosen],
+            factors[chosen],
+            tall,
+            rank,
+            biases,
+            NEVER,
+        )[0]
+        size = tol * np.abs(factors[chosen]).sum() * np.abs(tall).max()
+        np.testing.assert_allclose(got, again, rtol=tol, atol=size)
+    expected = sums_of_oracle(
+        values[chosen].astype(float),
+        factors[chosen].astype(float),
+        [gaussians[choice[row]] for row in rows[chosen]],
+        biases,
+    )
+    np.testing.assert_allclose(got, expected, rtol=tol, atol=size)
+    plain = _kernels.other_sums(
+        starts, others, values, None, tall, 11, rank, biases, NEVER
+    )[1]
+    ones = _kernels.other_sums(
+        starts, others, values, np.ones_like(values), tall, 11, rank, biases, NEVER
+    )[1]
+    np.testing.assert_array_equal(plain, ones)
+
+
+def test_the_kernel_sums_nothing():
+    table, _ = gaussians_of(3, True, 4, 0)
+    nothing = np.empty(0, np.int32), np.empty(0), None, table.table
+    assert _kernels.own_sums(np.zeros(1, int), *nothing, 3, True, NEVER).shape[0] == 0
+    assert not _kernels.own_sums(np.zeros(3, int), *nothing, 3, True, NEVER).any()
+    rated, sums = _kernels.other_sums(np.zeros(5, int), *nothing, 7, 3, True, NEVER)
+    assert len(rated) == len(sums) == 0
+
+
+@each_rank
+@each_biases
+@each_dtype
+def test_the_kernel_of_moments(rank, biases, dtype, tol):
+    items, item_gaussians = gaussians_of(rank, biases, 11, 1, dtype)
+    users, user_gaussians = gaussians_of(rank, biases, 7, 2, dtype)
+    random = np.random.default_rng(0)
+    starts = np.array([0, 4, 4, 5, 11])
+    others = random.integers(0, 11, 11).astype(np.int32)
+    for own_rows in (None, np.array([6, 0, 0, 3], np.int32)):
+        means, squares = _kernels.moments(
+            starts, others, users.table, items.table, own_rows, rank, biases, NEVER
+        )
+        rows = np.arange(4) if own_rows is None else own_rows
+        rows = np.repeat(rows, np.diff(starts))
+        expected = np.array(
+            [
+                oracles.rating_expectations(
+                    user_gaussians[i], item_gaussians[j], biases
+                )
+                for i, j in zip(rows, others, strict=True)
+            ]
+        )
+        size = dict(rtol=tol, atol=tol * np.abs(expected).max())
+        np.testing.assert_allclose(means, expected[:, 0], **size)
+        np.testing.assert_allclose(squares, expected[:, 1], **size)
+
+
+@each_rank
+@each_biases
+@each_dtype
+def test_the_kernel_of_gaussians(rank, biases, dtype, tol):
+    model = model_of(rank, 17, biases=biases, dtype=dtype)
+    hyper, natural = begun(model, np.ones((1, 17)))
+    prior = hyper.users.natural()
+    got, n_indefinite = model._gaussians(natural, 0.4, prior, with_covariances=True)
+    assert n_indefinite == 0
+    expected = items_of(model, prior + 0.4 * natural)
+    prior_precision = np.linalg.inv(hyper.users.covariance)
+    covariances = unpacked(got.covariances, model.n_own)
+    for i, (mean, covariance) in enumerate(expected):
+        size = dict(rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(got.means[i], mean, **size)
+        np.testing.assert_allclose(covariances[i], covariance, **size)
+        log_determinant = -np.linalg.slogdet(covariance)[1]
+        assert got.log_determinants[i] == pytest.approx(log_determinant, rel=1e-11)
+        second = covariance + np.outer(mean, mean)
+        trace = (prior_precision * second).sum()
+        assert got.prior_traces[i] == pytest.approx(trace, rel=1e-9)
+        outer, z, with_bias, square = oracles.rating_moments((mean, covariance), biases)
+        row = [packed(second[:rank, :rank]), z]
+        row += [with_bias, [square]] if biases else []
+        row = np.concatenate(row)
+        np.testing.assert_allclose(got.table[i, : len(row)], row, rtol=tol, atol=tol)
+        assert (got.table[i, len(row) :] == 0).all()
+    for first, last in ((0, 1), (2, 9), (9, 17), (3, 16)):  # whatever lanes they are in
+        part = model._gaussians(natural[first:last], 0.4, prior, True)[0]
+        for one, other in zip(part, got, strict=True):
+            np.testing.assert_array_equal(one, other[first:last])
+
+
+@each_dtype
+def test_the_kernel_counts_what_is_no_gaussian(dtype, tol):
+    model = model_of(5, 21, dtype=dtype)
+    _, natural = begun(model, np.ones((1, 21)))
+    good = model.gaussians(natural)
+    for bad in ([0], [20], [3, 4, 5, 8, 16]):
+        spoilt = natural.copy()
+        spoilt[bad, : model.n_packed] -= 1e3 * packed(np.eye(6))
+        got, n = model._gaussians(spoilt, 1.0, np.zeros(model.n_natural))
+        assert n == len(bad)
+        rest = np.setdiff1d(range(21), bad)
+        np.testing.assert_array_equal(got.table[rest], good.table[rest])
+        np.testing.assert_array_equal(got.means[rest], good.means[rest])
+
+
+def test_the_kernel_stops():
+    model, X = model_of(), ratings_of()
+    hyper, globals_ = begun(model, X)
+    prepared, block = model.prepare(globals_, hyper), model.take(X, ALL)
+    model.stop[0] = 1
+    for call in (
+        lambda: model.prepare(globals_, hyper),
+        lambda: model.local_step(block, prepared, Powers()),
+        lambda: model.moments(block, prepared, prepared.items),
+        lambda: model.log_predictive(block, prepared),
+    ):
+        with pytest.raises(Stopped):
+            call()
+    table = prepared.items.table
+    parts = block.starts, block.items, block.values, None, table
+    assert _kernels.other_sums(*parts, 9, 3, True, STOPPED) == (None, None)
+    assert _kernels.own_sums(*parts, 3, True, STOPPED) is None
+
+
+@pytest.mark.skipif("SKTEMPER_SIMD" in os.environ, reason="this is such a run")
+@pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
+def test_kernels_on_every_instruction_set(name):
+    if name == special.instruction_set:
+        pytest.skip("that is the one the other tests run on")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        + ["-k", "the_kernel", __file__],
+        env={**os.environ, "SKTEMPER_SIMD": name},
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parent,
+    )
+    if "no instruction set of this machine" in done.stdout + done.stderr:
+        pytest.skip(f"this machine lacks {name}")
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+# -- data ------------------------------------------------------------------------------
+
+
+def sparse_of(X, cls=sparse.csr_array):
+    """What is not NaN, zeros included."""
+    users, items, values = known_of(X)
+    return cls((values, (users, items)), shape=X.shape)
+
+
+def unsorted_with_duplicates(X):
+    """Each rating in two entries, those of a row in random order."""
+    users, items, values = known_of(X)
+    users, items = np.tile(users, 2), np.tile(items, 2)
+    values = np.concatenate([0.75 * values, 0.25 * values])
+    order = np.lexsort((np.random.default_rng(0).random(len(users)), users))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(users, minlength=len(X)))])
+    return sparse.csr_array((values[order], items[order], starts), shape=X.shape)
+
+
+def test_any_form_of_the_ratings_is_the_same_block():
+    X = np.round(16 * ratings_of()) / 16
+    X[0, :4] = 0.0  # a rating of zero is one
+    model, dense, odd = model_of(), X, unsorted_with_duplicates(X)
+    parts = [part.copy() for part in (odd.data, odd.indices, odd.indptr)]
+    expected = model.initial_hyper(dense)
+    assert expected.global_mean == pytest.approx(np.nanmean(X))
+    assert expected.rating_variance == pytest.approx(np.nanvar(X))
+    for rows in (ALL, slice(2, 7), np.array([5, 2, 5, 0])):
+        block = model.take(dense, rows)
+        assert block.counts.tolist() == (~np.isnan(X[rows])).sum(axis=1).tolist()
+        numbers = np.arange(14)[rows]
+        for other in (sparse_of(X), sparse_of(X, sparse.csr_matrix), odd):
+            for one, two in zip(block, model.take(other, rows), strict=True):
+                np.testing.assert_array_equal(one, two)
+                assert one.dtype == two.dtype
+            np.testing.assert_array_equal(
+                model.units_per_row(other, numbers), block.counts
+            )
+        np.testing.assert_array_equal(model.units_per_row(dense, numbers), block.counts)
+    for other in (sparse_of(X), odd):
+        got = model.initial_hyper(other)
+        assert got.global_mean == pytest.approx(expected.global_mean, rel=1e-12)
+        assert got.noise_variance == pytest.approx(expected.noise_variance, rel=1e-12)
+    for one, two in zip(parts, (odd.data, odd.indices, odd.indptr), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_the_start():
+    X = ratings_of()
+    weight = np.random.default_rng(0).integers(0, 4, len(X))
+    model = model_of()
+    hyper = model.initial_hyper(X)
+    assert hyper.noise_variance == hyper.rating_variance == pytest.approx(np.nanvar(X))
+    # in units of the ratings: those of a factor are their root's
+    variances = np.nanvar(X) ** np.array([0.5, 0.5, 0.5, 1.0])
+    for prior in (hyper.users, hyper.items):
+        np.testing.assert_allclose(prior.covariance, np.diag(variances))
+        assert not prior.mean.any()
+    weighted = model.initial_hyper(X, weight)
+    repeated = model.initial_hyper(np.repeat(X, weight, axis=0))
+    assert weighted.global_mean == pytest.approx(repeated.global_mean)
+    assert weighted.noise_variance == pytest.approx(repeated.noise_variance)
+    given = model_of(global_mean=1.0, noise_variance=0.5, component_variance=2.0)
+    hyper = given.initial_hyper(X)
+    assert (hyper.global_mean, hyper.noise_variance) == (1.0, 0.5)
+    assert hyper.rating_variance == pytest.approx(np.nanmean((X - 1) ** 2))
+    np.testing.assert_array_equal(hyper.users.covariance, 2.0 * np.eye(4))
+    for nothing in (np.full((2, 9), np.nan), sparse.csr_array((2, 9))):
+        hyper = model.initial_hyper(nothing)
+        assert (hyper.global_mean, hyper.noise_variance) == (0.0, 1.0)
+    hyper = model.initial_hyper(X, np.zeros(len(X)))
+    assert (hyper.global_mean, hyper.noise_variance) == (0.0, 1.0)
+    constant = model.initial_hyper(np.full((3, 9), 4.0))
+    assert (constant.global_mean, constant.noise_variance) == (4.0, 1.0)
+
+
+@each_biases
+def test_items_start_where_they_are_told(biases):
+    init = np.random.default_rng(0).normal(size=(3, 9))
+    model = model_of(biases=biases, init=init)
+    X = ratings_of()
+    means = model.gaussians(model.initial_globals(X, np.random.RandomState(0))).means
+    np.testing.assert_allclose(means[:, :3], init.T)
+    assert not means[:, 3:].any()
+    one, same, other = (
+        model_of(biases=biases).initial_globals(X, np.random.RandomState(seed))
+        for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+def test_columns_outside_of_the_matrix_are_refused():
+    X = sparse_of(ratings_of())
+    for bad in (-1, 9, 2**30):
+        X.indices[7] = bad
+        with pytest.raises(ValueError, match="column indices outside"):
+            model_of().take(X, ALL)
+
+
+# -- the local step --------------------------------------------------------------------
+
+POWERS = {
+    "plain": Powers(),
+    "local_step": Powers(1.0, 1.0, 0.4),
+    "likelihood": Powers(1.0, 0.4, 0.4),
+    "posterior": Powers(0.4, 0.4, 0.4),
+    "ratings": "ratings",
+}
+each_power = pytest.mark.parametrize("powers", POWERS.values(), ids=POWERS)
+
+
+def powers_for(powers, n_ratings):
+    """Of ratings: numbers of their own."""
+    if powers != "ratings":
+        return powers
+    one, other = np.random.default_rng(1).uniform(0.1, 1, (2, n_ratings))
+    return Powers(0.7, one, other)
+
+
+def oracle_users(model, X, items, hyper, powers, weights):
+    """Each user's posterior, its bound, and E (y - f)^2 of its ratings."""
+    users, columns, values = known_of(X)
+    values = values - hyper.global_mean
+    factors = np.broadcast_to(powers.local, len(values)) * weights
+    posteriors, bounds, errors = [], [], np.empty(len(values))
+    for row in range(len(X)):
+        own = np.flatnonzero(users == row)
+        others = [items[j] for j in columns[own]]
+        given = values[own], factors[own]
+        shared = powers.prior, hyper.noise_variance, model.biases
+        posterior = oracles.rating_posterior(*given, others, hyper.users, *shared)
+        posteriors.append(posterior)
+        bounds.append(
+            oracles.rating_user_bound(*given, posterior, others, hyper.users, *shared)
+        )
+        errors[own] = [
+            oracles.rating_error(y, posterior, other, model.biases)
+            for y, other in zip(values[own], others, strict=True)
+        ]
+    return posteriors, np.array(bounds), errors
+
+
+@pytest.mark.parametrize("rank", [1, 2, 5, 17])
+@each_biases
+@pytest.mark.parametrize(("dtype", "tol"), [(np.float64, 1e-10), (np.float32, 2e-4)])
+@each_power
+@pytest.mark.parametrize("noisy", [False, True])
+def test_the_local_step_is_the_formula(rank, biases, dtype, tol, powers, noisy):
+    X = ratings_of().astype(dtype)
+    model = model_of(rank, biases=biases, dtype=dtype, rating_temperatures=noisy)
+    hyper, globals_ = begun(model, X)
+    items, (users, columns, values) = items_of(model, globals_), known_of(X)
+    powers = powers_for(powers, len(values))
+    weights = np.random.default_rng(2).uniform(0, 2, len(values)) if noisy else None
+    factors = np.ones(len(values)) if weights is None else weights
+    step = local(model, X, globals_, hyper, powers, weights)
+    posteriors, bounds, errors = oracle_users(model, X, items, hyper, powers, factors)
+    size = dict(rtol=tol, atol=tol)
+    np.testing.assert_allclose(
+        step.local_parameters, [mean for mean, _ in posteriors], **size
+    )
+    np.testing.assert_allclose(step.row_bounds, bounds, rtol=tol, atol=30 * tol)
+    assert step.bound == pytest.approx(step.row_bounds.sum())
+    assert (step.n_rows, step.n_observed) == (14, len(values))
+    assert step.n_iterations == 14
+    assert step.row_observed.tolist() == (~np.isnan(X)).sum(axis=1).tolist()
+    scores = -0.5 * errors / hyper.noise_variance
+    by_user = np.bincount(users, scores, 14)
+    np.testing.assert_allclose(step.row_scores, by_user, rtol=tol, atol=30 * tol)
+    assert step.score == pytest.approx(step.row_scores.sum())
+    if noisy:
+        np.testing.assert_allclose(step.unit_scores, scores, rtol=tol, atol=30 * tol)
+    else:
+        assert step.unit_scores is None
+
+    factors = np.broadcast_to(powers.statistics, len(values)) * factors
+    got = step.statistics
+    assert got.n_ratings == pytest.approx(factors.sum())
+    assert got.residual == pytest.approx(factors @ errors, rel=10 * tol)
+    counts = np.bincount(users, minlength=14)
+    shares = np.bincount(users, factors, 14)[counts > 0] / counts[counts > 0]
+    rated = [posteriors[i] for i in np.flatnonzero(counts)]
+    second = [c + np.outer(m, m) for m, c in rated]
+    assert got.users.total == pytest.approx(shares.sum())
+    np.testing.assert_allclose(
+        got.users.first, shares @ np.array([m for m, _ in rated]), **size
+    )
+    np.testing.assert_allclose(
+        got.users.second, np.einsum("n,nij->ij", shares, second), **size
+    )
+
+    target = model.target_parameters(got, 1.7, powers, hyper)
+    target = model.from_natural_parameters(target)
+    for j, (mean, covariance) in enumerate(items_of(model, target)):
+        own = np.flatnonzero(columns == j)
+        expected = oracles.rating_posterior(
+            values[own].astype(float) - hyper.global_mean,
+            1.7 * factors[own],
+            [posteriors[i] for i in users[own]],
+            hyper.items,
+            powers.prior,
+            hyper.noise_variance,
+            biases,
+        )
+        np.testing.assert_allclose(mean, expected[0], **size)
+        np.testing.assert_allclose(covariance, expected[1], **size)
+
+
+def test_statistics_add_up():
+    """Of many blocks, whatever items are in them, merged on the way."""
+    X = ratings_of(40)
+    model = model_of()
+    hyper, globals_ = begun(model, X)
+    weights = np.random.default_rng(0).uniform(0, 2, known_of(X)[2].size)
+    ends = np.concatenate([[0], np.cumsum((~np.isnan(X)).sum(axis=1))])
+    whole = local(model, X, globals_, hyper, weights=weights)
+    cuts = [*range(0, 40, 3), 40]
+    parts = [
+        local(model, X[a:b], globals_, hyper, weights=weights[slice(*ends[[a, b]])])
+        for a, b in zip(cuts, cuts[1:], strict=False)
+    ]
+    total = sum(parts[1:], start=parts[0])
+    assert len(total.statistics.parts) <= 9
+    assert total.bound == pytest.approx(whole.bound)
+    assert total.n_observed == whole.n_observed
+    for scale in (1.0, 2.5):
+        one, two = (
+            model.target_parameters(step.statistics.scaled(scale), 1, Powers(), hyper)
+            for step in (whole, total)
+        )
+        np.testing.assert_allclose(one, two, rtol=1e-11, atol=1e-11)
+        learned = [
+            model.update_hyper(
+                hyper, globals_, step.statistics.scaled(scale), 1.0, 1.0, Powers()
+            )
+            for step in (whole, total)
+        ]
+        assert learned[0].noise_variance == pytest.approx(learned[1].noise_variance)
+        for a, b in zip(learned[0].users, learned[1].users, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-10)
+
+
+@each_dtype
+def test_a_user_does_not_depend_on_neighbours(dtype, tol):
+    X = ratings_of(60).astype(dtype)
+    model = model_of(dtype=dtype)
+    hyper, globals_ = begun(model, X)
+    powers = Powers(1.0, 1.0, 0.6)
+    whole = local(model, X, globals_, hyper, powers)
+    for rows in ([3], [5, 20], range(17, 40), np.arange(60)[::-1]):
+        step = local(model, X[rows], globals_, hyper, powers)
+        for name in ("local_parameters", "row_bounds", "row_scores"):
+            np.testing.assert_array_equal(
+                getattr(step, name), getattr(whole, name)[rows], err_msg=name
+            )
+
+
+@each_biases
+def test_users_without_ratings_are_those_of_the_prior(biases):
+    model = model_of(biases=biases)
+    hyper, globals_ = begun(model, ratings_of())
+    X = np.full((3, 9), np.nan)
+    step = local(model, X, globals_, hyper)
+    np.testing.assert_allclose(step.local_parameters, [hyper.users.mean] * 3)
+    np.testing.assert_allclose(step.row_bounds, 0, atol=1e-12)
+    np.testing.assert_allclose(step.row_scores, 0, atol=1e-12)
+    assert step.statistics.n_ratings == step.statistics.users.total == 0
+    target = model.target_parameters(step.statistics, 1.0, Powers(), hyper)
+    np.testing.assert_array_equal(
+        model.from_natural_parameters(target), [hyper.items.natural()] * 9
+    )
+    learned = model.update_hyper(hyper, globals_, step.statistics, 1.0, 1.0, Powers())
+    assert learned.noise_variance == hyper.noise_variance
+    assert learned.users is hyper.users
+
+
+# -- expectations, evidence ------------------------------------------------------------
+
+
+@each_biases
+def test_expected_errors_are_those_of_draws(biases):
+    model, X = model_of(2, biases=biases), ratings_of()
+    hyper, globals_ = begun(model, X)
+    block, prepared = model.take(X, ALL), model.prepare(globals_, hyper)
+    natural = model.user_parameters(block, prepared)
+    errors = model._residuals(block, block.values, prepared, model.gaussians(natural))
+    users, columns, values = known_of(X)
+    random, n = np.random.default_rng(0), 20_000
+    draws = [
+        [random.multivariate_normal(*one, n) for one in items_of(model, of)]
+        for of in (natural, globals_)
+    ]
+    for r in range(0, len(values), 7):
+        u, v = draws[0][users[r]], draws[1][columns[r]]
+        f = (u[:, :2] * v[:, :2]).sum(axis=1)
+        if biases:
+            f += u[:, 2] + v[:, 2]
+        squares = (values[r] - f) ** 2
+        assert abs(squares.mean() - errors[r]) < 5 * squares.std() / np.sqrt(n)
+
+
+@each_biases
+@pytest.mark.parametrize("b", [1.0, 0.5, 0.05])
+def test_with_known_items_the_bound_is_the_evidence(biases, b):
+    """At a temperature that of the tempered likelihood: that is, log C with it."""
+    model, X = model_of(biases=biases), ratings_of()
+    hyper, globals_ = begun(model, X)
+    globals_ = 1e13 * globals_
+    step = local(model, X, globals_, hyper, Powers(1.0, b, b))
+    noise = hyper.noise_variance
+    constant = 0.5 * (1 - b) * np.log(2 * np.pi * noise) - 0.5 * np.log(b)
+    means = np.array([mean for mean, _ in items_of(model, globals_)])
+    for row, bound in zip(X, step.row_bounds, strict=True):
+        known = np.flatnonzero(~np.isnan(row))
+        if len(known) == 0:
+            assert bound == pytest.approx(0, abs=1e-9)
+            continue
+        z, offset = means[known], np.full(len(known), hyper.global_mean)
+        if biases:
+            offset = offset + z[:, -1]
+            z = np.column_stack([z[:, :-1], np.ones(len(known))])
+        covariance = z @ hyper.users.covariance @ z.T + noise / b * np.eye(len(known))
+        evidence = stats.multivariate_normal(
+            offset + z @ hyper.users.mean, covariance
+        ).logpdf(row[known])
+        expected = evidence + len(known) * constant
+        assert bound == pytest.approx(expected, rel=1e-7, abs=1e-7)
+
+
+@pytest.mark.parametrize("y", [0.3, 4.0])
+def test_the_bound_is_below_the_evidence(y):
+    """Of one rating by one user: an integral over both factors."""
+    model = model_of(1, 1, biases=False, component_variance=1.2, noise_variance=0.5)
+    X = np.array([[y]])
+    hyper = model.initial_hyper(X)._replace(global_mean=0.0)
+    globals_ = model.initial_globals(X, np.random.RandomState(0), hyper)
+    for _ in range(200):
+        step = local(model, X, globals_, hyper)
+        globals_ = model.step(globals_, step.statistics, 1.0, Powers(), 1.0, hyper)
+
+    def density(v):  # of y and v, with u integrated out
+        return (stats.norm(0, np.sqrt(1.2 * v**2 + 0.5)).pdf(y)) * prior(v)
+
+    prior = stats.norm(0, np.sqrt(1.2)).pdf
+    evidence, _ = quad(density, -20, 20, points=[0])
+    gap = np.log(evidence) - tempered_bound(model, X, globals_, hyper)
+    assert 0 < gap < 1.5
+
+
+def test_the_partition_is_an_integral():
+    """Less what no temperature changes, which scores lack too."""
+    model = model_of()
+    hyper = model.initial_hyper(ratings_of())
+    sigma = np.sqrt(hyper.noise_variance)
+    b = np.array([1.0, 0.6, 0.2, 0.05])
+    got = model.log_partition(b, hyper, None)
+    for power, value in zip(b, got, strict=True):
+        total, _ = quad(lambda y, p=power: np.exp(-0.5 * p * (y / sigma) ** 2), -99, 99)
+        assert value == pytest.approx(np.log(total / (sigma * np.sqrt(2 * np.pi))))
+    for priors in (None, "global", "local"):
+        np.testing.assert_array_equal(model.log_partition(b, hyper, None, priors), got)
+    with pytest.raises(ValueError, match="no partition_priors"):
+        model.log_partition(b, hyper, None, 0.3)
+
+
+def test_the_temperature_is_the_residual_over_the_noise():
+    """Where the exponent of the posterior over temperatures is largest."""
+    model, X = model_of(noise_variance=0.2, component_variance=1.0), ratings_of()
+    hyper, globals_ = begun(model, X)
+    hyper = hyper._replace(noise_variance=0.2)
+    step = local(model, X, globals_, hyper)
+    tempering = GlobalTempering(2000, 100.0, cap=None, smoothing=0.0)
+    state = tempering.initial_state(model, hyper, None)
+    state = tempering.next_state(state, step, 1e6, None)
+    expected = step.statistics.residual / step.statistics.n_ratings / 0.2
+    assert expected > 2
+    assert tempering.temperature(state, None) == pytest.approx(expected, rel=5e-3)
+
+
+# -- the bound and its gradient --------------------------------------------------------
+
+FIXED = dict(noise_variance=0.5, component_variance=1.3)
+
+
+def plain_start(model, X, seed=0):
+    hyper = model.initial_hyper(X)
+    return hyper, model.initial_globals(X, np.random.RandomState(seed), hyper)
+
+
+def bounds_of(model, X, powers, n=25, seed=0, **rest):
+    """The bound before each of n steps of coordinate ascent."""
+    hyper, globals_ = plain_start(model, X, seed)
+    bounds = []
+    for _ in range(n):
+        bounds.append(tempered_bound(model, X, globals_, hyper, powers))
+        step = local(model, X, globals_, hyper, powers, **rest)
+        learned = model.update_hyper(hyper, globals_, step.statistics, 1, 1.0, powers)
+        globals_ = model.step(globals_, step.statistics, 1.0, powers, 1.0, learned)
+        hyper = learned
+    return np.array(bounds)
+
+
+@each_biases
+@pytest.mark.parametrize("temperature", [1, 2, 10])
+@pytest.mark.parametrize("target", ["likelihood", "posterior"])
+def test_the_tempered_bound_never_falls(biases, temperature, target):
+    b, X = 1 / temperature, ratings_of(30)
+    powers = Powers(b if target == "posterior" else 1.0, b, b)
+    for seed in range(3):
+        bounds = bounds_of(model_of(biases=biases, **FIXED), X, powers, seed=seed)
+        assert np.diff(bounds).min() > -1e-10 * np.abs(bounds).max()
+        assert bounds[-1] > bounds[0] + 0.1
+
+
+@each_biases
+@pytest.mark.parametrize("settings", [{}, {"noise_variance": 0.5}, {"rank": 12}])
+def test_the_bound_never_falls_while_all_is_learned(biases, settings):
+    for X in (ratings_of(30), ratings_of(8, 9, 0.4, seed=1)):
+        for seed in range(3):
+            model = model_of(biases=biases, **settings)
+            bounds = bounds_of(model, X, Powers(), 60, seed)
+            assert np.isfinite(bounds).all()
+            assert np.diff(bounds).min() > -1e-9 * np.abs(bounds).max()
+            assert bounds[-1] > bounds[0] + 1
+
+
+def test_the_bound_never_falls_at_temperatures_of_ratings():
+    X = ratings_of(30)
+    b = np.random.default_rng(0).uniform(0.1, 1, known_of(X)[2].size)
+    bounds = bounds_of(model_of(**FIXED), X, Powers(1.0, b, b))
+    assert np.diff(bounds).min() > -1e-10 * np.abs(bounds).max()
+
+
+@each_biases
+@each_power
+def test_the_bound_has_every_constant(biases, powers):
+    model, X = model_of(biases=biases), ratings_of()
+    hyper, globals_ = begun(model, X)
+    items = items_of(model, globals_)
+    powers = powers_for(powers, known_of(X)[2].size)
+    _, bounds, _ = oracle_users(model, X, items, hyper, powers, 1.0)
+    expected = bounds.sum() + sum(
+        oracles.gaussian_bound(item, hyper.items, powers.prior) for item in items
+    )
+    got = tempered_bound(model, X, globals_, hyper, powers)
+    assert got == pytest.approx(expected, rel=1e-12)
+
+
+def directions(vector, n=4):
+    """Random changes of the parameters, small beside these."""
+    for seed in range(n):
+        random = np.random.default_rng(seed)
+        yield 0.05 * random.normal(size=vector.size)
+
+
+@each_biases
+@each_power
+def test_the_natural_gradient_is_that_of_the_bound(biases, powers):
+    model, X = model_of(biases=biases), ratings_of()
+    hyper, globals_ = begun(model, X)
+    powers = powers_for(powers, known_of(X)[2].size)
+    powers = powers._replace(statistics=powers.local)  # or there is no such bound
+    vector = model.natural_parameters(globals_)
+    step = local(model, X, globals_, hyper, powers)
+    change = model.target_parameters(step.statistics, 1.0, powers, hyper) - vector
+    gradient = model.fisher_product(globals_, change)
+
+    def value(at):
+        at = model.from_natural_parameters(at)
+        return tempered_bound(model, X, at, hyper, powers)
+
+    for direction in directions(vector):
+        e = 1e-3 * direction
+        slope = (value(vector + e) - value(vector - e)) / 2e-3
+        assert gradient @ direction == pytest.approx(slope, rel=1e-5, abs=1e-6)
+
+
+def mean_parameters(model, vector):
+    """E of what natural parameters are multiplied by."""
+    out = []
+    for mean, covariance in items_of(model, model.from_natural_parameters(vector)):
+        second = covariance + np.outer(mean, mean)
+        twice = np.tril(second) + np.tril(second, -1)
+        out.append(np.concatenate([-0.5 * packed(twice), mean]))
+    return np.concatenate(out)
+
+
+@each_biases
+@pytest.mark.parametrize("rank", [1, 3, 6])
+def test_the_fisher_product_is_a_derivative(biases, rank):
+    model = model_of(rank, biases=biases)
+    _, globals_ = begun(model, ratings_of())
+    vector = model.natural_parameters(globals_)
+    for direction in directions(vector):
+        product = model.fisher_product(globals_, direction)
+        e = 1e-4 * direction
+        slopes = mean_parameters(model, vector + e) - mean_parameters(model, vector - e)
+        np.testing.assert_allclose(product, slopes / 2e-4, rtol=1e-5, atol=1e-7)
+        assert product @ direction > 0
+
+
+def test_dense_vectors_are_the_parameters():
+    model, X = model_of(), ratings_of()
+    hyper, globals_ = begun(model, X)
+    vector = model.natural_parameters(globals_)
+    assert vector.shape == (9 * model.n_natural,) and vector.dtype == np.float64
+    np.testing.assert_array_equal(model.from_natural_parameters(vector), globals_)
+    step = local(model, X, globals_, hyper, Powers(0.6, 0.6, 0.6))
+    target = model.target_parameters(step.statistics, 1.3, Powers(0.6), hyper)
+    stepped = model.step(globals_, step.statistics, 1.3, Powers(0.6), 0.3, hyper)
+    np.testing.assert_allclose(
+        model.natural_parameters(stepped), 0.7 * vector + 0.3 * target, rtol=1e-12
+    )
+    for wrong in (model_of(4), model_of(2), model_of(biases=False), model_of(3, 8)):
+        with pytest.raises(ValueError, match="n_components or biases changed"):
+            wrong.prepare(globals_, hyper)
+    # of four numbers each, too, but not with the same meaning
+    with pytest.raises(ValueError, match="n_components or biases changed"):
+        model_of(4, biases=False).prepare(globals_, hyper)
+
+
+# -- noise -----------------------------------------------------------------------------
+
+
+def is_valid(model, natural):
+    precisions = unpacked(natural[:, : model.n_packed], model.n_own)
+    return bool((np.linalg.eigvalsh(precisions)[:, 0] > 0).all())
+
+
+@each_biases
+def test_steps_end_where_the_domain_does(biases):
+    """With negative weights, at `largest_rate`; without, nowhere."""
+    model, X = model_of(biases=biases), ratings_of(30)
+    hyper, globals_ = begun(model, X)
+    n = known_of(X)[2].size
+    n_infinite = 0
+    for seed in range(20):
+        weights = np.random.default_rng(seed).normal(1, 4, n)
+        step = local(model, X, globals_, hyper, weights=weights)
+        arguments = step.statistics, 1.0, Powers()
+        rate = model.largest_rate(globals_, *arguments, hyper)
+        if rate == np.inf:
+            n_infinite += 1
+            assert is_valid(model, model.step(globals_, *arguments, 1.0, hyper))
+            continue
+        assert 0 < rate < 1
+        near = model.step(globals_, *arguments, rate * (1 - 1e-9), hyper)
+        assert is_valid(model, near)
+        far = model.step(globals_, *arguments, rate * (1 + 1e-6), hyper)
+        assert not is_valid(model, far)
+    assert n_infinite < 20
+    step = local(model, X, globals_, hyper, weights=abs(weights))
+    assert model.largest_rate(globals_, step.statistics, 1.0, Powers(), hyper) == np.inf
+
+
+@each_biases
+@each_dtype
+@each_power
+def test_noise_leaves_users_their_precision(biases, dtype, tol, powers):
+    """Weights that would not are halved toward 1, those of that user alone."""
+    X = ratings_of(40).astype(dtype)
+    model = model_of(biases=biases, dtype=dtype)
+    hyper, globals_ = begun(model, X)
+    hyper = hyper._replace(noise_variance=0.05)
+    items, (users, columns, values) = items_of(model, globals_), known_of(X)
+    powers = powers_for(powers, len(values))
+    weights = np.random.default_rng(0).normal(1, 3, len(values))
+    given = weights.copy()
+    step = local(model, X, globals_, hyper, powers, given)
+    np.testing.assert_array_equal(given, weights)
+    halvings = 0
+    local_powers = np.broadcast_to(powers.local, len(values))
+    for row in range(40):
+        own = np.flatnonzero(users == row)
+        if len(own) == 0:
+            continue
+        while True:
+            precision, *_ = oracles.rating_sums(
+                np.zeros(len(own)),
+                (local_powers * weights)[own],
+                [items[j] for j in columns[own]],
+                biases,
+            )
+            precision = precision / hyper.noise_variance
+            precision += powers.prior * np.linalg.inv(hyper.users.covariance)
+            if np.linalg.eigvalsh(precision)[0] > 0:
+                break
+            weights[own] = 1 + (weights[own] - 1) / 2
+            halvings += 1
+    assert 10 < halvings < 200
+    assert step.n_iterations == 40 + halvings
+    posteriors, bounds, errors = oracle_users(model, X, items, hyper, powers, weights)
+    if dtype == np.float64:  # some precisions are all but singular
+        means = [mean for mean, _ in posteriors]
+        np.testing.assert_allclose(step.local_parameters, means, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(step.row_bounds, bounds, rtol=1e-6, atol=1e-9)
+        factors = np.broadcast_to(powers.statistics, len(values)) * weights
+        by_user = np.bincount(known_of(X)[0], factors * errors)  # none is negative
+        residual = np.maximum(by_user, 0).sum()
+        assert step.statistics.residual == pytest.approx(residual, rel=1e-6)
+        assert step.statistics.n_ratings == pytest.approx(factors.sum())
+    assert np.isfinite(step.bound)
+
+
+# -- what is learned -------------------------------------------------------------------
+
+
+@each_biases
+def test_what_is_learned_is_the_optimum(biases):
+    """Of the bound over priors and noise, with all posteriors as they are."""
+    model, X = model_of(2, biases=biases), ratings_of(30)
+    hyper, globals_ = begun(model, X)
+    items, (users, columns, values) = items_of(model, globals_), known_of(X)
+    step = local(model, X, globals_, hyper)
+    learned = model.update_hyper(hyper, globals_, step.statistics, 1.0, 1.0, Powers())
+    posteriors, *_ = oracle_users(model, X, items, hyper, Powers(), 1.0)
+    rated = [posteriors[i] for i in np.unique(users)]
+    errors = [
+        oracles.rating_error(y, posteriors[i], items[j], biases)
+        for i, j, y in zip(users, columns, values - hyper.global_mean, strict=True)
+    ]
+
+    def prior_bound(prior, of):
+        return sum(oracles.gaussian_bound(one, prior, 1.0) for one in of)
+
+    def noise_bound(noise):
+        return -0.5 * (len(errors) * np.log(noise) + np.sum(errors) / noise)
+
+    found = minimize_scalar(
+        lambda x: -noise_bound(np.exp(x)), bounds=(-5, 5), options={"xatol": 1e-9}
+    )
+    assert learned.noise_variance == pytest.approx(np.exp(found.x), rel=1e-5)
+    assert learned.noise_variance == pytest.approx(np.mean(errors))
+    random = np.random.default_rng(0)
+    for prior, of in ((learned.users, rated), (learned.items, items)):
+        best = prior_bound(prior, of)
+        for _ in range(20):
+            mean, root = random.normal(size=(2, model.n_own))
+            for e in (1e-3, 0.1):
+                nearby = Prior(prior.mean + e * mean, prior.covariance)
+                assert prior_bound(nearby, of) < best
+                for sign in (1, -1):
+                    covariance = prior.covariance + sign * e * 0.05 * np.outer(
+                        root, root
+                    )
+                    if np.linalg.eigvalsh(covariance)[0] > 0:
+                        nearby = Prior(prior.mean, covariance)
+                        assert prior_bound(nearby, of) < best
+    part = model.update_hyper(hyper, globals_, step.statistics, 7.0, 0.25, Powers())
+    assert part.noise_variance == pytest.approx(
+        0.75 * hyper.noise_variance + 0.25 * learned.noise_variance
+    )
+    np.testing.assert_allclose(
+        part.users.covariance,
+        0.75 * hyper.users.covariance + 0.25 * learned.users.covariance,
+    )
+    assert learned.global_mean == hyper.global_mean
+    hot = model.update_hyper(hyper, globals_, step.statistics, 1.0, 1.0, Powers(0.3))
+    for one, other in ((hot.users, learned.users), (hot.items, learned.items)):
+        np.testing.assert_allclose(one.covariance, 0.3 * other.covariance)
+        np.testing.assert_array_equal(one.mean, other.mean)
+    fixed = model_of(2, biases=biases, **FIXED)
+    assert (
+        fixed.update_hyper(hyper, globals_, step.statistics, 1.0, 1.0, Powers())
+        is hyper
+    )
+
+
+def test_learned_variances_stay_positive():
+    """Also where noise makes the residual, or second moments, negative."""
+    model, X = model_of(), ratings_of(30)
+    hyper, globals_ = begun(model, X)
+    n = known_of(X)[2].size
+    for seed in range(20):
+        weights = np.random.default_rng(seed).normal(1, 10, n)
+        statistics = local(model, X, globals_, hyper, weights=weights).statistics
+        learned = model.update_hyper(hyper, globals_, statistics, 1.0, 1.0, Powers())
+        assert learned.noise_variance > 0
+        for prior in (learned.users, learned.items):
+            np.linalg.cholesky(prior.covariance)
+            np.linalg.cholesky(np.linalg.inv(prior.covariance))
+    nothing = statistics.scaled(0.0)
+    learned = model.update_hyper(hyper, globals_, nothing, 1.0, 1.0, Powers())
+    assert learned.noise_variance == hyper.noise_variance
+    assert learned.users is hyper.users
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_ratings_without_noise(dtype):
+    """More factors than the data have, and precisions of great range."""
+    random = np.random.default_rng(0)
+    ratings = np.outer(random.normal(size=300), random.normal(size=40))
+    X = np.where(random.random(ratings.shape) < 0.7, ratings, np.nan).astype(dtype)
+    model = model_of(8, 40, dtype=dtype)
+    bounds = bounds_of(model, X, Powers(), 40)
+    if dtype == np.float64:  # as far as rounding errors let the bound be known
+        assert np.diff(bounds).min() > -1e-3 * np.abs(bounds).max()
+    assert bounds[-1] > 15_000
+    hopeless = model_of(8, 40, dtype=dtype, noise_variance=1e-16)
+    with pytest.raises(ValueError, match=f"too small for ratings of {X.dtype}"):
+        bounds_of(hopeless, X, Powers(), 40)
+
+
+# -- weights ---------------------------------------------------------------------------
+
+
+def test_weights_of_rows_are_repetitions():
+    """In statistics, where they are powers, and in what else a step tells."""
+    model, X = model_of(), ratings_of()
+    hyper, globals_ = begun(model, X)
+    weight = np.random.default_rng(0).integers(0, 4, len(X))
+    by_rating = np.repeat(weight, (~np.isnan(X)).sum(axis=1)).astype(float)
+    powers = Powers(1.0, 0.7 * by_rating, 0.4)
+    one = local(model, X, globals_, hyper, powers).weighted(weight)
+    repeated = np.repeat(X, weight, axis=0)
+    two = local(model, repeated, globals_, hyper, Powers(1.0, 0.7, 0.4))
+    for name in ("bound", "score", "n_observed"):
+        assert getattr(one, name) == pytest.approx(getattr(two, name), rel=1e-12)
+    targets = [
+        model.target_parameters(step.statistics, 1.0, Powers(), hyper)
+        for step in (one, two)
+    ]
+    np.testing.assert_allclose(*targets, rtol=1e-11, atol=1e-11)
+    learned = [
+        model.update_hyper(hyper, globals_, step.statistics, 1.0, 1.0, Powers())
+        for step in (one, two)
+    ]
+    assert learned[0].noise_variance == pytest.approx(learned[1].noise_variance)
+    for a, b in zip(learned[0].users, learned[1].users, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10)
+
+
+# -- temperatures of users and of ratings ----------------------------------------------
+
+
+@pytest.mark.parametrize("of_ratings", [False, True])
+def test_local_temperatures_are_the_formula(of_ratings):
+    model, X = model_of(rating_temperatures=of_ratings), ratings_of()
+    hyper, globals_ = begun(model, X)
+    hyper = hyper._replace(noise_variance=0.2)
+    items, (users, _, values) = items_of(model, globals_), known_of(X)
+    tempering = LocalTempering(15, n_alternations=3)
+    state = tempering.initial_state(model, hyper, None)
+    ladder, local_powers = np.linspace(1, 0.1, 15), np.ones(len(values))
+    for _ in range(3):
+        powers = Powers(1.0, 1.0, local_powers)
+        *_, errors = oracle_users(model, X, items, hyper, powers, 1.0)
+        scores, counts = -0.5 * errors / 0.2, np.ones(len(values))
+        if not of_ratings:
+            scores, counts = (np.bincount(users, x, 14) for x in (scores, counts))
+        logits = np.outer(scores, ladder) + 0.5 * np.outer(counts, np.log(ladder))
+        probabilities = softmax(logits, axis=1)
+        b = probabilities @ ladder
+        local_powers = b if of_ratings else b[users]
+    block, prepared = model.take(X, ALL), model.prepare(globals_, hyper)
+    got = tempering.sample_temperatures(model, block, prepared, state)
+    np.testing.assert_allclose(got, 1 / b, rtol=1e-9)
+    assert 1.1 < got.min() + 0.2 < got.max()
+    np.testing.assert_array_equal(
+        model.per_unit(block, got), got if of_ratings else got[users]
+    )
+    step = tempering.local_step(model, block, prepared, Powers(), None, 0, state)
+    np.testing.assert_allclose(step.temperatures, probabilities.sum(axis=0))
+    powers = Powers(1.0, local_powers, local_powers)
+    same = local(model, X, globals_, hyper, powers)
+    assert step.bound == pytest.approx(same.bound)
+    targets = [
+        model.target_parameters(one.statistics, 1.0, Powers(), hyper)
+        for one in (step, same)
+    ]
+    np.testing.assert_allclose(*targets, rtol=1e-9)
+
+
+# -- predictions -----------------------------------------------------------------------
+
+
+@each_biases
+@pytest.mark.parametrize(("dtype", "tol"), [(np.float64, 1e-10), (np.float32, 1e-4)])
+def test_held_out_ratings_are_scored_by_those_before(biases, dtype, tol):
+    """In turn: of a user's ratings every second one is held out."""
+    X = ratings_of().astype(dtype)
+    model = model_of(biases=biases, dtype=dtype)
+    hyper, globals_ = begun(model, X)
+    prepared = model.prepare(globals_, hyper)
+    scores, n_held_out = model.log_predictive(model.take(X, ALL), prepared)
+    counts = (~np.isnan(X)).sum(axis=1)
+    np.testing.assert_array_equal(n_held_out, counts // 2)
+    assert (scores[counts < 2] == 0).all()
+    items = items_of(model, globals_)
+    for row, score in zip(X.astype(float), scores, strict=True):
+        known = np.flatnonzero(~np.isnan(row))
+        seen, held_out = known[::2], known[1::2]
+        posterior = oracles.rating_posterior(
+            row[seen] - hyper.global_mean,
+            np.ones(len(seen)),
+            [items[j] for j in seen],
+            hyper.users,
+            1.0,
+            hyper.noise_variance,
+            biases,
+        )
+        expected = 0.0
+        for j in held_out:
+            mean, square = oracles.rating_expectations(posterior, items[j], biases)
+            variance = square - mean**2 + hyper.noise_variance
+            expected += stats.norm(hyper.global_mean + mean, np.sqrt(variance)).logpdf(
+                row[j]
+            )
+        assert score == pytest.approx(expected, rel=tol, abs=tol)
+
+
+def test_sizes_of_blocks_and_batches():
+    assert model_of(1).block_size == 4096
+    assert model_of(128).block_size == 256
+    for rank in RANKS:
+        size = model_of(rank).block_size
+        assert size & (size - 1) == 0
+    model = model_of()
+    for total, size in ((None, 1000), (1, 1), (120, 60), (5000, 500), (10**6, 10**4)):
+        assert model.auto_batch_size(None, total) == size
+
+
+# -- a noise variance for each user ----------------------------------------------------
+
+
+def noisy_bound(model, hyper, prepared, users, block, power, local):
+    """The bound of each user, its Gamma part by integration."""
+    values = block.values - hyper.global_mean
+    residuals = block.per_user(
+        model._residuals(block, values, prepared, users.posterior)
+    )
+    prior = stats.gamma(hyper.noise_shape, scale=1 / hyper.noise_shape)
+    bounds = []
+    for shape, rate, residual, count in zip(
+        *users.noise, residuals, block.counts, strict=True
+    ):
+        own = stats.gamma(shape, scale=1 / rate)
+
+        def expected(function, own=own):
+            return own.expect(function, epsabs=1e-11, epsrel=1e-11, limit=200)
+
+        mean, log_mean = expected(lambda t: t), expected(np.log)
+        log_prior = expected(prior.logpdf)
+        log_likelihood = -0.5 * (
+            count * (np.log(2 * np.pi * hyper.noise_variance) - log_mean)
+            + mean * residual / hyper.noise_variance
+        )
+        bounds.append(local * log_likelihood + power * log_prior + own.entropy())
+    return np.array(bounds)
+
+
+@pytest.mark.parametrize(("power", "local"), [(1.0, 1.0), (1.0, 0.5), (0.5, 0.5)])
+def test_the_noise_of_users_is_at_its_optimum(power, local):
+    X = ratings_of()
+    model = model_of(user_noise=True)
+    hyper = model.initial_hyper(X)._replace(noise_variance=0.3, noise_shape=4.0)
+    prepared = model.prepare(model.initial_globals(X, np.random.RandomState(0)), hyper)
+    block, powers = model.take(X, slice(0, len(X))), Powers(power, local, local)
+    values = block.values - hyper.global_mean
+    users = model._users(block, values, prepared, powers, None)
+    posterior = users.posterior
+    others = (
+        posterior.entropies()
+        + power * hyper.users.log_normaliser()
+        + posterior.means @ users.prior[model.n_packed :]
+        - 0.5 * posterior.prior_traces
+    )
+    expected = noisy_bound(model, hyper, prepared, users, block, power, local) + others
+    got = model.local_step(block, prepared, powers).row_bounds
+    np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6)
+    for factor in (0.95, 1.05):
+        shapes, rates = users.noise
+        for moved in (Noise(factor * shapes, rates), Noise(shapes, factor * rates)):
+            worse = model._bounds(prepared, power, users._replace(noise=moved))
+            assert (worse < got + 1e-6).all()
+
+
+def test_bounds_rise_when_users_have_their_noise():
+    X = ratings_of()
+    model = model_of(user_noise=True)
+    hyper = model.initial_hyper(X)
+    natural = model.initial_globals(X, np.random.RandomState(0), hyper)
+    block, local, bounds = model.take(X, slice(0, len(X))), None, []
+    for _ in range(40):
+        prepared = model.prepare(natural, hyper)
+        want = ("statistics", "bound", "local")
+        step = model.local_step(block, prepared, Powers(), None, 0, local, want)
+        local = step.local_parameters
+        bounds.append(step.bound + model.global_bound(natural, hyper))
+        hyper = model.update_hyper(hyper, natural, step.statistics, 1.0, 1.0, Powers())
+        natural = model.step(natural, step.statistics, 1.0, Powers(), 1.0, hyper)
+    assert np.diff(bounds).min() > -1e-9 * abs(bounds[-1])
+    assert bounds[-1] > bounds[0] + 1
+
+
+@pytest.mark.parametrize("shape", [2.0, 7.0, 300.0])
+def test_the_shape_of_the_noise_is_the_likeliest(shape):
+    random = np.random.default_rng(0)
+    t = random.gamma(shape, 1 / shape, 100_000)
+    assert _best_shape(np.mean(np.log(t) - t)) == pytest.approx(shape, rel=0.03)
+    assert _best_shape(-1.0) == SHAPES[1]  # all are equal
+    assert _best_shape(-100.0) == SHAPES[0]
