@@ -198,35 +198,43 @@ def print_defaults(X_train, X_test, arguments):
 def draw(panels, path):
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4.8 * len(panels), 6.5), layout="constrained")
-    axes = figure.subplots(2, len(panels), squeeze=False, sharex=True)
+    figure = Figure(figsize=(4.8 * len(panels), 7), layout="constrained")
+    axes = figure.subplots(2, len(panels), squeeze=False, sharex=True, sharey="row")
     for column, (rank, (passes, curves)) in zip(axes.T, panels.items(), strict=True):
-        for part, ax in enumerate(column):
-            for name, runs in curves.items():
-                values = runs[:, :, part]
-                (line,) = ax.plot(passes, values.mean(axis=0), label=name)
-                color = line.get_color()
-                ax.plot(passes, values.T, color=color, alpha=0.2, linewidth=0.6)
-            ax.grid(alpha=0.3)
-        focus(column[0], curves, 0)
-        focus(column[1], curves, 1)
-        column[0].set_title(f"rank {rank}")
+        best = max(runs[:, :, 0].max() for runs in curves.values())
+        for name, runs in curves.items():
+            # half a nat keeps the best in the picture
+            draw_runs(column[0], passes, best - runs[:, :, 0] + 0.5, name)
+            draw_runs(column[1], passes, runs[:, :, 1], name)
+        column[0].set_title(f"rank {rank}: the best bound is {best:.1f}")
         column[1].set_xlabel("iteration")
         column[1].set_xscale("log")
-    axes[0, 0].set_ylabel("lower bound [nats]")
+    axes[0, 0].set_yscale("log")
+    axes[0, 0].invert_yaxis()
+    axes[0, 0].set_ylabel("nats below the best bound (+ 1/2)")
     axes[1, 0].set_ylabel("RMSE of held-out ratings")
-    axes[0, -1].legend(loc="lower right", fontsize="small")
+    focus(axes[1, 0], panels)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     figure.suptitle("The bound and the held-out error: each start, and their mean")
     figure.savefig(path, dpi=110)
 
 
-def focus(ax, curves, part):
-    """Show where batch inference is in the later two thirds, and what is better."""
-    batch = curves["batch"][:, :, part]
-    ends = np.array([runs[:, -1, part] for runs in curves.values()])
-    shown = np.append(batch[:, batch.shape[1] // 3 :], ends)
-    margin = 0.1 * max(np.ptp(shown), 1e-6)
-    ax.set_ylim(shown.min() - margin, shown.max() + margin)
+def draw_runs(ax, passes, values, name):
+    (line,) = ax.plot(passes, values.mean(axis=0), label=name)
+    ax.plot(passes, values.T, color=line.get_color(), alpha=0.2, linewidth=0.6)
+    ax.grid(alpha=0.3)
+
+
+def focus(ax, panels):
+    """Show errors up to those of batch inference, after some iterations."""
+    errors = [
+        runs[:, :, 1] for _, curves in panels.values() for runs in curves.values()
+    ]
+    batch = [curves["batch"][:, 10:, 1] for _, curves in panels.values()]
+    low, high = min(map(np.min, errors)), max(map(np.max, batch))
+    margin = 0.1 * max(high - low, 1e-6)
+    ax.set_ylim(low - margin, high + margin)
 
 
 if __name__ == "__main__":
