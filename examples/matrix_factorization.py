@@ -231,7 +231,7 @@ def focus(ax, panels):
     errors = [
         runs[:, :, 1] for _, curves in panels.values() for runs in curves.values()
     ]
-    batch = [curves["batch"][:, 10:, 1] for _, curves in panels.values()]
+    batch = [curves["batch"][:, len(p) // 6 :, 1] for p, curves in panels.values()]
     low, high = min(map(np.min, errors)), max(map(np.max, batch))
     margin = 0.1 * max(high - low, 1e-6)
     ax.set_ylim(low - margin, high + margin)
