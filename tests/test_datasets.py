@@ -1,6 +1,7 @@
-"""The corpus that ships and the generators."""
+"""The corpus that ships, the readers of ratings, and the generators."""
 
 import tracemalloc
+import zipfile
 
 import numpy as np
 import pytest
@@ -10,8 +11,11 @@ from sklearn import config_context
 from sktemper.datasets import (
     _generators,
     load_debian_descriptions,
+    load_movielens,
     make_factorial_mixture,
     make_lda_documents,
+    make_ratings,
+    ratings_matrix,
 )
 
 
@@ -62,7 +66,9 @@ def test_debian_description_agrees_with_data(debian):
     assert unused.tolist() == ["localises"]
 
 
-@pytest.mark.parametrize("load", [load_debian_descriptions, make_lda_documents])
+@pytest.mark.parametrize(
+    "load", [load_debian_descriptions, make_lda_documents, make_ratings]
+)
 def test_sparse_interface_of_scikit_learn_is_followed(load):
     with config_context(sparse_interface="sparray"):
         data = load()
@@ -284,3 +290,302 @@ def test_samples_are_determined_by_the_seed():
 def test_samples_refuse_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         make_factorial_mixture(**parameters)
+
+
+# -- ratings ---------------------------------------------------------------------------
+
+
+def test_ratings_shapes_and_types():
+    X, user_factors, components, user_biases, item_biases = make_ratings(
+        80, 40, 3, n_ratings=700, return_factors=True, random_state=0
+    )
+    assert sparse.isspmatrix_csr(X)
+    assert X.shape == (80, 40)
+    assert X.nnz == 700
+    assert X.dtype == np.float64
+    assert X.indices.dtype == X.indptr.dtype == np.int32
+    assert user_factors.shape == (80, 3)
+    assert components.shape == (3, 40)
+    assert user_biases.shape == (80,)
+    assert item_biases.shape == (40,)
+
+
+@pytest.mark.parametrize(
+    ("n_ratings", "inequality"), [(0, 1), (90, 1), (90, 3), (1500, 2), (2000, 0)]
+)
+def test_no_rating_is_there_twice(n_ratings, inequality):
+    X = make_ratings(50, 40, n_ratings=n_ratings, inequality=inequality, random_state=0)
+    assert X.nnz == n_ratings
+    assert X.has_canonical_format
+    again = X.copy()
+    again.has_canonical_format = False
+    again.sum_duplicates()
+    assert again.nnz == n_ratings
+
+
+@pytest.mark.parametrize("dense_share", [0, 1])
+def test_ratings_are_those_of_the_model(monkeypatch, dense_share):
+    monkeypatch.setattr(_generators, "_CHUNK_RATINGS", 10_000)  # several chunks
+    monkeypatch.setattr(_generators, "_DENSE_SHARE", dense_share)
+    X, user_factors, components, user_biases, item_biases = make_ratings(
+        500,
+        300,
+        4,
+        n_ratings=60_000,
+        global_mean=-2,
+        noise_variance=0.3,
+        return_factors=True,
+        random_state=0,
+    )
+    expected = user_factors @ components - 2 + user_biases[:, None] + item_biases
+    X = X.tocoo()
+    noise = X.data - expected[X.row, X.col]
+    assert abs(noise.mean()) < 4 * np.sqrt(0.3 / X.nnz)
+    assert noise.var() == pytest.approx(0.3, rel=0.03)
+    assert user_factors.var() == pytest.approx(0.3, rel=0.15)
+    assert components.var() == pytest.approx(0.3, rel=0.15)
+    assert np.r_[user_biases, item_biases].var() == pytest.approx(0.2, rel=0.2)
+
+
+@pytest.mark.parametrize("dense_share", [0, 1])
+def test_users_are_more_or_less_active_and_items_popular(monkeypatch, dense_share):
+    monkeypatch.setattr(_generators, "_DENSE_SHARE", dense_share)
+    few = dict(n_ratings=50_000, random_state=0)
+    alike = make_ratings(2_000, 500, inequality=0, **few)
+    unlike = make_ratings(2_000, 500, inequality=1, **few)
+    for axis, mean in ((0, 100), (1, 25)):
+        # Binomial where all are alike; else log-normal, of which the variance is
+        # (e - 1) mean^2, less what pairs drawn twice take from the largest.
+        assert alike.getnnz(axis=axis).var() == pytest.approx(mean, rel=0.25)
+        assert 0.6 < unlike.getnnz(axis=axis).var() / (mean**2 * (np.e - 1)) < 1.4
+
+
+def test_both_ways_of_drawing_pairs_agree(monkeypatch):
+    shares = []
+    for dense_share in (0, 1):
+        monkeypatch.setattr(_generators, "_DENSE_SHARE", dense_share)
+        fits = [
+            make_ratings(300, 20, n_ratings=2_000, random_state=seed)
+            for seed in range(20)
+        ]
+        sizes = [np.sort(X.getnnz(axis=0))[::-1] for X in fits]
+        shares.append(np.mean(sizes, axis=0) / 2_000)
+    np.testing.assert_allclose(*shares, atol=0.02)
+
+
+def test_stars_and_dtype():
+    X = make_ratings(100, 50, n_ratings=2_000, random_state=0)
+    stars = make_ratings(
+        100, 50, n_ratings=2_000, n_stars=5, dtype=np.float32, random_state=0
+    )
+    assert stars.dtype == np.float32
+    np.testing.assert_array_equal(stars.indices, X.indices)
+    np.testing.assert_array_equal(stars.data, X.data.round().clip(1, 5))
+    assert np.unique(stars.data).tolist() == [1, 2, 3, 4, 5]
+
+
+def test_ratings_are_determined_by_the_seed():
+    X, *truth = make_ratings(50, 40, n_ratings=90, return_factors=True, random_state=1)
+    again, *same = make_ratings(
+        50,
+        40,
+        n_ratings=90,
+        return_factors=True,
+        random_state=np.random.RandomState(1),
+    )
+    assert (X != again).nnz == 0
+    for one, other in zip(truth, same, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert (X != make_ratings(50, 40, n_ratings=90, random_state=1)).nnz == 0
+    assert (X != make_ratings(50, 40, n_ratings=90, random_state=2)).nnz > 0
+
+
+def test_memory_of_ratings_does_not_grow_with_the_dense_shape():
+    tracemalloc.start()
+    X = make_ratings(50_000, 20_000, n_ratings=200_000, random_state=0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # The factors are of 70,000 users and items; dense ratings would be 8 GB.
+    assert peak < 8 * (X.data.nbytes + X.indices.nbytes + 8 * 5 * 70_000)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_users": 0}, "'n_users' parameter of make_ratings"),
+        ({"n_items": 2.5}, "'n_items' parameter of make_ratings"),
+        ({"n_users": 9, "n_items": 9, "n_ratings": 82}, "there are only 81 pairs"),
+        ({"inequality": -1}, "'inequality' parameter of make_ratings"),
+        ({"noise_variance": -1}, "'noise_variance' parameter of make_ratings"),
+        ({"n_stars": 0}, "'n_stars' parameter of make_ratings"),
+    ],
+)
+def test_ratings_refuse_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        make_ratings(**parameters)
+
+
+def long_table(X, order):
+    X = X.tocoo()
+    return X.row[order], X.col[order], X.data[order]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
+def test_long_tables_become_matrices(dtype):
+    X = make_ratings(30, 20, n_ratings=300, n_stars=5, random_state=0)
+    X.data -= 1  # zeros are ratings
+    X = X.astype(dtype)
+    users, items, ratings = long_table(X, np.random.default_rng(0).permutation(300))
+    again, user_labels, item_labels = ratings_matrix(10 * users, items - 7, ratings)
+    assert sparse.isspmatrix_csr(again)
+    assert again.has_canonical_format
+    assert again.dtype == (np.float32 if dtype == np.float32 else np.float64)
+    assert again.nnz == 300
+    assert (again.data == 0).any()
+    rows, columns = user_labels // 10, item_labels + 7
+    np.testing.assert_array_equal(again.toarray(), X.toarray()[np.ix_(rows, columns)])
+    np.testing.assert_array_equal(rows, np.unique(users))
+    np.testing.assert_array_equal(columns, np.unique(items))
+
+
+@pytest.mark.parametrize(
+    "kind", ["object", "category", "string", "Int64", "datetime64[ns]"]
+)
+def test_columns_of_data_frames(kind):
+    pandas = pytest.importorskip("pandas")
+    labels = ["2001", "1999", "2001", "2010"]
+    if kind == "Int64":
+        labels = [int(label) for label in labels]
+    table = pandas.DataFrame({"u": pandas.Series(labels, dtype=kind)})
+    table["i"], table["r"] = [3, 3, 1, 3], [1, 2, 3, 4]
+    X, users, items = ratings_matrix(table["u"], table["i"], table["r"])
+    np.testing.assert_array_equal(X.toarray(), [[0, 2], [3, 1], [0, 4]])
+    assert items.tolist() == [1, 3]
+    back, *_ = ratings_matrix(table["u"], table["i"], table["r"], user_labels=users)
+    np.testing.assert_array_equal(back.toarray(), X.toarray())
+
+
+def test_new_users_are_brought_to_known_columns():
+    given = ["c", "a", "b"]  # any order
+    table = ["x", "y", "x"], ["b", "z", "c"], [4, 5, 3]
+    X, users, items = ratings_matrix(*table, item_labels=given, unknown="ignore")
+    np.testing.assert_array_equal(X.toarray(), [[3, 0, 4], [0, 0, 0]])
+    assert users.tolist() == ["x", "y"]
+    assert items.tolist() == given
+    X, *_ = ratings_matrix(
+        *table, item_labels=given, user_labels=["q", "x"], unknown="ignore"
+    )
+    np.testing.assert_array_equal(X.toarray(), [[0, 0, 0], [3, 0, 4]])
+    with pytest.raises(ValueError, match="1 items are not in item_labels, such as 'z'"):
+        ratings_matrix(*table, item_labels=given)
+    with pytest.raises(ValueError, match="1 users are not in user_labels, such as 'y'"):
+        ratings_matrix(*table, user_labels=["x"])
+    # of another type all are unknown
+    with pytest.raises(ValueError, match="3 items are not in item_labels"):
+        ratings_matrix(*table, item_labels=[1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("duplicates", "expected"), [("first", 1.0), ("last", 5.0), ("mean", 2.0)]
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_duplicates(duplicates, expected, dtype):
+    table = [7, 8, 7, 7], [1, 1, 1, 1], np.array([1, 3, 0, 5], dtype=dtype)
+    X, *_ = ratings_matrix(*table, duplicates=duplicates)
+    assert X.dtype == dtype
+    np.testing.assert_array_equal(X.toarray(), [[expected], [3]])
+    with pytest.raises(ValueError, match="2 ratings .* such as user 7 and item 1"):
+        ratings_matrix(*table)
+
+
+def test_an_empty_table():
+    X, users, items = ratings_matrix([], [], [])
+    assert X.shape == (0, 0)
+    X, *_ = ratings_matrix([], [], [], user_labels=[1, 2], item_labels=[3])
+    assert X.shape == (2, 1)
+    assert X.nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "parameters", "error", "message"),
+    [
+        (([1], [1, 2], [3]), {}, ValueError, "inconsistent numbers of samples"),
+        (([1], [1], [np.nan]), {}, ValueError, "Input ratings contains NaN"),
+        (([1], [1], [[3]]), {}, ValueError, "ratings must be of one dimension"),
+        (([[1]], [1], [3]), {}, ValueError, "users must be of one dimension"),
+        (([1.0, np.nan], [1, 2], [3, 3]), {}, ValueError, "users has missing labels"),
+        (([1, 2], ["a", None], [3, 3]), {}, ValueError, "items has missing labels"),
+        ((np.array([1, "a"], object), [1, 2], [3, 3]), {}, TypeError, "users has lab"),
+        (([1], [1], [3]), {"item_labels": [1, 1]}, ValueError, "that occur twice"),
+        (([1], [1], [3]), {"duplicates": "sum"}, ValueError, "'duplicates' parameter"),
+    ],
+)
+def test_tables_that_are_refused(table, parameters, error, message):
+    with pytest.raises(error, match=message):
+        ratings_matrix(*table, **parameters)
+
+
+#: Three releases: the file of ratings, and that of films.
+MOVIELENS = {
+    "u.data": (
+        "196\t242\t3\t881250949\n186\t302\t4\t891717742\n196\t302\t1\t1\n",
+        "u.item",
+        "242|Kolya (1996)|24-Jan-1997||x\n302|L.A. Confidential (1997)|01|\n".encode(
+            "latin-1"
+        ),
+    ),
+    "ratings.dat": (
+        "196::242::3::881250949\n186::302::4::891717742\n196::302::1::1\n",
+        "movies.dat",
+        "242::Kolja, Zażółć (1996)::Comedy\n1::Toy Story (1995)::Animation\n".encode(),
+    ),
+    "ratings.csv": (
+        "userId,movieId,rating,timestamp\n196,242,3.0,1\n186,302,4.0,1\n196,302,1,1\n",
+        "movies.csv",
+        b'movieId,title,genres\n242,"American President, The (1995)",Comedy\n',
+    ),
+}
+TITLES = {
+    "u.data": ["Kolya (1996)", "L.A. Confidential (1997)"],
+    "ratings.dat": ["Kolja, Zażółć (1996)", ""],
+    "ratings.csv": ["American President, The (1995)", ""],
+}
+
+
+@pytest.mark.parametrize("release", MOVIELENS)
+@pytest.mark.parametrize("form", ["folder", "file", "renamed", "zip"])
+def test_movielens(tmp_path, release, form):
+    ratings, films, titles = MOVIELENS[release]
+    name = release if form != "renamed" else "mine.txt"
+    (tmp_path / name).write_text(ratings, encoding="utf-8")
+    (tmp_path / films).write_bytes(titles)
+    path = tmp_path if form == "folder" else tmp_path / name
+    if form == "zip":
+        path = tmp_path / "ml.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.write(tmp_path / name, f"ml-100k/{name}")
+            archive.write(tmp_path / films, f"ml-100k/{films}")
+    movielens = load_movielens(str(path))
+    np.testing.assert_array_equal(movielens.data.toarray(), [[0, 4], [3, 1]])
+    assert movielens.data.dtype == np.float32
+    assert movielens.user_labels.tolist() == [186, 196]
+    assert movielens.item_labels.tolist() == [242, 302]
+    assert movielens.item_titles.tolist() == TITLES[release]
+
+
+def test_titles_in_latin_1_and_no_titles(tmp_path):
+    (tmp_path / "u.data").write_text("1\t2\t3\t4\n")
+    assert load_movielens(tmp_path).item_titles is None
+    (tmp_path / "u.item").write_bytes("2|Misérables, Les (1995)|x\n".encode("latin-1"))
+    titles = load_movielens(tmp_path).item_titles
+    assert titles.tolist() == ["Misérables, Les (1995)"]
+
+
+def test_what_is_not_movielens_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="There is no"):
+        load_movielens(tmp_path / "ml-100k")
+    with pytest.raises(FileNotFoundError, match=r"has none of ratings\.csv"):
+        load_movielens(tmp_path)
+    (tmp_path / "u.data").write_text("some text\n")
+    with pytest.raises(ValueError, match="The first line is no rating"):
+        load_movielens(tmp_path)

@@ -29,6 +29,7 @@ ARGUMENTS = {
         "--n-components=3",
         "--max-iter=5",
     ],
+    "matrix_factorization": ["--n-starts=2", "--max-iter=8", "--ranks=3"],
     "stream_text": ["--max-documents=500", "--n-components=5", "--chunk-size=100"],
 }
 EXPECTED = {
@@ -38,6 +39,7 @@ EXPECTED = {
     "gaussian_mixture_clusters": "Clusters found, where there are 4",
     "gaussian_mixture_landscape": "annealed from T=100    the true ones in 2",
     "grid_search_temperature": "the best, fitted to all: ExponentialSchedule(",
+    "matrix_factorization": "in intervals of 50 %",
     "stream_text": "pass 3: ",
 }
 
@@ -79,6 +81,7 @@ PICTURES = {
         "--output-bounds",
     ],
     "gaussian_mixture_landscape": ["--output"],
+    "matrix_factorization": ["--output"],
 }
 
 
@@ -99,6 +102,15 @@ def test_images_of_a_file(tmp_path):
     printed = run("factorial_mixture_faces", *options, directory=tmp_path)
     assert "30 images to fit to, 10 held out, of 5 x 4 pixels" in printed
     assert "with moves" not in printed
+
+
+def test_ratings_of_a_download(tmp_path):
+    random = np.random.default_rng(0)
+    pairs = random.choice(60 * 40, size=900, replace=False)
+    lines = [f"{p // 40}\t{p % 40}\t{random.integers(1, 6)}\t0\n" for p in pairs]
+    (tmp_path / "u.data").write_text("".join(lines))
+    printed = run("matrix_factorization", "--data=.", directory=tmp_path)
+    assert "810 ratings to fit to, 90 held out, of 40 items by 60 users" in printed
 
 
 def test_stream_of_hashed_words(tmp_path):

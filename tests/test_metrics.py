@@ -10,9 +10,13 @@ from scipy import sparse
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
 
-from sktemper import AnnealedLDA, TemperedLDA
+from sktemper import AnnealedLDA, TemperedLDA, TemperedMatrixFactorization
+from sktemper.datasets import make_ratings
 from sktemper.metrics import (
     completion_log_likelihood,
+    completion_rmse,
+    heldout_rmse,
+    interval_coverage,
     match_components,
     npmi_coherence,
     perplexity,
@@ -247,3 +251,147 @@ def test_completion_of_any_topic_model(counts):
         perplexity(theirs, counts, temperatures="hot")
     with pytest.raises(ValueError, match="Nothing is held out"):
         perplexity(theirs, counts[:1] * 0)
+
+
+# -- ratings ---------------------------------------------------------------------------
+
+
+def divided(X, part):
+    X = X.tocoo()
+    return [
+        sparse.csr_array((X.data[p], (X.row[p], X.col[p])), shape=X.shape)
+        for p in (~part, part)
+    ]
+
+
+@pytest.fixture(scope="module")
+def rated():
+    """Ratings to fit to, and others of the same users."""
+    X = make_ratings(300, 80, 3, n_ratings=9_000, random_state=0)
+    return divided(X, np.random.default_rng(0).random(X.nnz) < 0.2)
+
+
+@pytest.fixture(scope="module")
+def factorization(rated):
+    return TemperedMatrixFactorization(3, tempering=None, random_state=0).fit(rated[0])
+
+
+def as_dense(X):
+    X = X.tocoo()
+    dense = np.full(X.shape, np.nan)
+    dense[X.row, X.col] = X.data
+    return dense
+
+
+def with_duplicates(X):
+    """The same matrix, each entry in two halves and rows from right to left."""
+    order = np.concatenate(
+        [np.arange(*ends)[::-1] for ends in zip(X.indptr, X.indptr[1:], strict=False)]
+    )
+    halves = np.repeat(order, 2)
+    return sparse.csr_array(
+        (X.data[halves] / 2, X.indices[halves], 2 * X.indptr), shape=X.shape
+    )
+
+
+FORMS = [sparse.csr_matrix, sparse.csc_array, sparse.coo_array, as_dense]
+
+
+@pytest.mark.parametrize("clip", [None, (1, 5)])
+def test_completion_rmse_equals_brute_force(rated, factorization, clip):
+    dense = as_dense(rated[1])
+    squares = []
+    for row in dense:
+        known = np.flatnonzero(~np.isnan(row))
+        if len(known) == 1:
+            continue
+        seen = np.full_like(row, np.nan)
+        seen[known[::2]] = row[known[::2]]
+        predicted = factorization.predict(seen[None])[0, known[1::2]]
+        if clip:
+            predicted = predicted.clip(*clip)
+        squares.extend((predicted - row[known[1::2]]) ** 2)
+    ours = completion_rmse(factorization, rated[1], clip=clip)
+    assert ours == pytest.approx(np.sqrt(np.mean(squares)), rel=1e-10)
+
+
+@pytest.mark.parametrize("form", [*FORMS, with_duplicates])
+@pytest.mark.parametrize("measure", [completion_rmse, heldout_rmse, interval_coverage])
+def test_measures_of_ratings_in_any_form(rated, factorization, form, measure):
+    X = form(rated[1])
+    before = X.copy()
+    ours = measure(factorization, X)
+    np.testing.assert_allclose(ours, measure(factorization, rated[1]), rtol=1e-12)
+    if sparse.issparse(X):
+        assert X.nnz == before.nnz
+        np.testing.assert_array_equal(X.data, before.data)
+    else:
+        np.testing.assert_array_equal(X, before)
+
+
+def test_completion_rmse_has_the_protocol_of_score(rated, factorization):
+    # A Gaussian predictive density has the squared errors of the same ratings in it:
+    # with variances like the noise's it is not far from theirs.
+    rmse = completion_rmse(factorization, rated[1])
+    variance = factorization.noise_variance_
+    score = -0.5 * (np.log(2 * np.pi * variance) + rmse**2 / variance)
+    assert factorization.score(rated[1]) > score
+    assert factorization.score(rated[1]) == pytest.approx(
+        -0.5 * (np.log(2 * np.pi * rmse**2) + 1), abs=0.05
+    )
+
+
+def test_zeros_are_ratings(factorization, rated):
+    X = rated[1].copy()
+    X.data -= X.data[0]
+    assert heldout_rmse(factorization, X) == pytest.approx(
+        heldout_rmse(factorization, as_dense(X))
+    )
+    assert completion_rmse(factorization, X) == pytest.approx(
+        completion_rmse(factorization, as_dense(X))
+    )
+
+
+def test_blocks_do_not_matter(rated, factorization, monkeypatch):
+    whole = completion_rmse(factorization, rated[1])
+    monkeypatch.setattr("sktemper.metrics.BLOCK_RATINGS", 7 * 80)
+    assert completion_rmse(factorization, rated[1]) == pytest.approx(whole, rel=1e-12)
+
+
+def test_heldout_rmse_and_coverage_equal_brute_force(rated, factorization):
+    X = rated[1].tocoo()
+    mean, std = factorization.predict_pairs(
+        np.column_stack([X.row, X.col]), return_std=True
+    )
+    error = X.data - mean
+    assert heldout_rmse(factorization, rated[1]) == pytest.approx(
+        np.sqrt(np.mean(error**2)), rel=1e-12
+    )
+    clipped = np.sqrt(np.mean((X.data - mean.clip(1, 5)) ** 2))
+    ours = heldout_rmse(factorization, rated[1], clip=(1, 5))
+    assert ours == pytest.approx(clipped, rel=1e-12)
+    coverage = interval_coverage(factorization, rated[1], levels=[0.5, 0.6827, 0.9])
+    assert coverage[1] == pytest.approx(np.mean(np.abs(error) <= std), abs=1e-3)
+    # Of some 1,800 ratings of the model itself.
+    np.testing.assert_allclose(coverage, [0.5, 0.6827, 0.9], atol=0.04)
+
+
+def test_measures_of_ratings_refuse(rated, factorization):
+    fit, test = rated
+    for measure in (heldout_rmse, interval_coverage):
+        with pytest.raises(ValueError, match="rows of the same users"):
+            measure(factorization, test[:100])
+        with pytest.raises(ValueError, match="rows of the same users"):
+            measure(factorization, test[:, :50])
+        with pytest.raises(ValueError, match="X has no ratings"):
+            measure(factorization, sparse.csr_array(test.shape))
+    with pytest.raises(ValueError, match="Nothing is held out"):
+        completion_rmse(factorization, sparse.csr_array(np.eye(80)))
+    with pytest.raises(ValueError, match="two ends of a scale"):
+        completion_rmse(factorization, test, clip=(5, 1))
+    with pytest.raises(ValueError, match="'clip' parameter of heldout_rmse"):
+        heldout_rmse(factorization, test, clip=5)
+    with pytest.raises(ValueError, match="levels must be numbers between 0 and 1"):
+        interval_coverage(factorization, test, levels=[0.5, 90])
+    with pytest.raises(NotFittedError):
+        completion_rmse(TemperedMatrixFactorization(3), test)

@@ -1,10 +1,14 @@
-"""The corpus that ships with the package, and generators of synthetic data."""
+"""The corpus that ships, readers of ratings, and generators of synthetic data."""
 
 from ._corpora import load_debian_descriptions
-from ._generators import make_factorial_mixture, make_lda_documents
+from ._generators import make_factorial_mixture, make_lda_documents, make_ratings
+from ._ratings import load_movielens, ratings_matrix
 
 __all__ = [
     "load_debian_descriptions",
+    "load_movielens",
     "make_factorial_mixture",
     "make_lda_documents",
+    "make_ratings",
+    "ratings_matrix",
 ]
