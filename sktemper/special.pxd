@@ -96,7 +96,6 @@ cdef extern from "simd.h" nogil:
         intptr_t n_rows, rank, biases, width
         const intptr_t *starts
         const int32_t *others
-        const int32_t *order
         const void *values
         const void *factors
         const void *table
@@ -111,7 +110,7 @@ cdef extern from "simd.h" nogil:
         intptr_t n_rows, rank, biases, width
         const double *sums
         intptr_t stride
-        double scale
+        const double *scales
         const double *prior
         const int *stop
         double *means

@@ -167,7 +167,7 @@ def other_sums(
     """
     cdef _Ratings ratings = _Ratings(rank, biases, stop)
     cdef intptr_t n_rows = starts.shape[0] - 1, n_ratings = others.shape[0]
-    cdef intptr_t tile, first, last, row, k, j, n_rated = 0, at
+    cdef intptr_t tile, first, last, row, k, j, n_rated = 0, at, most = 0
     cdef int32_t[::1] place = np.full(n_others, -1, dtype=np.int32)
     with nogil:
         for k in range(n_ratings):
@@ -182,13 +182,23 @@ def other_sums(
         return rated, out
     cdef double[:, ::1] sums = out
     cdef intptr_t[::1] ends = np.empty(n_rated + 1, dtype=np.intp)
-    cdef int32_t[::1] rows = np.empty(n_ratings, dtype=np.int32)
-    cdef int32_t[::1] order = np.empty(n_ratings, dtype=np.int32)
-    _fill(ratings, ends, rows, values, factors, table)
-    ratings.block.order = &order[0]
-    ratings.block.sums = &sums[0, 0]
     # a few rows at a time: their part of the table is read again and again
     tile = max(64, CACHED_BYTES // (table.shape[1] * <intptr_t>sizeof(floating)))
+    for first in range(0, n_rows, tile):
+        last = min(first + tile, n_rows)
+        most = max(most, starts[last] - starts[first])
+    dtype = np.float32 if floating is float else np.float64
+    cdef int32_t[::1] rows = np.empty(most, dtype=np.int32)
+    moved_values, moved_factors = np.empty(most, dtype), None
+    cdef floating[::1] moved = moved_values, moved_factor
+    cdef const floating[::1] factor
+    cdef bint has_factors = factors is not None
+    if has_factors:
+        moved_factors = np.empty(most, dtype)
+        moved_factor = moved_factors
+        factor = factors
+    _fill[floating](ratings, ends, rows, moved, moved_factors, table)
+    ratings.block.sums = &sums[0, 0]
     for first in range(0, n_rows, tile):
         last = min(first + tile, n_rows)
         with nogil:
@@ -202,9 +212,11 @@ def other_sums(
                 for k in range(starts[row], starts[row + 1]):
                     j = place[others[k]]
                     at = ends[j]
-                    rows[at] = <int32_t>row
-                    order[at] = <int32_t>k
                     ends[j] += 1
+                    rows[at] = <int32_t>row
+                    moved[at] = values[k]
+                    if has_factors:
+                        moved_factor[at] = factor[k]
             for j in range(n_rated, 0, -1):
                 ends[j] = ends[j - 1]
             ends[0] = 0
@@ -261,7 +273,7 @@ def moments(
 
 def gaussians(
     const double[:, ::1] sums,
-    double scale,
+    const double[::1] scales,
     const double[::1] prior,
     intptr_t rank,
     bint biases,
@@ -272,14 +284,14 @@ def gaussians(
     double[::1] log_determinants,
     double[::1] prior_traces,
 ):
-    """Write the moments of Gaussians: natural parameters are prior + scale sums.
+    """Write the moments of Gaussians: natural parameters are prior + scales sums.
 
     Parameters
     ----------
     sums : ndarray of shape (n_rows, n_own * (n_own + 3) / 2 or more)
         Packed lower triangles of precisions, and products of these and means; n_own is
         ``rank + biases``.  What is behind them is not read.
-    scale : float
+    scales : ndarray of shape (n_rows,)
     prior : ndarray of shape (n_own * (n_own + 3) / 2,)
     rank, biases, stop
         As of `own_sums`.
@@ -311,7 +323,7 @@ def gaussians(
     block.width = table.shape[1]
     block.sums = &sums[0, 0]
     block.stride = sums.shape[1]
-    block.scale = scale
+    block.scales = &scales[0]
     block.prior = &prior[0]
     block.stop = &stop[0]
     block.means = &means[0, 0]

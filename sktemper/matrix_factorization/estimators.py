@@ -21,7 +21,7 @@ from ..kinds import (
     svi_plus,
 )
 from ..linalg import tiled_matmul
-from .model import MatrixFactorizationModel, Ratings, unpacked
+from .model import MatrixFactorizationModel, Noise, Ratings, unpacked
 
 
 class _MatrixFactorization(
@@ -35,6 +35,7 @@ class _MatrixFactorization(
         "global_mean": [Interval(Real, None, None, closed="neither"), None],
         "noise_variance": [Interval(Real, 0, None, closed="neither"), None],
         "component_variance": [Interval(Real, 0, None, closed="neither"), None],
+        "noise_type": [StrOptions({"common", "user"})],
         "temperature_of": [StrOptions({"user", "rating"})],
         "init": ["array-like", None],
     }
@@ -69,6 +70,7 @@ class _MatrixFactorization(
             global_mean=self.global_mean,
             noise_variance=self.noise_variance,
             component_variance=self.component_variance,
+            user_noise=self.noise_type == "user",
             rating_temperatures=self.temperature_of == "rating",
             dtype=dtype,
             init=self._init(n_features),
@@ -93,17 +95,20 @@ class _MatrixFactorization(
         """Keep the posteriors of the users of the training data."""
         prepared = model.prepare(state.globals_, state.hyper)
         parts = map_blocks(
-            model, workers, X, lambda block: model.user_parameters(block, prepared)
+            model, workers, X, lambda block: model.users(block, prepared)
         )
-        self._users_ = np.concatenate(list(parts))
+        parts = [(users.parameters(), np.column_stack(users.noise)) for users in parts]
+        self._users_ = tuple(map(np.concatenate, zip(*parts, strict=True)))
 
     # -- what users call ---------------------------------------------------------------
     def _local_parameters(self, X):
-        """Return posterior means of users, of the same bits as those of the fit."""
+        """Return posterior means of users, biases last."""
         return np.concatenate(
             self._map(
                 X,
-                lambda model, block, prepared: model.users(block, prepared).means,
+                lambda model, block, prepared: (
+                    model.users(block, prepared).posterior.means
+                ),
             )
         )
 
@@ -198,20 +203,23 @@ class _MatrixFactorization(
             Of what a user would say, noise included.  Only if ``return_std``.
         """
         check_is_fitted(self, "state_")
-        natural = self._fitted_users()
+        natural, noise = self._fitted_users()
         users, items = self._check_pairs(pairs, len(natural))
         state = self.state_
         model = self._make_model(len(state.globals_), state.dtype)
         prepared = model.prepare(state.globals_, state.hyper)
         distinct, own_rows = np.unique(users, return_inverse=True)
-        mean, variance = model.predictive(
+        mean, variance = model.expected(
             Ratings(np.arange(len(users) + 1), items.astype(np.int32), None),
             prepared,
             model.gaussians(natural[distinct]),
             own_rows.astype(np.int32),
         )
         mean = mean.astype(state.dtype)
-        return (mean, np.sqrt(variance).astype(state.dtype)) if return_std else mean
+        if not return_std:
+            return mean
+        variance += state.hyper.noise_variance * Noise(*noise[users].T).inverse_means()
+        return mean, np.sqrt(variance).astype(state.dtype)
 
     def _check_pairs(self, pairs, n_users):
         pairs = check_array(pairs, dtype=None, ensure_min_samples=0, input_name="pairs")
@@ -252,7 +260,7 @@ class _MatrixFactorization(
         """
 
         def best(model, block, prepared):
-            ratings = self._predicted(model.users(block, prepared).means)
+            ratings = self._predicted(model.users(block, prepared).posterior.means)
             users = np.repeat(np.arange(len(block.counts)), block.counts)
             ratings[users, block.items] = -np.inf
             n_best = min(n_items, ratings.shape[1])
@@ -297,7 +305,7 @@ class _MatrixFactorization(
         return self._posterior(self._state().globals_)
 
     def _fitted_users(self):
-        """Return the natural parameters of the users in the last data."""
+        """Return natural parameters, and noise, of the users in the last data."""
         self._state()
         if getattr(self, "_users_", None) is None:
             raise NotFittedError(
@@ -307,7 +315,7 @@ class _MatrixFactorization(
         return self._users_
 
     def _users(self):
-        return self._posterior(self._fitted_users())
+        return self._posterior(self._fitted_users()[0])
 
     def _biases(self, means):
         """Return what follows the factors in rows, or zeros."""
@@ -357,6 +365,17 @@ class _MatrixFactorization(
         return self._state().hyper.noise_variance
 
     @property
+    def noise_shape_(self):
+        """Shape of the distribution of the users' precisions, given or learned."""
+        return self._state().hyper.noise_shape
+
+    @property
+    def user_noise_variances_(self):
+        """Noise variance of each of these users, ndarray (n_users,)."""
+        noise = Noise(*self._fitted_users()[1].T)
+        return self.noise_variance_ * noise.inverse_means()
+
+    @property
     def user_prior_(self):
         """Mean and covariance of the users' prior, given or learned."""
         return tuple(self._state().hyper.users)
@@ -399,6 +418,11 @@ _PARAMETERS = """
         c, prior variance of each factor and bias, whose prior mean is 0.  None learns
         the prior: mean and covariance of the users, and those of the items; what no
         rating speaks for dies out (automatic relevance determination).
+    noise_type : {"user", "common"}, default="user"
+        Whether each user has a noise variance of his or her own, ``noise_variance``
+        over a Gamma distributed factor of mean 1 that is inferred with the factors (its
+        shape is learned if the noise variance is); or all have the same.  Users are not
+        equally predictable: on MovieLens it is worth .007 of the error.
     temperature_of : {"user", "rating"}, default="user"
         Whose temperatures a local tempering infers, see `temperatures`; no other
         tempering asks.
@@ -429,6 +453,11 @@ _ATTRIBUTES = """
         are of shape (n_users, n_components).
     global_mean_, noise_variance_ : float
         Given or learned.
+    user_noise_variances_ : ndarray of shape (n_users,)
+        Expected noise variance of each of these users; all the same if ``noise_type``
+        is "common".
+    noise_shape_ : float
+        Shape of the Gamma distribution of the users' precisions.
     user_prior_, item_prior_ : tuple of ndarrays
         Mean, of shape (n_own,), and covariance, (n_own, n_own), of the priors, given or
         learned.
@@ -525,6 +554,7 @@ class TemperedMatrixFactorization(_MatrixFactorization):  # noqa: D101 (composed
         global_mean=None,
         noise_variance=None,
         component_variance=None,
+        noise_type="user",
         temperature_of="user",
         init=None,
         n_init=1,
@@ -549,6 +579,7 @@ class TemperedMatrixFactorization(_MatrixFactorization):  # noqa: D101 (composed
         self.global_mean = global_mean
         self.noise_variance = noise_variance
         self.component_variance = component_variance
+        self.noise_type = noise_type
         self.temperature_of = temperature_of
         self.init = init
         self.n_init = n_init
@@ -619,6 +650,7 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):  # noqa:
         global_mean=None,
         noise_variance=None,
         component_variance=None,
+        noise_type="user",
         temperature_of="user",
         init=None,
         n_init=1,
@@ -644,6 +676,7 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):  # noqa:
         self.global_mean = global_mean
         self.noise_variance = noise_variance
         self.component_variance = component_variance
+        self.noise_type = noise_type
         self.temperature_of = temperature_of
         self.init = init
         self.n_init = n_init
@@ -709,6 +742,7 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):  # noqa: D
         global_mean=None,
         noise_variance=None,
         component_variance=None,
+        noise_type="user",
         temperature_of="user",
         init=None,
         n_init=1,
@@ -734,6 +768,7 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):  # noqa: D
         self.global_mean = global_mean
         self.noise_variance = noise_variance
         self.component_variance = component_variance
+        self.noise_type = noise_type
         self.temperature_of = temperature_of
         self.init = init
         self.n_init = n_init

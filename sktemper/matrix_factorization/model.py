@@ -6,11 +6,14 @@ code x_i = (u_i, a_i) and w_j = (v_j, c_j) are Gaussian each, with all correlati
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import brentq
+from scipy.special import gammaln, psi
+from scipy.stats import norm, t
 
 from ..linalg import sparse_rows
 from ..model import ConjugateModel, LocalStep, Powers, Stopped
@@ -28,6 +31,13 @@ LEAST_EIGENVALUE = 1e-9
 LEAST_NOISE = {"float32": 1e-4, "float64": 1e-6}
 #: Weights so near to 1 are not what makes a precision negative.
 CALM = 1e-3
+#: Where the shape of the users' noise begins, and within what it is learned.
+START_SHAPE, SHAPES = 5.0, (1.5, 1e4)
+#: Shape and rate of a precision of 1 without any doubt.
+CERTAIN = 1e100
+#: A user's noise is at its optimum once it changes by less than this share, or is left
+#: after so many rounds; one is enough where it goes on from the last step's.
+NOISE_TOL, MOST_ROUNDS = 1e-3, 30
 #: Statistics keep this many blocks apart before they are added up.
 MOST_PARTS = 8
 
@@ -90,6 +100,8 @@ class Hyper(NamedTuple):
     n_components : int
         Rank; what a vector has beside these is a bias.
     global_mean, noise_variance : float
+    noise_shape : float
+        Of the Gamma distribution, with mean 1, by which users' precisions differ.
     rating_variance : float
         Of the ratings at the start.
     users, items : Prior
@@ -98,6 +110,7 @@ class Hyper(NamedTuple):
     n_components: int
     global_mean: float
     noise_variance: float
+    noise_shape: float
     rating_variance: float
     users: Prior
     items: Prior
@@ -176,12 +189,15 @@ class RatingStatistics:
     users : Moments
         Of the users, each with the mean weight of his or her ratings; who has none
         would only tell of the prior.
+    log_noise : float
+        Sum over the users of E[log t - t], t being the users' precisions.
     """
 
     parts: tuple
     residual: float
     n_ratings: float
     users: Moments
+    log_noise: float = 0.0
 
     def __add__(self, other):
         total = RatingStatistics(
@@ -189,6 +205,7 @@ class RatingStatistics:
             self.residual + other.residual,
             self.n_ratings + other.n_ratings,
             self.users.plus(other.users),
+            self.log_noise + other.log_noise,
         )
         return total._merged() if len(total.parts) > MOST_PARTS else total
 
@@ -197,9 +214,7 @@ class RatingStatistics:
         rows = np.zeros((len(items), self.parts[0][1].shape[1]))
         for part_items, part_rows in self.parts:
             rows[np.searchsorted(items, part_items)] += part_rows
-        return RatingStatistics(
-            ((items, rows),), self.residual, self.n_ratings, self.users
-        )
+        return replace(self, parts=((items, rows),))
 
     def scaled(self, factor):
         """Return ``factor`` times the statistics."""
@@ -208,6 +223,7 @@ class RatingStatistics:
             factor * self.residual,
             factor * self.n_ratings,
             self.users.scaled(factor),
+            factor * self.log_noise,
         )
 
 
@@ -237,6 +253,8 @@ class MatrixFactorizationModel(ConjugateModel):
     component_variance : float or None
         c, the prior variance of factors and biases, whose prior mean is 0; None: mean
         and covariance are learned, of users and of items.
+    user_noise : bool
+        Whether each user has a noise variance of his or her own.
     rating_temperatures : bool
         Whether scores and powers are of ratings, in place of users.
     dtype : {float32, float64}
@@ -256,6 +274,7 @@ class MatrixFactorizationModel(ConjugateModel):
         global_mean=None,
         noise_variance=None,
         component_variance=None,
+        user_noise=False,
         rating_temperatures=False,
         dtype=np.float64,
         init=None,
@@ -267,6 +286,7 @@ class MatrixFactorizationModel(ConjugateModel):
         self.global_mean = global_mean
         self.noise_variance = noise_variance
         self.component_variance = component_variance
+        self.user_noise = self.keeps_local = user_noise
         self.rating_temperatures = rating_temperatures
         self.dtype = np.dtype(dtype)
         self.init = init
@@ -321,8 +341,14 @@ class MatrixFactorizationModel(ConjugateModel):
         return max(1, min(max(round(total / 10), 100), 10_000, total // 2))
 
     def auto_temperature(self, hyper):
-        """Return 1.3: hotter, factors that ratings speak for are lost."""
-        return 1.3
+        """Return twice the ratings' variance over the noise; 1.05 to learn priors.
+
+        Those learn at a high temperature that a factor is of no use, and it does not
+        come back.
+        """
+        if self.component_variance is None:
+            return 1.05
+        return max(2 * hyper.rating_variance / hyper.noise_variance, 1.0)
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
@@ -335,15 +361,16 @@ class MatrixFactorizationModel(ConjugateModel):
         variances = np.empty(self.n_own)
         if self.component_variance is not None:
             variances[:] = self.component_variance
-        else:  # in whatever units ratings are
-            variances[: self.n_components] = math.sqrt(variance / self.n_own)
-            variances[self.n_components :] = variance / self.n_own
+        else:  # in the units of the ratings; wide, lest factors are lost early
+            variances[: self.n_components] = math.sqrt(variance)
+            variances[self.n_components :] = variance
         prior = Prior(np.zeros(self.n_own), np.diag(variances))
         noise = variance if self.noise_variance is None else self.noise_variance
         return Hyper(
             self.n_components,
             float(mean),
             float(noise),
+            START_SHAPE,
             float(variance),
             users=prior,
             items=prior,
@@ -401,13 +428,13 @@ class MatrixFactorizationModel(ConjugateModel):
         """Return the posteriors that have these natural parameters."""
         nothing = np.zeros(self.n_natural)
         posterior, n_indefinite = self._gaussians(
-            natural, 1.0, nothing, with_covariances
+            natural, np.ones(len(natural)), nothing, with_covariances
         )
         if n_indefinite:
             self._refuse_precisions()
         return posterior
 
-    def _gaussians(self, sums, scale, prior, with_covariances=False):
+    def _gaussians(self, sums, scales, prior, with_covariances=False):
         """Return posteriors, and how many of them are none."""
         n_rows = len(sums)
         out = Gaussians(
@@ -419,7 +446,7 @@ class MatrixFactorizationModel(ConjugateModel):
         )
         n_indefinite = _kernels.gaussians(
             sums,
-            scale,
+            np.ascontiguousarray(scales),
             np.ascontiguousarray(prior),
             self.n_components,
             self.biases,
@@ -458,9 +485,10 @@ class MatrixFactorizationModel(ConjugateModel):
         a user without a positive precision are halved toward 1 for him or her until
         they do not; ``n_iterations`` counts that.
         """
-        hyper, counts = prepared.hyper, block.counts
-        values = block.values - self.dtype.type(hyper.global_mean)
-        users = self._users(block, values, prepared, powers, weights)
+        counts = block.counts
+        values = block.values - self.dtype.type(prepared.hyper.global_mean)
+        noise = None if local_init is None else Noise(*local_init[:, self.n_own :].T)
+        users = self._users(block, values, prepared, powers, weights, noise)
         row_scores = unit_scores = None
         if "score" in want:
             row_scores, unit_scores = self._scores(block, values, prepared, users)
@@ -479,17 +507,21 @@ class MatrixFactorizationModel(ConjugateModel):
             row_bounds=bounds,
             row_scores=row_scores,
             unit_scores=unit_scores,
-            local_parameters=users.posterior.means if "local" in want else None,
+            local_parameters=users.local_parameters() if "local" in want else None,
         )
 
-    def _users(self, block, values, prepared, powers, weights):
+    def _users(self, block, values, prepared, powers, weights, noise=None):
         """Return the posteriors of a block's users, and what they come from."""
         local, factors = _scalar_and_factors(powers.local, weights)
-        scale = local / prepared.hyper.noise_variance
-        prior = powers.prior * prepared.hyper.users.natural()
+        hyper = prepared.hyper
+        prior = powers.prior * hyper.users.natural()
         n_iterations = len(block.starts) - 1
         sums = self._sums(block, values, prepared, factors)
-        posterior, n_indefinite = self._gaussians(sums, scale, prior)
+        most_rounds = MOST_ROUNDS if noise is None else 1
+        if noise is None:
+            noise = Noise.fixed(len(sums))
+        scales = local / hyper.noise_variance * noise.means
+        posterior, n_indefinite = self._gaussians(sums, scales, prior)
         while n_indefinite:
             n_iterations += n_indefinite
             bad = np.repeat(np.isnan(posterior.log_determinants), block.counts)
@@ -498,10 +530,43 @@ class MatrixFactorizationModel(ConjugateModel):
             weights = np.where(bad, 0.5 * (weights + 1), weights)
             _, factors = _scalar_and_factors(powers.local, weights)
             sums = self._sums(block, values, prepared, factors)
-            posterior, n_indefinite = self._gaussians(sums, scale, prior)
-        return Users(
-            posterior, sums, scale, prior, local, factors, weights, n_iterations
+            posterior, n_indefinite = self._gaussians(sums, scales, prior)
+        users = Users(
+            posterior, noise, sums, scales, prior, local, factors, weights, n_iterations
         )
+        return (
+            self._with_noise(users, hyper, powers.prior, most_rounds)
+            if self.user_noise
+            else users
+        )
+
+    def _with_noise(self, users, hyper, power, most_rounds):
+        """Return users with the noise of each at its optimum, and factors with it."""
+        counts = np.maximum(users.sums[:, -1], 0.0)
+        active = np.ones(len(counts), dtype=bool)  # so that no neighbour matters
+        for number in range(most_rounds):
+            shape = power * (hyper.noise_shape - 1) + 1 + 0.5 * users.local * counts
+            rate = power * hyper.noise_shape + 0.5 * users.local * np.maximum(
+                users.residuals() / hyper.noise_variance, 0.0
+            )
+            noise = Noise(
+                np.where(active, shape, users.noise.shapes),
+                np.where(active, rate, users.noise.rates),
+            )
+            active &= np.abs(noise.means / users.noise.means - 1) >= NOISE_TOL
+            users = users._replace(noise=noise)
+            if not active.any() or number == most_rounds - 1:
+                return users
+            means = users.local / hyper.noise_variance * noise.means
+            scales = np.where(active, means, users.scales)
+            posterior, n_indefinite = self._gaussians(users.sums, scales, users.prior)
+            if n_indefinite:  # for negative weights
+                return users
+            users = users._replace(
+                posterior=posterior,
+                scales=scales,
+                n_iterations=users.n_iterations + int(active.sum()),
+            )
 
     def _sums(self, block, values, prepared, factors):
         sums = _kernels.own_sums(
@@ -520,21 +585,18 @@ class MatrixFactorizationModel(ConjugateModel):
 
     def _bounds(self, prepared, power, users):
         """Return each user's part of the bound, its likelihood at the local power."""
-        hyper, posterior = prepared.hyper, users.posterior
-        noise = hyper.noise_variance
-        likelihood = (
-            -0.5
-            * users.local
-            * (
-                math.log(2 * math.pi * noise) * users.sums[:, -1]
-                + users.residuals() / noise
-            )
-        )
+        hyper, posterior, noise = prepared.hyper, users.posterior, users.noise
+        log_variances = math.log(2 * math.pi * hyper.noise_variance) - noise.log_means()
+        squares = noise.means * users.residuals() / hyper.noise_variance
+        log_likelihood = -0.5 * (log_variances * users.sums[:, -1] + squares)
         log_prior = power * hyper.users.log_normaliser() + (
             posterior.means @ users.prior[self.n_packed :]
             - 0.5 * posterior.prior_traces
         )
-        return likelihood + log_prior + posterior.entropies()
+        bounds = users.local * log_likelihood + log_prior + posterior.entropies()
+        if self.user_noise:
+            bounds += noise.bounds(hyper.noise_shape, power)
+        return bounds
 
     def _scores(self, block, values, prepared, users):
         """Return E log p(y) less its constant: of each user, and of each rating.
@@ -543,9 +605,9 @@ class MatrixFactorizationModel(ConjugateModel):
         """
         factor = -0.5 / prepared.hyper.noise_variance
         if users.factors is None and not self.rating_temperatures:
-            return factor * users.residuals(), None
+            return factor * users.noise.means * users.residuals(), None
         residuals = self._residuals(block, values, prepared, users.posterior)
-        scores = factor * residuals
+        scores = factor * np.repeat(users.noise.means, block.counts) * residuals
         return block.per_user(scores), scores if self.rating_temperatures else None
 
     def moments(self, block, prepared, posterior, own_rows=None):
@@ -571,13 +633,25 @@ class MatrixFactorizationModel(ConjugateModel):
 
     def _statistics(self, block, values, prepared, powers, users):
         share, factors = _scalar_and_factors(powers.statistics, users.weights)
-        posterior = users.posterior
+        table, counts, noise = users.posterior.table, block.counts, users.noise
+        if factors is None and users.factors is None:
+            residual = (noise.means * users.residuals()).sum()
+            n_ratings, row_weights = float(len(values)), (counts > 0).astype(np.float64)
+        else:
+            factors = np.ones(len(values)) if factors is None else factors
+            residuals = self._residuals(block, values, prepared, users.posterior)
+            residual = noise.means @ block.per_user(factors * residuals)
+            n_ratings = factors.sum()
+            row_weights = block.per_user(factors) / np.maximum(counts, 1)
+        if self.user_noise:
+            own = np.repeat(noise.means, counts)
+            factors = own if factors is None else own * factors
         items, rows = _kernels.other_sums(
             block.starts,
             block.items,
             values,
             None if factors is None else factors.astype(self.dtype),
-            posterior.table,
+            table,
             self.n_features,
             self.n_components,
             self.biases,
@@ -585,19 +659,12 @@ class MatrixFactorizationModel(ConjugateModel):
         )
         if items is None:
             raise Stopped
-        if factors is None and users.factors is None:
-            residual, n_ratings = users.residuals().sum(), float(len(values))
-            row_weights = (block.counts > 0).astype(np.float64)
-        else:
-            factors = np.ones(len(values)) if factors is None else factors
-            residuals = self._residuals(block, values, prepared, posterior)
-            residual, n_ratings = (factors * residuals).sum(), factors.sum()
-            row_weights = block.per_user(factors) / np.maximum(block.counts, 1)
         statistics = RatingStatistics(
             ((items, rows[:, : self.n_natural]),),
             float(residual),
             float(n_ratings),
-            self._moments_of(posterior.table, row_weights),
+            self._moments_of(table, row_weights),
+            float(row_weights @ (noise.log_means() - noise.means)),
         )
         return statistics if share == 1 else statistics.scaled(float(share))
 
@@ -649,10 +716,17 @@ class MatrixFactorizationModel(ConjugateModel):
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
         """Step the learned noise variance and priors toward what is best."""
         if self.noise_variance is None and statistics.n_ratings > 0:
-            best = statistics.residual / statistics.n_ratings
+            # negative weights can make it negative
+            best = max(
+                statistics.residual / statistics.n_ratings,
+                LEAST_NOISE[self.dtype.name] * hyper.rating_variance,
+            )
             noise = (1 - rate) * hyper.noise_variance + rate * best
-            least = LEAST_NOISE[self.dtype.name] * hyper.rating_variance
-            hyper = hyper._replace(noise_variance=max(noise, least))
+            hyper = hyper._replace(noise_variance=noise)
+            if self.user_noise and statistics.users.total > 0:
+                best = _best_shape(statistics.log_noise / statistics.users.total)
+                shape = (1 - rate) * hyper.noise_shape + rate * best
+                hyper = hyper._replace(noise_shape=shape)
         if self.component_variance is None:
             items = self._moments_of(
                 self.gaussians(globals_).table, np.ones(self.n_features)
@@ -718,32 +792,79 @@ class MatrixFactorizationModel(ConjugateModel):
         number = np.arange(len(users)) - block.starts[users]
         held_out = number % 2 == 1
         observed, rest = (_part(block, part, users) for part in (~held_out, held_out))
-        mean, variance = self.predictive(rest, prepared, self.users(observed, prepared))
-        scores = -0.5 * (
-            np.log(2 * math.pi * variance) + (rest.values - mean) ** 2 / variance
+        users = self.users(observed, prepared)
+        mean, variance = self.expected(rest, prepared, users.posterior)
+        noise = prepared.hyper.noise_variance / np.repeat(
+            users.noise.means, rest.counts
         )
+        residual = rest.values - mean
+        if self.user_noise:
+            freedom = 2 * np.repeat(users.noise.shapes, rest.counts)
+            scores = t.logpdf(residual, freedom, scale=np.sqrt(variance + noise))
+        else:
+            scores = norm.logpdf(residual, scale=np.sqrt(variance + noise))
         return rest.per_user(scores), rest.counts
 
     def users(self, block, prepared):
-        """Return the posteriors of a block's users at T=1."""
-        return self.gaussians(self.user_parameters(block, prepared))
+        """Return `Users` at T=1."""
+        values = block.values - self.dtype.type(prepared.hyper.global_mean)
+        return self._users(block, values, prepared, Powers(), None)
 
-    def user_parameters(self, block, prepared):
-        """Return their natural parameters, as the global ones are of items."""
-        hyper = prepared.hyper
-        values = block.values - self.dtype.type(hyper.global_mean)
-        sums = self._sums(block, values, prepared, None)[:, : self.n_natural]
-        return hyper.users.natural() + sums / hyper.noise_variance
+    def expected(self, block, prepared, posterior, own_rows=None):
+        """Return means and variances of ratings but for the noise.
 
-    def predictive(self, block, prepared, users, own_rows=None):
-        """Return means and variances of what ratings would be, noise included.
-
-        ``own_rows`` says where the users of the block's rows stand among ``users``.
+        ``own_rows`` says where users of the block's rows stand in ``posterior``.
         """
-        means, squares = self.moments(block, prepared, users, own_rows)
-        hyper = prepared.hyper
-        variance = np.maximum(squares - means**2, 0.0) + hyper.noise_variance
-        return hyper.global_mean + means, variance
+        means, squares = self.moments(block, prepared, posterior, own_rows)
+        variances = np.maximum(squares - means**2, 0.0)
+        return prepared.hyper.global_mean + means, variances
+
+
+class Noise(NamedTuple):
+    """Gamma posteriors of the users' precisions, in those of the noise variance.
+
+    Attributes
+    ----------
+    shapes, rates : ndarray of shape (n_rows,)
+    """
+
+    shapes: np.ndarray
+    rates: np.ndarray
+
+    @classmethod
+    def fixed(cls, n_rows):
+        """Return precisions that are known to be 1."""
+        return cls(np.full(n_rows, CERTAIN), np.full(n_rows, CERTAIN))
+
+    @property
+    def means(self):
+        """E[t], ndarray of shape (n_rows,)."""
+        return self.shapes / self.rates
+
+    def inverse_means(self):
+        """Return E[1 / t]: of shapes above 1."""
+        return self.rates / (self.shapes - 1)
+
+    def log_means(self):
+        """Return E[log t]."""
+        return psi(self.shapes) - np.log(self.rates)
+
+    def bounds(self, shape, power):
+        """Return power E log p(t) - E log q(t), p being Gamma(shape, shape)."""
+        log_means, means = self.log_means(), self.means
+        log_prior = (
+            shape * math.log(shape)
+            - gammaln(shape)
+            + (shape - 1) * log_means
+            - shape * means
+        )
+        entropies = (
+            self.shapes
+            - np.log(self.rates)
+            + gammaln(self.shapes)
+            + (1 - self.shapes) * psi(self.shapes)
+        )
+        return power * log_prior + entropies
 
 
 class Users(NamedTuple):
@@ -752,9 +873,10 @@ class Users(NamedTuple):
     Attributes
     ----------
     posterior : Gaussians
+    noise : Noise
     sums : ndarray
         What the ratings tell, `_kernels.own_sums`, their factors included.
-    scale : float
+    scales : ndarray of shape (n_rows,)
         Of the sums in the natural parameters, beside the factors.
     prior : ndarray
         Natural parameters of the prior, its power included.
@@ -766,8 +888,9 @@ class Users(NamedTuple):
     """
 
     posterior: Gaussians
+    noise: Noise
     sums: np.ndarray
-    scale: float
+    scales: np.ndarray
     prior: np.ndarray
     local: float
     factors: np.ndarray
@@ -784,7 +907,15 @@ class Users(NamedTuple):
         n_packed = len(self.prior) - n_own
         linear = self.sums[:, n_packed : n_packed + n_own]
         rest = n_own + means @ self.prior[n_packed:] - self.posterior.prior_traces
-        return self.sums[:, -2] - (means * linear).sum(axis=1) + rest / self.scale
+        return self.sums[:, -2] - (means * linear).sum(axis=1) + rest / self.scales
+
+    def local_parameters(self):
+        """Return the means, and shapes and rates of the noise, (n_rows, n_own + 2)."""
+        return np.column_stack([self.posterior.means, *self.noise])
+
+    def parameters(self):
+        """Return natural parameters, as the global ones are of items."""
+        return self.prior + self.scales[:, None] * self.sums[:, : len(self.prior)]
 
 
 def packed(matrix):
@@ -824,6 +955,18 @@ def _blended(prior, moments, power, rate):
     if values[0] < least:
         covariance = (vectors * np.maximum(values, least)) @ vectors.T
     return Prior(mean, covariance)
+
+
+def _best_shape(log_noise):
+    """Return the shape of Gamma(shape, shape) under which E[log t - t] is likeliest."""
+
+    def slope(log_shape):
+        return log_shape - psi(math.exp(log_shape)) + 1 + log_noise
+
+    low, high = np.log(SHAPES)
+    if slope(high) > 0:
+        return SHAPES[1]
+    return SHAPES[0] if slope(low) < 0 else math.exp(brentq(slope, low, high))
 
 
 def _part(block, chosen, users):

@@ -58,9 +58,8 @@ static int NAME(rating_sums)(ratings_block *block)
                 for (int i = 0; i < AT_ONCE; i++) {
                     const intptr_t j = next + i;
                     const intptr_t k = j < last ? j : next; /* a factor of 0 */
-                    const intptr_t n = block->order ? block->order[k] : k;
-                    const REAL value = values[n];
-                    const REAL factor = j < last ? (factors ? factors[n] : 1) : 0;
+                    const REAL value = values[k];
+                    const REAL factor = j < last ? (factors ? factors[k] : 1) : 0;
                     rows[i] = table + block->others[k] * width;
                     f[i] = factor;
                     y[i] = factor * value;
@@ -130,7 +129,7 @@ static int NAME(rating_moments)(ratings_block *block, const REAL *restrict own_t
 }
 
 /* The Gaussians whose natural parameters, precision and precision times mean, are those
- * of the prior and `scale` times sums: a lane each. */
+ * of the prior and `scales` times sums: a lane each. */
 #define LANES (SIMD_BYTES / (intptr_t)sizeof(double))
 #define AT(i, j) (((i) * ((i) + 1) / 2 + (j)) * LANES)
 
@@ -154,11 +153,12 @@ static intptr_t NAME(gaussians)(gaussians_block *block)
             /* lanes behind the last row repeat it */
             const intptr_t row = first + (lane < n_lanes ? lane : n_lanes - 1);
             const double *restrict sums = block->sums + row * block->stride;
+            const double scale = block->scales[row];
             least[lane] = 1;
             for (intptr_t i = 0; i < n_own; i++)
-                a[i * LANES + lane] = prior[i] + block->scale * sums[i];
+                a[i * LANES + lane] = prior[i] + scale * sums[i];
             for (intptr_t i = 0; i < E; i++)
-                m[i * LANES + lane] = prior[n_own + i] + block->scale * sums[n_own + i];
+                m[i * LANES + lane] = prior[n_own + i] + scale * sums[n_own + i];
         }
         /* a = L, the lower triangle with precision = L L^T; m = L^-1 (precision mean) */
         for (intptr_t i = 0; i < E; i++) {

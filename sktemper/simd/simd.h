@@ -132,7 +132,6 @@ typedef struct {
     intptr_t n_rows, rank, biases, width;
     const intptr_t *starts;              /* row r has the entries starts[r] .. [r + 1] */
     const int32_t *others;               /* of each entry, a row of the table */
-    const int32_t *order;                /* its place among values; NULL: its own */
     const void *values;
     const void *factors;                 /* of the entries, or NULL: 1 */
     const void *table;                   /* (n_others, width) */
@@ -151,7 +150,7 @@ typedef struct {
     intptr_t n_rows, rank, biases, width;
     const double *sums;                  /* rows `stride` apart, natural parameters */
     intptr_t stride;
-    double scale;
+    const double *scales;                /* of each row */
     const double *prior;                 /* natural parameters */
     const volatile int *stop;
     /* out */

@@ -1,0 +1,486 @@
+"""How well are ratings predicted, what bounds are reached, and how fast is a sweep?
+
+    python benchmarks/bench_matrix_factorization.py              # all, then the report
+    python benchmarks/bench_matrix_factorization.py --stages error --seeds 2
+    python benchmarks/bench_matrix_factorization.py --quick      # does it run?
+    python benchmarks/bench_matrix_factorization.py --stages     # only the report
+
+A stage appends the row of each finished fit to its own table in
+``benchmarks/results/bench_matrix_factorization``; after an interruption it goes on
+behind them.  The report is ``benchmarks/results/bench_matrix_factorization.md``.
+
+error   held-out error and calibration on MovieLens-100k, beside cmfrec and myfm
+bound   lower bounds over many starts, at the settings of Paisley et al.
+sweep   a sweep of both sides of generated ratings, beside cmfrec
+million the same of a million ratings, beside myfm's variational sweep
+
+cmfrec and myfm are left out where they are not installed, and MovieLens where
+``movielens_100k.npz`` is not in the folder of ``--data``.  Everything runs in one
+thread; seconds are of CPU time.
+"""
+
+import os
+
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+import argparse
+import functools
+import importlib.metadata
+import importlib.util
+import inspect
+import itertools
+import tempfile
+import warnings
+from pathlib import Path
+
+import corpora
+import numpy as np
+import pandas as pd
+from bench_gaussian_mixture import measure, timed
+from bench_lda import processor, table
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+import sktemper
+from sktemper import (
+    AnnealedMatrixFactorization,
+    SVIPlusMatrixFactorization,
+    TemperedMatrixFactorization,
+    special,
+)
+from sktemper.schedules import ConstantSchedule, ExponentialSchedule, RampSchedule
+from sktemper.tempering import Annealing
+
+ROOT = Path(__file__).resolve().parents[1]
+PEERS = [name for name in ("cmfrec", "myfm") if importlib.util.find_spec(name)]
+#: Standard normal quantiles of central intervals.
+INTERVALS = {50: 0.674490, 90: 1.644854}
+
+
+# -- data ------------------------------------------------------------------------------
+
+
+@functools.cache
+def movielens(folder):
+    """Return the ratings of MovieLens-100k, or None."""
+    path = folder / "movielens_100k.npz"
+    return sparse.load_npz(path).tocoo() if path.exists() else None
+
+
+def split(ratings, seed):
+    """Return nine tenths of the ratings as CSR, and the others as COO."""
+    order = np.random.default_rng(seed).permutation(ratings.nnz)
+    n_test = ratings.nnz // 10
+
+    def part(chosen):
+        values, place = ratings.data[chosen], (ratings.row[chosen], ratings.col[chosen])
+        return sparse.coo_matrix((values.astype(float), place), ratings.shape)
+
+    return part(order[n_test:]).tocsr(), part(order[:n_test])
+
+
+@functools.lru_cache(maxsize=1)
+def generated(n_users, n_items, n_ratings):
+    """Return ratings of unequally active users and unequally popular items, as CSR."""
+    random = np.random.default_rng(0)
+    activity, popularity = (
+        random.lognormal(0, 1, n_users),
+        random.lognormal(0, 1.2, n_items),
+    )
+    users = random.choice(n_users, n_ratings, p=activity / activity.sum())
+    items = random.choice(n_items, n_ratings, p=popularity / popularity.sum())
+    users, items = np.divmod(np.unique(users * n_items + items), n_items)
+    factors = [0.4 * random.normal(size=(n, 10)) for n in (n_users, n_items)]
+    biases = [0.3 * random.normal(size=n) for n in (n_users, n_items)]
+    values = 3.5 + 0.8 * random.normal(size=len(users))
+    values += biases[0][users] + biases[1][items]
+    values += np.einsum("ij,ij->i", factors[0][users], factors[1][items])
+    return sparse.csr_matrix((values, (users, items)), (n_users, n_items))
+
+
+# -- the contestants -------------------------------------------------------------------
+
+
+PLAIN = functools.partial(TemperedMatrixFactorization, tempering=None)
+WARM = Annealing(ConstantSchedule(1.2), target="posterior")
+OURS = {
+    "defaults": TemperedMatrixFactorization,
+    "common noise": functools.partial(TemperedMatrixFactorization, noise_type="common"),
+    "annealed": AnnealedMatrixFactorization,
+    "local": functools.partial(TemperedMatrixFactorization, tempering="local"),
+    "SVI+": SVIPlusMatrixFactorization,
+    "minibatches": functools.partial(PLAIN, batch_size="auto", max_iter=30),
+    "posterior at T=1.2": functools.partial(
+        TemperedMatrixFactorization, tempering=WARM
+    ),
+    "paper's priors": functools.partial(
+        PLAIN,
+        biases=False,
+        noise_type="common",
+        noise_variance=0.5,
+        component_variance=1.0,
+    ),
+}
+
+
+def ours(contestant, rank, train, test, seed):
+    """Return the row of one of our fits."""
+    model = contestant(rank, random_state=seed)
+    seconds, _ = timed(lambda: model.fit(train))
+    pairs = np.column_stack([test.row, test.col])
+    mean, std = model.predict_pairs(pairs, return_std=True)
+    away = np.abs(test.data - mean) / std
+    row = {"RMSE": error(mean, test), "CPU s": seconds}
+    row |= {f"{level} %": (away < q).mean() for level, q in INTERVALS.items()}
+    row["bound"] = model.lower_bound(train)
+    row["factors"] = int((model.relevance_ > 1e-3).sum())
+    return row
+
+
+def error(predicted, test):
+    """Return the root mean squared error of predictions cut to the scale."""
+    return float(np.sqrt(np.mean((np.clip(predicted, 1, 5) - test.data) ** 2)))
+
+
+def alternating_least_squares(rank, train, test, seed):
+    """Return the row of cmfrec's explicit model, at the best of some penalties."""
+    from cmfrec import CMF
+
+    rows = []
+    for bias, factor in itertools.product((2.0, 4.0), (7.0, 10.0, 13.0, 16.0)):
+        penalties = [bias, bias, factor, factor, 1.0, 1.0]
+        model = CMF(
+            k=rank, lambda_=penalties, use_cg=False, niter=30, nthreads=1, verbose=False
+        )
+        model.random_state = seed
+        seconds, _ = timed(lambda model=model: model.fit(train.tocoo()))
+        predicted = model.predict(test.row, test.col)
+        rows.append({"RMSE": error(predicted, test), "CPU s": seconds})
+    return min(rows, key=lambda row: row["RMSE"])
+
+
+def factorization_machine(kind, rank, train, test, seed):
+    """Return the row of myfm's model of users and items."""
+    import myfm
+
+    cls = {"variational": myfm.VariationalFMRegressor, "Gibbs": myfm.MyFMRegressor}
+    train = train.tocoo()
+    options = {"n_iter": 100} if kind == "variational" else {"n_iter": 300}
+    model = cls[kind](rank=rank, random_seed=seed)
+    seconds, _ = timed(
+        lambda: model.fit(
+            indicators(train), train.data, group_shapes=list(train.shape), **options
+        )
+    )
+    return {"RMSE": error(model.predict(indicators(test)), test), "CPU s": seconds}
+
+
+def indicators(ratings):
+    """Return users and items of ratings as indicators, for a factorization machine."""
+    n, n_users = ratings.nnz, ratings.shape[0]
+    rows = np.tile(np.arange(n), 2)
+    columns = np.concatenate([ratings.row, n_users + ratings.col])
+    shape = n, sum(ratings.shape)
+    return sparse.csr_matrix((np.ones(2 * n), (rows, columns)), shape)
+
+
+def contestants():
+    """Return functions of rank, training and test ratings, and seed, by name."""
+    found = {name: functools.partial(ours, own) for name, own in OURS.items()}
+    if "cmfrec" in PEERS:
+        found["cmfrec, best penalty"] = alternating_least_squares
+    if "myfm" in PEERS:
+        for kind in ("variational", "Gibbs"):
+            found[f"myfm {kind}"] = functools.partial(factorization_machine, kind)
+    return found
+
+
+# -- the stages ------------------------------------------------------------------------
+#
+# Each yields keys, and a function that returns the rest of the row.
+
+
+def error_stage(options):
+    """Held-out ratings of MovieLens-100k: means over random splits, a tenth held out.
+
+    Predictions are cut to the scale, 1 to 5, for the error, not for the intervals: the
+    share of the held-out ratings in the central 50 % and 90 % of the predictive
+    distribution.  cmfrec has the penalties that is best on the held-out ratings.
+    "Factors" are those that explain more than .001 of the ratings' variance.
+    """
+    ratings = movielens(options.data)
+    if ratings is None:
+        return
+    for seed, rank in itertools.product(range(options.seeds or 5), (10, 5, 20)):
+        for name, function in contestants().items():
+            key = {"d": rank, "contestant": name, "split": seed}
+            yield key, functools.partial(on_split, function, ratings, rank, seed)
+
+
+def on_split(function, ratings, rank, seed):
+    return function(rank, *split(ratings, 100 + seed), seed)
+
+
+def table_of_error(frame):
+    numbers = ["RMSE", "50 %", "90 %", "bound", "factors", "CPU s"]
+    groups = frame.groupby(["d", "contestant"], sort=False)
+    means = groups[numbers].mean()
+    means.insert(0, "splits", groups.size())
+    means.insert(2, "± SE", groups["RMSE"].std() / groups.size() ** 0.5)
+    means = means.sort_values("RMSE").sort_index(level="d", sort_remaining=False)
+    return table(means.reset_index())
+
+
+PAPER = {
+    "biases": False,
+    "noise_type": "common",
+    "noise_variance": 0.5,
+    "component_variance": 1.0,
+}
+#: Passes that bring the effective batch 50 t of the paper to all ratings, and more.
+N_PASSES = 2000
+
+
+def bound_stage(options):
+    """Lower bounds at the settings of Paisley et al.: c = 1, sigma^2 = 1/2, no biases.
+
+    A split of MovieLens-100k, a tenth held out; all ratings at once.  Each method has
+    the same starts and at most 2,000 passes, in which M_t = 50 t reaches the number of
+    ratings; others end when the bound rests.  The difference is to plain inference from
+    the same start, with its standard error.
+    """
+    ratings = movielens(options.data)
+    if ratings is None:
+        return
+    ramp = RampSchedule(slope=50)
+    methods = {
+        "batch": PLAIN,
+        "SVI+, Dirichlet": functools.partial(
+            SVIPlusMatrixFactorization, effective_batch_size=ramp, learning_rate=0.85
+        ),
+        "SVI+, Gaussian": functools.partial(
+            SVIPlusMatrixFactorization,
+            effective_batch_size=ramp,
+            learning_rate=0.85,
+            distribution="gaussian",
+        ),
+        "annealed, defaults": AnnealedMatrixFactorization,
+        "annealed, likelihood": functools.partial(
+            AnnealedMatrixFactorization, target="likelihood"
+        ),
+        "annealed, posterior": functools.partial(
+            AnnealedMatrixFactorization, target="posterior"
+        ),
+        "global": TemperedMatrixFactorization,
+        "likelihood, from T=3": functools.partial(
+            AnnealedMatrixFactorization,
+            target="likelihood",
+            schedule=ExponentialSchedule(3.0),
+        ),
+    }
+    for seed, rank in itertools.product(range(options.seeds or 20), (5, 10)):
+        for name, method in methods.items():
+            key = {"d": rank, "method": name, "start": seed}
+            yield (
+                key,
+                functools.partial(
+                    from_start, method, ratings, rank, seed, options.tenth(N_PASSES)
+                ),
+            )
+
+
+def from_start(method, ratings, rank, seed, n_passes):
+    train, test = split(ratings, 100)
+    model = method(rank, random_state=seed, max_iter=n_passes, tol=1e-2, **PAPER)
+    seconds, _ = timed(lambda: model.fit(train))
+    pairs = np.column_stack([test.row, test.col])
+    shares = model.history_["rate_share"]
+    return {
+        "bound": model.lower_bound(train),
+        "RMSE": error(model.predict_pairs(pairs), test),
+        "passes": model.n_iter_,
+        "steps made smaller": float((shares < 1).mean()),
+        "CPU s": seconds,
+    }
+
+
+def table_of_bound(frame):
+    keys = ["d", "start"]
+    plain = frame[frame.method == "batch"].set_index(keys).bound
+    frame = frame.set_index(keys)
+    frame["gain"] = frame.bound - plain.reindex(frame.index)
+    groups = frame.groupby(["d", "method"], sort=False)
+    columns = {
+        "starts": groups.size(),
+        "mean bound": groups.bound.mean(),
+        "best": groups.bound.max(),
+        "over batch": groups.gain.mean(),
+        "± SE": groups.gain.std() / groups.size() ** 0.5,
+        "RMSE": groups.RMSE.mean(),
+        "passes": groups.passes.mean(),
+        "steps made smaller": groups["steps made smaller"].mean(),
+        "CPU s": groups["CPU s"].mean(),
+    }
+    return table(pd.DataFrame(columns).reset_index())
+
+
+def sweep_stage(options):
+    """CPU seconds of a sweep of both sides: users given items, then items given users.
+
+    About 10 million generated ratings of 10,000 items by 70,000 users.  Of a fit with 4
+    sweeps that with 1 is taken away, and the rest divided by 3; contestants take turns.
+    cmfrec alternates least squares by Cholesky factors, centred; it keeps no
+    covariances.  Ratios are its time over ours, of the same dtype, rank and biases.
+    """
+    shape = options.tenth(70_000), 10_000, options.tenth(10_000_000)
+    for repetition, rank, biases, dtype in itertools.product(
+        range(options.seeds or 3), (10, 5), (True, False), ("float64", "float32")
+    ):
+        for name in ("cmfrec", "common noise", "noise of each user"):
+            if name == "cmfrec" and "cmfrec" not in PEERS:
+                continue
+            key = {"d": rank, "biases": biases, "dtype": dtype}
+            key |= {"contestant": name, "repetition": repetition}
+            yield key, functools.partial(sweep, shape, rank, biases, dtype, name)
+
+
+def sweep(shape, rank, biases, dtype, name):
+    ratings = generated(*shape).astype(dtype)
+
+    def seconds(n_sweeps):
+        if name == "cmfrec":
+            from cmfrec import CMF
+
+            model = CMF(
+                k=rank,
+                lambda_=3.0,
+                use_cg=False,
+                niter=n_sweeps,
+                nthreads=1,
+                verbose=False,
+                user_bias=biases,
+                item_bias=biases,
+                use_float=dtype == "float32",
+                precompute_for_predictions=False,
+            )
+            X = ratings.tocoo()
+        else:
+            noise = "common" if name == "common noise" else "user"
+            model = PLAIN(rank, biases=biases, noise_type=noise, max_iter=n_sweeps)
+            X = ratings
+        return timed(lambda: model.fit(X))[0]
+
+    return {"s": (seconds(4) - seconds(1)) / 3}
+
+
+def table_of_sweep(frame):
+    index = ["d", "biases", "dtype"]
+    wide = frame.pivot_table("s", index, "contestant", aggfunc="median", sort=False)
+    columns = {f"{name}, s": wide[name] for name in wide}
+    if "cmfrec" in wide:
+        for name in wide.columns.drop("cmfrec"):
+            columns[f"{name}, ratio"] = wide["cmfrec"] / wide[name]
+    return table(pd.DataFrame(columns).reset_index())
+
+
+def million_stage(options):
+    """CPU seconds of a sweep of a million generated ratings, rank 10, with biases.
+
+    Of a fit with 4 sweeps that with 1 is taken away, and the rest divided by 3.  myfm's
+    posteriors are factorised, and so are its sweeps.
+    """
+    shape = options.tenth(7_000), 5_000, options.tenth(1_000_000)
+    for repetition in range(options.seeds or 3):
+        for name in ("myfm variational", "common noise"):
+            if name in OURS or "myfm" in PEERS:
+                key = {"contestant": name, "repetition": repetition}
+                yield key, functools.partial(sweep_of_a_million, shape, name)
+
+
+def sweep_of_a_million(shape, name):
+    if name in OURS:
+        return sweep(shape, 10, True, "float64", name)
+    import myfm
+
+    ratings = generated(*shape).tocoo()
+    X = indicators(ratings)
+
+    def seconds(n_sweeps):
+        model = myfm.VariationalFMRegressor(rank=10, random_seed=0)
+        groups = list(ratings.shape)
+        fit = functools.partial(model.fit, group_shapes=groups, n_iter=n_sweeps)
+        return timed(lambda: fit(X, ratings.data))[0]
+
+    return {"s": (seconds(4) - seconds(1)) / 3}
+
+
+def table_of_million(frame):
+    medians = frame.groupby("contestant", sort=False).s.median().to_frame("s")
+    medians["ratio"] = medians.s / medians.s.min()
+    return table(medians.reset_index())
+
+
+#: What is done, its heading, and its table; what is said of it is its docstring.
+STAGES = {
+    "error": (error_stage, "Held-out ratings", table_of_error),
+    "bound": (bound_stage, "Lower bounds", table_of_bound),
+    "sweep": (sweep_stage, "A sweep", table_of_sweep),
+    "million": (million_stage, "A sweep of a million ratings", table_of_million),
+}
+
+
+class Options(argparse.Namespace):
+    """The command line; with ``--quick`` data are a tenth or less."""
+
+    def tenth(self, n):
+        return n // 10 if self.quick else n
+
+
+def report(folder):
+    """Write the tables of what has been measured."""
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in PEERS]
+    lines = [
+        "# Matrix factorization",
+        "",
+        f"One thread of {processor()}, kernels for {special.instruction_set}; "
+        + ", ".join([f"sktemper {sktemper.__version__}", *versions])
+        + ". `benchmarks/bench_matrix_factorization.py` made this, and says what is "
+        "measured; every number stands in `bench_matrix_factorization/`.",
+    ]
+    for stage, (fits, title, to_table) in STAGES.items():
+        path = folder / f"{stage}.csv"
+        if path.exists():
+            text = inspect.getdoc(fits)
+            lines += ["", f"## {title}", "", text, "", *to_table(pd.read_csv(path))]
+    path = folder.with_suffix(".md")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"See {path}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--stages", nargs="*", choices=STAGES, default=list(STAGES))
+    parser.add_argument("--seeds", type=int, help="fewer or more than usual")
+    parser.add_argument("--minutes", type=float, default=np.inf, help="of a stage")
+    parser.add_argument("--quick", action="store_true", help="little of everything")
+    parser.add_argument("--output", type=Path, help="instead of this checkout")
+    corpora.add_argument(parser)
+    options = parser.parse_args(namespace=Options())
+    root = options.output or ROOT
+    if options.quick:
+        options.seeds = 1
+        root = options.output or Path(tempfile.mkdtemp())
+    folder = root / "benchmarks/results/bench_matrix_factorization"
+    folder.mkdir(parents=True, exist_ok=True)
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    with threadpool_limits(1):
+        for stage in options.stages:
+            path = folder / f"{stage}.csv"
+            fits = STAGES[stage][0](options)
+            measure(stage, fits, path, 60 * options.minutes)
+    report(folder)
+
+
+if __name__ == "__main__":
+    main()
