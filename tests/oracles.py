@@ -245,3 +245,32 @@ def rating_user_bound(values, factors, posterior, others, prior, power, noise, b
         error = rating_error(y, posterior, other, biases)
         bound -= 0.5 * factor * (np.log(2 * np.pi * noise) + error / noise)
     return bound
+
+
+def rating_noise(values, factors, others, prior, power, noise, biases, shape):
+    """One user's posterior, and Gamma shape and rate of the precision beside noise."""
+    own, mean = None, 1.0
+    for _ in range(2000):
+        own = rating_posterior(
+            values, factors * mean, others, prior, power, noise, biases
+        )
+        error = sum(
+            factor * rating_error(y, own, other, biases)
+            for y, factor, other in zip(values, factors, others, strict=True)
+        )
+        new = (
+            power * (shape - 1) + 1 + 0.5 * factors.sum(),
+            power * shape + 0.5 * error / noise,
+        )
+        mean = new[0] / new[1]
+    return own, new
+
+
+def gamma_bound(posterior, shape, power):
+    """power E log p(t) - E log q(t), p being Gamma(shape, shape)."""
+    a, b = posterior
+    mean, log_mean = a / b, psi(a) - np.log(b)
+    log_p = shape * np.log(shape) - gammaln(shape) + (shape - 1) * log_mean
+    log_p -= shape * mean
+    log_q = a * np.log(b) - gammaln(a) + (a - 1) * log_mean - b * mean
+    return power * log_p - log_q

@@ -11,14 +11,14 @@ import pytest
 from scipy import sparse, stats
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
-from scipy.special import softmax
+from scipy.special import psi, softmax
 
 from sktemper import special
 from sktemper.matrix_factorization import _kernels
+from sktemper.matrix_factorization import model as module
 from sktemper.matrix_factorization.model import (
     SHAPES,
     MatrixFactorizationModel,
-    Noise,
     Prior,
     _best_shape,
     packed,
@@ -621,7 +621,7 @@ def test_expected_errors_are_those_of_draws(biases):
     model, X = model_of(2, biases=biases), ratings_of()
     hyper, globals_ = begun(model, X)
     block, prepared = model.take(X, ALL), model.prepare(globals_, hyper)
-    natural = model.user_parameters(block, prepared)
+    natural = model.users(block, prepared).parameters()
     errors = model._residuals(block, block.values, prepared, model.gaussians(natural))
     users, columns, values = known_of(X)
     random, n = np.random.default_rng(0), 20_000
@@ -1159,77 +1159,154 @@ def test_sizes_of_blocks_and_batches():
         assert model.auto_batch_size(None, total) == size
 
 
-# -- a noise variance for each user ----------------------------------------------------
+# -- noise of each user ----------------------------------------------------------------
 
 
-def noisy_bound(model, hyper, prepared, users, block, power, local):
-    """The bound of each user, its Gamma part by integration."""
-    values = block.values - hyper.global_mean
-    residuals = block.per_user(
-        model._residuals(block, values, prepared, users.posterior)
-    )
-    prior = stats.gamma(hyper.noise_shape, scale=1 / hyper.noise_shape)
-    bounds = []
-    for shape, rate, residual, count in zip(
-        *users.noise, residuals, block.counts, strict=True
-    ):
-        own = stats.gamma(shape, scale=1 / rate)
+@pytest.fixture
+def exactly(monkeypatch):
+    """Users' noise is at its very optimum."""
+    monkeypatch.setattr(module, "NOISE_TOL", 1e-13)
+    monkeypatch.setattr(module, "MOST_ROUNDS", 1000)
 
-        def expected(function, own=own):
-            return own.expect(function, epsabs=1e-11, epsrel=1e-11, limit=200)
 
-        mean, log_mean = expected(lambda t: t), expected(np.log)
-        log_prior = expected(prior.logpdf)
-        log_likelihood = -0.5 * (
-            count * (np.log(2 * np.pi * hyper.noise_variance) - log_mean)
-            + mean * residual / hyper.noise_variance
+def noisy_users(model, X, items, hyper, powers):
+    """Posteriors, Gamma posteriors and bounds of users, by the equations."""
+    users, columns, values = known_of(X)
+    values = values - hyper.global_mean
+    out = []
+    for row in range(len(X)):
+        own = np.flatnonzero(users == row)
+        others = [items[j] for j in columns[own]]
+        factors = np.full(len(own), powers.local)
+        sigma, p, shape = hyper.noise_variance, powers.prior, hyper.noise_shape
+        shared = others, hyper.users, p, sigma, model.biases
+        posterior, noise = oracles.rating_noise(values[own], factors, *shared, shape)
+        bound = oracles.gaussian_bound(posterior, hyper.users, p)
+        bound += oracles.gamma_bound(noise, shape, p)
+        mean, log_mean = noise[0] / noise[1], psi(noise[0]) - np.log(noise[1])
+        for y, other in zip(values[own], others, strict=True):
+            error = oracles.rating_error(y, posterior, other, model.biases)
+            log_variance = np.log(2 * np.pi * sigma) - log_mean
+            bound -= 0.5 * powers.local * (log_variance + mean * error / sigma)
+        out.append((posterior, noise, bound))
+    return out
+
+
+@each_biases
+@pytest.mark.parametrize("name", ["plain", "local_step", "likelihood", "posterior"])
+def test_each_user_has_noise_of_his_own(exactly, biases, name):
+    X, powers = ratings_of(), POWERS[name]
+    model = model_of(biases=biases, user_noise=True)
+    hyper, globals_ = begun(model, X)
+    hyper = hyper._replace(noise_shape=2.5)
+    step = local(model, X, globals_, hyper, powers)
+    expected = noisy_users(model, X, items_of(model, globals_), hyper, powers)
+    means = np.array([[*mean, *noise] for (mean, _), noise, _ in expected])
+    np.testing.assert_allclose(step.local_parameters, means, rtol=1e-8)
+    bounds = [bound for _, _, bound in expected]
+    np.testing.assert_allclose(step.row_bounds, bounds, rtol=1e-9, atol=1e-9)
+    again = model.local_step(
+        model.take(X, ALL),
+        model.prepare(globals_, hyper),
+        powers,
+        local_init=step.local_parameters,
+        want=("statistics", "bound", "local"),
+    )  # which is where it stays
+    np.testing.assert_allclose(again.local_parameters, means, rtol=1e-8)
+    users, columns, values = known_of(X)
+    target = model.target_parameters(step.statistics, 1.7, powers, hyper)
+    target = model.from_natural_parameters(target)
+    for j, (mean, covariance) in enumerate(items_of(model, target)):
+        own = np.flatnonzero(columns == j)
+        precisions = np.array([a / b for a, b in (expected[i][1] for i in users[own])])
+        item = oracles.rating_posterior(
+            values[own] - hyper.global_mean,
+            1.7 * powers.statistics * precisions,
+            [expected[i][0] for i in users[own]],
+            hyper.items,
+            powers.prior,
+            hyper.noise_variance,
+            biases,
         )
-        bounds.append(local * log_likelihood + power * log_prior + own.entropy())
+        np.testing.assert_allclose(mean, item[0], rtol=1e-7)
+        np.testing.assert_allclose(covariance, item[1], rtol=1e-7, atol=1e-12)
+
+
+def noisy_bounds(model, X, powers, n):
+    """Before each step, going on from the noise of the last one."""
+    hyper, globals_ = plain_start(model, X)
+    block, bounds, before = model.take(X, ALL), [], None
+    for _ in range(n):
+        prepared = model.prepare(globals_, hyper)
+        want = ("statistics", "bound", "local")
+        step = model.local_step(block, prepared, powers, local_init=before, want=want)
+        before = step.local_parameters
+        bounds.append(step.bound + model.global_bound(globals_, hyper, powers))
+        learned = model.update_hyper(hyper, globals_, step.statistics, 1, 1.0, powers)
+        globals_ = model.step(globals_, step.statistics, 1.0, powers, 1.0, learned)
+        hyper = learned
     return np.array(bounds)
 
 
-@pytest.mark.parametrize(("power", "local"), [(1.0, 1.0), (1.0, 0.5), (0.5, 0.5)])
-def test_the_noise_of_users_is_at_its_optimum(power, local):
-    X = ratings_of()
-    model = model_of(user_noise=True)
-    hyper = model.initial_hyper(X)._replace(noise_variance=0.3, noise_shape=4.0)
-    prepared = model.prepare(model.initial_globals(X, np.random.RandomState(0)), hyper)
-    block, powers = model.take(X, slice(0, len(X))), Powers(power, local, local)
-    values = block.values - hyper.global_mean
-    users = model._users(block, values, prepared, powers, None)
-    posterior = users.posterior
-    others = (
-        posterior.entropies()
-        + power * hyper.users.log_normaliser()
-        + posterior.means @ users.prior[model.n_packed :]
-        - 0.5 * posterior.prior_traces
+@each_biases
+@pytest.mark.parametrize("temperature", [1, 2, 10])
+@pytest.mark.parametrize("target", ["likelihood", "posterior", "learned"])
+def test_the_bound_never_falls_with_noise_of_users(biases, temperature, target):
+    b, X = 1 / temperature, ratings_of(30)
+    powers = Powers(b if target == "posterior" else 1.0, b, b)
+    if target == "learned":
+        powers = Powers()
+    settings = {} if target == "learned" else FIXED
+    model = model_of(biases=biases, user_noise=True, **settings)
+    bounds = noisy_bounds(model, X, powers, 30)
+    assert np.diff(bounds).min() > -1e-10 * np.abs(bounds).max()
+    assert bounds[-1] > bounds[0] + 0.1
+
+
+def test_the_shape_of_the_noise_is_learned():
+    model, X = model_of(user_noise=True), ratings_of(30)
+    hyper, globals_ = begun(model, X)
+    step = local(model, X, globals_, hyper)
+    learned = model.update_hyper(hyper, globals_, step.statistics, 1.0, 1.0, Powers())
+    rated = (~np.isnan(X)).any(axis=1)
+    noise = step.local_parameters[rated, -2:]
+    found = minimize_scalar(
+        lambda x: -sum(oracles.gamma_bound(one, np.exp(x), 1.0) for one in noise),
+        bounds=np.log([1.5, 1e4]),
+        options={"xatol": 1e-9},
     )
-    expected = noisy_bound(model, hyper, prepared, users, block, power, local) + others
-    got = model.local_step(block, prepared, powers).row_bounds
-    np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6)
-    for factor in (0.95, 1.05):
-        shapes, rates = users.noise
-        for moved in (Noise(factor * shapes, rates), Noise(shapes, factor * rates)):
-            worse = model._bounds(prepared, power, users._replace(noise=moved))
-            assert (worse < got + 1e-6).all()
+    assert learned.noise_shape == pytest.approx(np.exp(found.x), rel=1e-4)
+    assert 1.6 < learned.noise_shape < 1e3
+    part = model.update_hyper(hyper, globals_, step.statistics, 1.0, 0.25, Powers())
+    assert part.noise_shape == pytest.approx(
+        0.75 * hyper.noise_shape + 0.25 * learned.noise_shape
+    )
+    given = model_of(user_noise=True, **FIXED)
+    same = given.update_hyper(hyper, globals_, step.statistics, 1.0, 1.0, Powers())
+    assert same.noise_shape == hyper.noise_shape
 
 
-def test_bounds_rise_when_users_have_their_noise():
+def test_held_out_ratings_have_heavy_tails(exactly):
+    """Of a Student-t, as wide as factors and noise are uncertain."""
     X = ratings_of()
     model = model_of(user_noise=True)
-    hyper = model.initial_hyper(X)
-    natural = model.initial_globals(X, np.random.RandomState(0), hyper)
-    block, local, bounds = model.take(X, slice(0, len(X))), None, []
-    for _ in range(40):
-        prepared = model.prepare(natural, hyper)
-        want = ("statistics", "bound", "local")
-        step = model.local_step(block, prepared, Powers(), None, 0, local, want)
-        local = step.local_parameters
-        bounds.append(step.bound + model.global_bound(natural, hyper))
-        hyper = model.update_hyper(hyper, natural, step.statistics, 1.0, 1.0, Powers())
-        natural = model.step(natural, step.statistics, 1.0, Powers(), 1.0, hyper)
-    assert np.diff(bounds).min() > -1e-9 * abs(bounds[-1])
-    assert bounds[-1] > bounds[0] + 1
+    hyper, globals_ = begun(model, X)
+    prepared = model.prepare(globals_, hyper)
+    scores, _ = model.log_predictive(model.take(X, ALL), prepared)
+    items = items_of(model, globals_)
+    for row, score in zip(X, scores, strict=True):
+        known = np.flatnonzero(~np.isnan(row))
+        seen, held_out = np.full((1, 9), np.nan), known[1::2]
+        seen[0, known[::2]] = row[known[::2]]
+        [(posterior, noise, _)] = noisy_users(model, seen, items, hyper, Powers())
+        expected = 0.0
+        for j in held_out:
+            mean, square = oracles.rating_expectations(posterior, items[j], True)
+            width = square - mean**2 + hyper.noise_variance * noise[1] / noise[0]
+            expected += stats.t(
+                2 * noise[0], hyper.global_mean + mean, np.sqrt(width)
+            ).logpdf(row[j])
+        assert score == pytest.approx(expected, rel=1e-8)
 
 
 @pytest.mark.parametrize("shape", [2.0, 7.0, 300.0])
