@@ -37,7 +37,12 @@ from sktemper.schedules import ExponentialSchedule, RampSchedule
 SCALE = (1, 5)
 #: Share of the ratings that are held out.
 HELD_OUT = 0.1
-PAPER = {"biases": False, "noise_variance": 0.5, "component_variance": 1.0}
+PAPER = {
+    "biases": False,
+    "noise_type": "common",
+    "noise_variance": 0.5,
+    "component_variance": 1.0,
+}
 
 
 def main():
