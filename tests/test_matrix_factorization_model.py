@@ -16,14 +16,9 @@ from scipy.special import psi, softmax
 from sktemper import special
 from sktemper.matrix_factorization import _kernels
 from sktemper.matrix_factorization import model as module
-from sktemper.matrix_factorization.model import (
-    SHAPES,
-    MatrixFactorizationModel,
-    Prior,
-    _best_shape,
-    packed,
-    unpacked,
-)
+from sktemper.matrix_factorization.gaussians import Prior, packed, unpacked
+from sktemper.matrix_factorization.model import MatrixFactorizationModel
+from sktemper.matrix_factorization.noise import SHAPES, best_shape
 from sktemper.model import Powers, Stopped
 from sktemper.tempering import GlobalTempering, LocalTempering
 
@@ -1313,6 +1308,6 @@ def test_held_out_ratings_have_heavy_tails(exactly):
 def test_the_shape_of_the_noise_is_the_likeliest(shape):
     random = np.random.default_rng(0)
     t = random.gamma(shape, 1 / shape, 100_000)
-    assert _best_shape(np.mean(np.log(t) - t)) == pytest.approx(shape, rel=0.03)
-    assert _best_shape(-1.0) == SHAPES[1]  # all are equal
-    assert _best_shape(-100.0) == SHAPES[0]
+    assert best_shape(np.mean(np.log(t) - t)) == pytest.approx(shape, rel=0.03)
+    assert best_shape(-1.0) == SHAPES[1]  # all are equal
+    assert best_shape(-100.0) == SHAPES[0]

@@ -21,7 +21,10 @@ from ..kinds import (
     svi_plus,
 )
 from ..linalg import tiled_matmul
-from .model import MatrixFactorizationModel, Noise, Ratings, unpacked
+from .gaussians import unpacked
+from .model import MatrixFactorizationModel
+from .noise import Noise
+from .ratings import Ratings
 
 
 class _MatrixFactorization(
@@ -261,8 +264,7 @@ class _MatrixFactorization(
 
         def best(model, block, prepared):
             ratings = self._predicted(model.users(block, prepared).posterior.means)
-            users = np.repeat(np.arange(len(block.counts)), block.counts)
-            ratings[users, block.items] = -np.inf
+            ratings[block.users(), block.items] = -np.inf
             n_best = min(n_items, ratings.shape[1])
             items = np.argpartition(-ratings, n_best - 1, axis=1)[:, :n_best]
             items.sort(axis=1)  # among equals the first

@@ -6,90 +6,32 @@ code x_i = (u_i, a_i) and w_j = (v_j, c_j) are Gaussian each, with all correlati
 """
 
 import math
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import brentq
-from scipy.special import gammaln, psi
 from scipy.stats import norm, t
 
 from ..linalg import sparse_rows
 from ..model import ConjugateModel, LocalStep, Powers, Stopped
 from ..special import aligned_empty
 from . import _kernels
+from .gaussians import Gaussians, Moments, Prior, blended, packed, unpacked
+from .noise import START_SHAPE, Noise, best_shape
+from .ratings import Ratings, RatingStatistics
 
 #: Numbers in the table of a block's users, about, and the fewest and most of its rows.
 BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**19, 256, 4096
 #: Variances at the start, in those of the prior: of the items' means, and about them.
 START_SPREAD, START_VARIANCE = 0.1, 0.01
-#: The least eigenvalue of a learned covariance, in its largest.
-LEAST_EIGENVALUE = 1e-9
 #: The least noise variance that is learned, in the variance of the ratings: with less,
 #: precisions are no longer positive for rounding errors of the tables.
 LEAST_NOISE = {"float32": 1e-4, "float64": 1e-6}
 #: Weights so near to 1 are not what makes a precision negative.
 CALM = 1e-3
-#: Where the shape of the users' noise begins, and within what it is learned.
-START_SHAPE, SHAPES = 5.0, (1.5, 1e4)
-#: Shape and rate of a precision of 1 without any doubt.
-CERTAIN = 1e100
 #: A user's noise is at its optimum once it changes by less than this share, or is left
 #: after so many rounds; one is enough where it goes on from the last step's.
 NOISE_TOL, MOST_ROUNDS = 1e-3, 30
-#: Statistics keep this many blocks apart before they are added up.
-MOST_PARTS = 8
-
-
-class Ratings(NamedTuple):
-    """The ratings of a block of users.
-
-    Attributes
-    ----------
-    starts : ndarray of shape (n_rows + 1,)
-        User r has the ratings ``starts[r]`` to ``starts[r + 1]``.
-    items : ndarray of int32 of shape (n_ratings,)
-    values : ndarray of shape (n_ratings,)
-    """
-
-    starts: np.ndarray
-    items: np.ndarray
-    values: np.ndarray
-
-    @property
-    def counts(self):
-        """Ratings of each user, ndarray of shape (n_rows,)."""
-        return np.diff(self.starts)
-
-    def per_user(self, values):
-        """Return the sums over each user's ratings."""
-        users = np.repeat(np.arange(len(self.starts) - 1), self.counts)
-        return np.bincount(users, weights=values, minlength=len(self.starts) - 1)
-
-
-class Prior(NamedTuple):
-    """A Gaussian: of the users, or of the items.
-
-    Attributes
-    ----------
-    mean : ndarray of shape (n_own,)
-    covariance : ndarray of shape (n_own, n_own)
-    """
-
-    mean: np.ndarray
-    covariance: np.ndarray
-
-    def natural(self):
-        """Return the packed precision, and precision times mean, as one vector."""
-        precision = np.linalg.inv(self.covariance)
-        return np.concatenate([packed(precision), precision @ self.mean])
-
-    def log_normaliser(self):
-        """Return the part of E log p that no posterior changes."""
-        log_determinant = np.linalg.slogdet(2 * math.pi * self.covariance)[1]
-        squared = self.mean @ np.linalg.solve(self.covariance, self.mean)
-        return -0.5 * (log_determinant + squared)
 
 
 class Hyper(NamedTuple):
@@ -114,124 +56,6 @@ class Hyper(NamedTuple):
     rating_variance: float
     users: Prior
     items: Prior
-
-
-class Gaussians(NamedTuple):
-    """Posteriors of users or items.
-
-    Attributes
-    ----------
-    means : ndarray of shape (n_rows, n_own)
-    covariances : ndarray of shape (n_rows, n_own * (n_own + 1) / 2) or None
-        Packed lower triangles.
-    log_determinants : ndarray of shape (n_rows,)
-        Of the precisions; NaN if these are not positive definite.
-    prior_traces : ndarray of shape (n_rows,)
-        trace(prior precision E[x x^T]).
-    table : ndarray of shape (n_rows, width)
-        Their moments as kernels take them, see ``simd/ratings.h``.
-    """
-
-    means: np.ndarray
-    covariances: np.ndarray
-    log_determinants: np.ndarray
-    prior_traces: np.ndarray
-    table: np.ndarray
-
-    def put(self, rows, others):
-        """Write other posteriors, which have no covariances, in place of some."""
-        self.means[rows] = others.means
-        self.log_determinants[rows] = others.log_determinants
-        self.prior_traces[rows] = others.prior_traces
-        self.table[rows] = others.table
-
-    def entropies(self):
-        """Return the entropy of each posterior, ndarray of shape (n_rows,)."""
-        constant = self.means.shape[1] * (1 + math.log(2 * math.pi))
-        return 0.5 * (constant - self.log_determinants)
-
-
-class Moments(NamedTuple):
-    """Sums over weighted posteriors x.
-
-    Attributes
-    ----------
-    total : float
-        Sum of the weights.
-    first : ndarray of shape (n_own,)
-        Of E[x].
-    second : ndarray of shape (n_own, n_own)
-        Of E[x x^T].
-    """
-
-    total: float
-    first: np.ndarray
-    second: np.ndarray
-
-    def scaled(self, factor):
-        """Return ``factor`` times the sums."""
-        return Moments(*(factor * part for part in self))
-
-    def plus(self, other):
-        """Return the sums of both."""
-        return Moments(*(a + b for a, b in zip(self, other, strict=True)))
-
-    def prior(self):
-        """Return the prior under which the posteriors are likeliest."""
-        mean = self.first / self.total
-        return Prior(mean, self.second / self.total - np.outer(mean, mean))
-
-
-@dataclass(frozen=True)
-class RatingStatistics:
-    """Sums over ratings, each times its weight and power.
-
-    Attributes
-    ----------
-    parts : tuple
-        Pairs of items and rows: what ratings tell of them, `_kernels.own_sums`.  An
-        item may occur in several.
-    residual, n_ratings : float
-        Sums of t E(y - f)^2, t being a user's precision, and of 1.
-    users : Moments
-        Of the users, each with the mean weight of his or her ratings; who has none
-        would only tell of the prior.
-    log_noise : float
-        Sum over the users of E[log t - t], t being the users' precisions.
-    """
-
-    parts: tuple
-    residual: float
-    n_ratings: float
-    users: Moments
-    log_noise: float = 0.0
-
-    def __add__(self, other):
-        total = RatingStatistics(
-            self.parts + other.parts,
-            self.residual + other.residual,
-            self.n_ratings + other.n_ratings,
-            self.users.plus(other.users),
-            self.log_noise + other.log_noise,
-        )
-        return total._merged() if len(total.parts) > MOST_PARTS else total
-
-    def _merged(self):
-        items = np.unique(np.concatenate([items for items, _ in self.parts]))
-        rows = np.zeros((len(items), self.parts[0][1].shape[1]))
-        for part_items, part_rows in self.parts:
-            rows[np.searchsorted(items, part_items)] += part_rows
-        return replace(self, parts=((items, rows),))
-
-    def scaled(self, factor):
-        """Return ``factor`` times the statistics."""
-        return RatingStatistics(
-            tuple((items, factor * rows) for items, rows in self.parts),
-            factor * self.residual,
-            factor * self.n_ratings,
-            self.users.scaled(factor),
-            factor * self.log_noise,
-        )
 
 
 class Prepared(NamedTuple):
@@ -740,7 +564,7 @@ class MatrixFactorizationModel(ConjugateModel):
             least = LEAST_NOISE[self.dtype.name] * hyper.rating_variance
             hyper = hyper._replace(noise_variance=max(noise, least))
             if self.user_noise and statistics.users.total > 0:
-                best = _best_shape(statistics.log_noise / statistics.users.total)
+                best = best_shape(statistics.log_noise / statistics.users.total)
                 shape = (1 - rate) * hyper.noise_shape + rate * best
                 hyper = hyper._replace(noise_shape=shape)
         if self.component_variance is None:
@@ -748,8 +572,8 @@ class MatrixFactorizationModel(ConjugateModel):
                 self.gaussians(globals_).table, np.ones(self.n_features)
             )
             hyper = hyper._replace(
-                users=_blended(hyper.users, statistics.users, powers.prior, rate),
-                items=_blended(hyper.items, items, powers.prior, rate),
+                users=blended(hyper.users, statistics.users, powers.prior, rate),
+                items=blended(hyper.items, items, powers.prior, rate),
             )
         return hyper
 
@@ -804,10 +628,9 @@ class MatrixFactorizationModel(ConjugateModel):
 
         The ratings of a user are dealt in turn to an observed and a held-out half.
         """
-        users = np.repeat(np.arange(len(block.counts)), block.counts)
-        number = np.arange(len(users)) - block.starts[users]
+        number = np.arange(len(block.values)) - block.starts[block.users()]
         held_out = number % 2 == 1
-        observed, rest = (_part(block, part, users) for part in (~held_out, held_out))
+        observed, rest = block.part(~held_out), block.part(held_out)
         users = self.users(observed, prepared)
         mean, variance = self.expected(rest, prepared, users.posterior)
         noise = prepared.hyper.noise_variance / np.repeat(
@@ -836,53 +659,6 @@ class MatrixFactorizationModel(ConjugateModel):
         means, squares = self.moments(block, prepared, posterior, own_rows)
         variances = np.maximum(squares - means**2, 0.0)
         return prepared.hyper.global_mean + means, variances
-
-
-class Noise(NamedTuple):
-    """Gamma posteriors of the users' precisions, in those of the noise variance.
-
-    Attributes
-    ----------
-    shapes, rates : ndarray of shape (n_rows,)
-    """
-
-    shapes: np.ndarray
-    rates: np.ndarray
-
-    @classmethod
-    def fixed(cls, n_rows):
-        """Return precisions that are known to be 1."""
-        return cls(np.full(n_rows, CERTAIN), np.full(n_rows, CERTAIN))
-
-    @property
-    def means(self):
-        """E[t], ndarray of shape (n_rows,)."""
-        return self.shapes / self.rates
-
-    def inverse_means(self):
-        """Return E[1 / t]: of shapes above 1."""
-        return self.rates / (self.shapes - 1)
-
-    def log_means(self):
-        """Return E[log t]."""
-        return psi(self.shapes) - np.log(self.rates)
-
-    def bounds(self, shape, power):
-        """Return power E log p(t) - E log q(t), p being Gamma(shape, shape)."""
-        log_means, means = self.log_means(), self.means
-        log_prior = (
-            shape * math.log(shape)
-            - gammaln(shape)
-            + (shape - 1) * log_means
-            - shape * means
-        )
-        entropies = (
-            self.shapes
-            - np.log(self.rates)
-            + gammaln(self.shapes)
-            + (1 - self.shapes) * psi(self.shapes)
-        )
-        return power * log_prior + entropies
 
 
 class Users(NamedTuple):
@@ -933,59 +709,8 @@ class Users(NamedTuple):
         return self.prior + self.scales[:, None] * self.sums[:, : len(self.prior)]
 
 
-def packed(matrix):
-    """Return the lower triangle of a matrix, row by row."""
-    return matrix[np.tril_indices(len(matrix))]
-
-
-def unpacked(triangles, n_own):
-    """Return the symmetric matrices of packed lower triangles, (..., n_own, n_own)."""
-    lower = np.tril_indices(n_own)
-    out = np.empty((*triangles.shape[:-1], n_own, n_own))
-    out[..., lower[0], lower[1]] = triangles[..., : len(lower[0])]
-    out[..., lower[1], lower[0]] = triangles[..., : len(lower[0])]
-    return out
-
-
 def _scalar_and_factors(power, weights):
     """Return what all ratings share, and the factors of each, or None."""
     if np.ndim(power) == 0:
         return float(power), weights
     return 1.0, power if weights is None else power * weights
-
-
-def _blended(prior, moments, power, rate):
-    """Return a prior nearer to the best one for ``moments``, positive definite.
-
-    To a power it is a Gaussian of covariance over power: where no rating speaks the
-    posterior is that, and tells of no other prior.
-    """
-    if not moments.total > 0:
-        return prior
-    best = moments.prior()
-    mean = (1 - rate) * prior.mean + rate * best.mean
-    covariance = (1 - rate) * prior.covariance + rate * power * best.covariance
-    values, vectors = np.linalg.eigh(covariance)
-    least = LEAST_EIGENVALUE * max(values[-1], np.finfo(float).tiny)
-    if values[0] < least:
-        covariance = (vectors * np.maximum(values, least)) @ vectors.T
-    return Prior(mean, covariance)
-
-
-def _best_shape(log_noise):
-    """Return the shape of Gamma(shape, shape) under which E[log t - t] is likeliest."""
-
-    def slope(log_shape):
-        return log_shape - psi(math.exp(log_shape)) + 1 + log_noise
-
-    low, high = np.log(SHAPES)
-    if slope(high) > 0:
-        return SHAPES[1]
-    return SHAPES[0] if slope(low) < 0 else math.exp(brentq(slope, low, high))
-
-
-def _part(block, chosen, users):
-    """Return some of the ratings of a block, of all of its users."""
-    counts = np.bincount(users[chosen], minlength=len(block.counts))
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    return Ratings(starts, block.items[chosen], block.values[chosen])

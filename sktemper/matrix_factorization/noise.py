@@ -1,0 +1,72 @@
+"""How predictable users are: Gamma posteriors of their precisions."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import gammaln, psi
+
+#: Where the shape of the users' noise begins, and within what it is learned.
+START_SHAPE, SHAPES = 5.0, (1.5, 1e4)
+#: Shape and rate of a precision of 1 without any doubt.
+CERTAIN = 1e100
+
+
+class Noise(NamedTuple):
+    """Gamma posteriors of the users' precisions, in those of the noise variance.
+
+    Attributes
+    ----------
+    shapes, rates : ndarray of shape (n_rows,)
+    """
+
+    shapes: np.ndarray
+    rates: np.ndarray
+
+    @classmethod
+    def fixed(cls, n_rows):
+        """Return precisions that are known to be 1."""
+        return cls(np.full(n_rows, CERTAIN), np.full(n_rows, CERTAIN))
+
+    @property
+    def means(self):
+        """E[t], ndarray of shape (n_rows,)."""
+        return self.shapes / self.rates
+
+    def inverse_means(self):
+        """Return E[1 / t]: of shapes above 1."""
+        return self.rates / (self.shapes - 1)
+
+    def log_means(self):
+        """Return E[log t]."""
+        return psi(self.shapes) - np.log(self.rates)
+
+    def bounds(self, shape, power):
+        """Return power E log p(t) - E log q(t), p being Gamma(shape, shape)."""
+        log_means, means = self.log_means(), self.means
+        log_prior = (
+            shape * math.log(shape)
+            - gammaln(shape)
+            + (shape - 1) * log_means
+            - shape * means
+        )
+        entropies = (
+            self.shapes
+            - np.log(self.rates)
+            + gammaln(self.shapes)
+            + (1 - self.shapes) * psi(self.shapes)
+        )
+        return power * log_prior + entropies
+
+
+def best_shape(log_noise):
+    """Return the shape of Gamma(shape, shape) under which E[log t - t] is likeliest."""
+
+    def slope(log_shape):
+        return log_shape - psi(math.exp(log_shape)) + 1 + log_noise
+
+    low, high = np.log(SHAPES)
+    if slope(high) > 0:
+        return SHAPES[1]
+    return SHAPES[0] if slope(low) < 0 else math.exp(brentq(slope, low, high))

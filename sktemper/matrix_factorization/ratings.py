@@ -1,0 +1,99 @@
+"""Ratings of a block of users, and what they tell of the items."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .gaussians import Moments
+
+#: Statistics keep this many blocks apart before they are added up.
+MOST_PARTS = 8
+
+
+class Ratings(NamedTuple):
+    """The ratings of a block of users.
+
+    Attributes
+    ----------
+    starts : ndarray of shape (n_rows + 1,)
+        User r has the ratings ``starts[r]`` to ``starts[r + 1]``.
+    items : ndarray of int32 of shape (n_ratings,)
+    values : ndarray of shape (n_ratings,)
+    """
+
+    starts: np.ndarray
+    items: np.ndarray
+    values: np.ndarray
+
+    @property
+    def counts(self):
+        """Ratings of each user, ndarray of shape (n_rows,)."""
+        return np.diff(self.starts)
+
+    def per_user(self, values):
+        """Return the sums over each user's ratings."""
+        return np.bincount(self.users(), weights=values, minlength=len(self.starts) - 1)
+
+    def users(self):
+        """Return the row of each rating."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.counts)
+
+    def part(self, chosen):
+        """Return some of the ratings, of all of the users."""
+        users = self.users()
+        counts = np.bincount(users[chosen], minlength=len(self.counts))
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        return Ratings(starts, self.items[chosen], self.values[chosen])
+
+
+@dataclass(frozen=True)
+class RatingStatistics:
+    """Sums over ratings, each times its weight and power.
+
+    Attributes
+    ----------
+    parts : tuple
+        Pairs of items and rows: what ratings tell of them, `_kernels.own_sums`.  An
+        item may occur in several.
+    residual, n_ratings : float
+        Sums of t E(y - f)^2, t being a user's precision, and of 1.
+    users : Moments
+        Of the users, each with the mean weight of his or her ratings; who has none
+        would only tell of the prior.
+    log_noise : float
+        Sum over the users of E[log t - t], t being the users' precisions.
+    """
+
+    parts: tuple
+    residual: float
+    n_ratings: float
+    users: Moments
+    log_noise: float = 0.0
+
+    def __add__(self, other):
+        total = RatingStatistics(
+            self.parts + other.parts,
+            self.residual + other.residual,
+            self.n_ratings + other.n_ratings,
+            self.users.plus(other.users),
+            self.log_noise + other.log_noise,
+        )
+        return total._merged() if len(total.parts) > MOST_PARTS else total
+
+    def _merged(self):
+        items = np.unique(np.concatenate([items for items, _ in self.parts]))
+        rows = np.zeros((len(items), self.parts[0][1].shape[1]))
+        for part_items, part_rows in self.parts:
+            rows[np.searchsorted(items, part_items)] += part_rows
+        return replace(self, parts=((items, rows),))
+
+    def scaled(self, factor):
+        """Return ``factor`` times the statistics."""
+        return RatingStatistics(
+            tuple((items, factor * rows) for items, rows in self.parts),
+            factor * self.residual,
+            factor * self.n_ratings,
+            self.users.scaled(factor),
+            factor * self.log_noise,
+        )
