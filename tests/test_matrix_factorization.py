@@ -650,7 +650,10 @@ def test_a_stream_may_begin_with_few_users():
     model.partial_fit(X[2:3]).partial_fit(X[11:12])  # who has no ratings
     assert model.n_samples_seen_ == 4
     assert_valid(model, X)
-    nobody = plain(4).partial_fit(np.full((3, 25), np.nan))
+    nothing = np.full((3, 25), np.nan)
+    with pytest.raises(ValueError, match="The first data have no ratings"):
+        plain(4).partial_fit(nothing)
+    nobody = plain(4, global_mean=3.0).partial_fit(nothing)
     assert np.isfinite(nobody.partial_fit(X).predict(X)).all()
 
 
@@ -972,9 +975,13 @@ def test_other_parameters_do_not_meet_an_old_fit():
         other = pickle.loads(pickle.dumps(model))
         other.set_params(**changed, warm_start=True)
         for method in (*METHODS, "partial_fit", "fit"):
-            with pytest.raises(ValueError, match="n_components or biases changed"):
+            with pytest.raises(
+                ValueError, match="n_components, biases or noise_type changed"
+            ):
                 getattr(other, method)(X)
-        with pytest.raises(ValueError, match="n_components or biases changed"):
+        with pytest.raises(
+            ValueError, match="n_components, biases or noise_type changed"
+        ):
             other.predict_pairs([[0, 0]])
         views = other.components_, other.user_factors_, other.item_covariances_
         for one, two in zip(views, expected, strict=True):

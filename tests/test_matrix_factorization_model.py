@@ -399,8 +399,10 @@ def test_the_start():
     assert hyper.rating_variance == pytest.approx(np.nanmean((X - 1) ** 2))
     np.testing.assert_array_equal(hyper.users.covariance, 2.0 * np.eye(4))
     for nothing in (np.full((2, 9), np.nan), sparse.csr_array((2, 9))):
-        hyper = model.initial_hyper(nothing)
-        assert (hyper.global_mean, hyper.noise_variance) == (0.0, 1.0)
+        with pytest.raises(ValueError, match="have no ratings"):
+            model.initial_hyper(nothing)
+        hyper = given.initial_hyper(nothing)
+        assert (hyper.global_mean, hyper.noise_variance) == (1.0, 0.5)
     hyper = model.initial_hyper(X, np.zeros(len(X)))
     assert (hyper.global_mean, hyper.noise_variance) == (0.0, 1.0)
     constant = model.initial_hyper(np.full((3, 9), 4.0))
@@ -846,10 +848,12 @@ def test_dense_vectors_are_the_parameters():
         model.natural_parameters(stepped), 0.7 * vector + 0.3 * target, rtol=1e-12
     )
     for wrong in (model_of(4), model_of(2), model_of(biases=False), model_of(3, 8)):
-        with pytest.raises(ValueError, match="n_components or biases changed"):
+        with pytest.raises(
+            ValueError, match="n_components, biases or noise_type changed"
+        ):
             wrong.prepare(globals_, hyper)
     # of four numbers each, too, but not with the same meaning
-    with pytest.raises(ValueError, match="n_components or biases changed"):
+    with pytest.raises(ValueError, match="n_components, biases or noise_type changed"):
         model_of(4, biases=False).prepare(globals_, hyper)
 
 

@@ -41,6 +41,8 @@ class Hyper(NamedTuple):
     ----------
     n_components : int
         Rank; what a vector has beside these is a bias.
+    user_noise : bool
+        Whether each user has a noise variance of his or her own.
     global_mean, noise_variance : float
     noise_shape : float
         Of the Gamma distribution, with mean 1, by which users' precisions differ.
@@ -50,6 +52,7 @@ class Hyper(NamedTuple):
     """
 
     n_components: int
+    user_noise: bool
     global_mean: float
     noise_variance: float
     noise_shape: float
@@ -184,7 +187,11 @@ class MatrixFactorizationModel(ConjugateModel):
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
         """Return the variances, and where those to be learned begin."""
-        mean, variance = self._mean_and_variance(X, sample_weight)
+        n_ratings, mean, variance = self._mean_and_variance(X, sample_weight)
+        if n_ratings == 0 and self.global_mean is None:
+            raise ValueError(
+                "The first data have no ratings: begin with some, or give global_mean."
+            )
         if self.global_mean is not None:
             variance += (mean - self.global_mean) ** 2
             mean = self.global_mean
@@ -199,6 +206,7 @@ class MatrixFactorizationModel(ConjugateModel):
         noise = variance if self.noise_variance is None else self.noise_variance
         return Hyper(
             self.n_components,
+            self.user_noise,
             float(mean),
             float(noise),
             START_SHAPE,
@@ -208,7 +216,7 @@ class MatrixFactorizationModel(ConjugateModel):
         )
 
     def _mean_and_variance(self, X, sample_weight):
-        """Return those of the ratings, taken a block at a time."""
+        """Return how much ratings weigh, and theirs, taken a block at a time."""
         total = mean = squares = 0.0
         for start in range(0, X.shape[0], self.block_size):
             rows = slice(start, min(start + self.block_size, X.shape[0]))
@@ -226,7 +234,7 @@ class MatrixFactorizationModel(ConjugateModel):
             mean += shift * own / total
             squares += (weights * (values - mean) ** 2).sum()
             squares += (total - own) * (shift * own / total) ** 2
-        return mean, squares / total if total else 0.0
+        return total, mean, squares / total if total else 0.0
 
     def initial_globals(self, X, random, hyper=None):
         """Return small draws from the prior, or what ``init`` says."""
@@ -247,11 +255,11 @@ class MatrixFactorizationModel(ConjugateModel):
 
     def prepare(self, globals_, hyper):
         """Return the items' moments, and their prior."""
-        shapes = (self.n_components, (self.n_features, self.n_natural))
-        if (hyper.n_components, globals_.shape) != shapes:
+        settings = self.n_components, self.user_noise, (self.n_features, self.n_natural)
+        if (hyper.n_components, hyper.user_noise, globals_.shape) != settings:
             raise ValueError(
-                "n_components or biases changed since the model was fitted: fit it "
-                "anew."
+                "n_components, biases or noise_type changed since the model was "
+                "fitted: fit it anew."
             )
         return Prepared(self.gaussians(globals_), globals_, hyper)
 
@@ -292,11 +300,16 @@ class MatrixFactorizationModel(ConjugateModel):
             raise Stopped
         return out, n_indefinite
 
-    def _refuse_precisions(self):
+    def _refuse_precisions(self, weights=None):
+        if weights is not None and (weights < 0).any():
+            raise ValueError(
+                "Negative weights leave no positive precision: take "
+                "distribution='dirichlet', or a larger effective_batch_size."
+            )
         raise ValueError(
-            "Rounding errors leave no positive precision: the noise variance is too "
-            f"small for ratings of {self.dtype}. Give a larger noise_variance, or X as "
-            "float64."
+            "No positive precision is left: the noise variance is too small for "
+            f"ratings of {self.dtype}, or Gaussian weights were too noisy. Give a "
+            "larger noise_variance, X as float64, or distribution='dirichlet'."
         )
 
     # -- the step --------------------------------------------------------------------
@@ -365,7 +378,7 @@ class MatrixFactorizationModel(ConjugateModel):
             n_iterations += n_indefinite
             bad = np.repeat(np.isnan(posterior.log_determinants), block.counts)
             if weights is None or np.abs(weights[bad] - 1).max() < CALM:
-                self._refuse_precisions()
+                self._refuse_precisions(weights)
             weights = np.where(bad, 0.5 * (weights + 1), weights)
             _, factors = _scalar_and_factors(powers.local, weights)
             sums = self._sums(block, values, prepared, factors)
@@ -375,18 +388,22 @@ class MatrixFactorizationModel(ConjugateModel):
         )
         if not self.user_noise:
             return users
-        return self._with_noise(users, hyper, powers.prior, most_rounds)
+        told = np.ones(len(sums))
+        if weights is not None:  # of negative weights noise would seem to be none
+            told = (block.per_user(weights < 0) == 0).astype(np.float64)
+        return self._with_noise(users, hyper, powers.prior, told, most_rounds)
 
-    def _with_noise(self, users, hyper, power, most_rounds):
+    def _with_noise(self, users, hyper, power, told, most_rounds):
         """Return users with the noise of each at its optimum, and factors with it.
 
-        Who is done is left alone: nothing depends on who is in the same block.
+        Who is done is left alone: nothing depends on who is in the same block.  Those
+        whose ratings tell nothing, of which ``told`` is 0, have the noise of the prior.
         """
-        halves = 0.5 * users.local * np.maximum(users.sums[:, -1], 0.0)
+        halves = 0.5 * users.local * told * np.maximum(users.sums[:, -1], 0.0)
         shapes = power * (hyper.noise_shape - 1) + 1 + halves
         active = np.arange(len(shapes))
         for number in range(most_rounds):
-            squares = np.maximum(users.residuals() / hyper.noise_variance, 0.0)
+            squares = told * np.maximum(users.residuals() / hyper.noise_variance, 0.0)
             rates = power * hyper.noise_shape + 0.5 * users.local * squares
             means = users.noise.means
             noise = Noise(users.noise.shapes.copy(), users.noise.rates.copy())

@@ -39,6 +39,12 @@ class Ratings(NamedTuple):
         """Return the row of each rating."""
         return np.repeat(np.arange(len(self.starts) - 1), self.counts)
 
+    def rows(self, rows):
+        """Return the users of the ratings in a slice of rows, from 0, and the items."""
+        starts = self.starts[rows.start : rows.stop + 1]
+        users = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        return users, self.items[starts[0] : starts[-1]]
+
     def part(self, chosen):
         """Return some of the ratings, of all of the users."""
         users = self.users()
