@@ -138,7 +138,7 @@ def started(cls, responsibilities):
 
         def make_model(self, *args):
             model = super(own, self)._make_model(*args)
-            model.init = lambda X, n_components, random: responsibilities
+            model.init = lambda X, n_components, random, weight: responsibilities
             return model
 
         start = {"_make_model": make_model}

@@ -141,7 +141,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     def _check_enough(self, X):
         """Raise if a `fit` cannot start from ``X``; the first of a stream may."""
 
-    def _finish(self, model, state, workers, X):
+    def _finish(self, model, state, workers, X, sample_weight):
         """Keep what a fit to ``X`` tells of its rows."""
 
     def _compute_dtype(self, X):
@@ -270,7 +270,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                     sample_weight=sample_weight,
                     on_commit=lambda: self._install(state, policies),
                 )
-                self._finish(model, state, workers, X)
+                self._finish(model, state, workers, X, sample_weight)
         return self
 
     def _starts(self, model, X, sample_weight):
@@ -279,7 +279,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         hyper = model.initial_hyper(X, sample_weight)
         for _ in range(self.n_init):
             yield State(
-                globals_=model.initial_globals(X, random, hyper),
+                globals_=model.initial_globals(X, random, hyper, sample_weight),
                 hyper=hyper,
                 seed=int(random.randint(2**31 - 1)),
                 dtype=model.dtype,
@@ -302,7 +302,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             else:
                 runs = itertools.chain([run], runs)
                 run = self._best_run(model, workers, X, sample_weight, runs, fit_one)
-            self._finish(model, run.state, workers, X)
+            self._finish(model, run.state, workers, X, sample_weight)
         context.call_on_fit_task_end(**self._hooks(X), **self._snapshot())
         return run
 

@@ -305,13 +305,14 @@ class State:
 
 def _local_task(model, X, tempering, prepared, state, item):
     """Local step of one block: the pure function that the loop maps."""
-    rows, weights, powers, seed, local_init = item
-    return tempering.local_step(
+    rows, row_weights, weights, powers, seed, local_init = item
+    step = tempering.local_step(
         model, model.take(X, rows), prepared, powers, weights, seed, state, local_init
     )
+    return step if row_weights is None else step.weighted(row_weights)
 
 
-def _blocks(model, rows, units, weights, powers, seeds, local):
+def _blocks(model, rows, units, row_weights, weights, powers, seeds, local):
     """Cut a batch into fixed blocks, counted from its first row."""
     ends = np.concatenate([[0], np.cumsum(units)])
     for start in range(0, len(rows), model.block_size):
@@ -319,6 +320,7 @@ def _blocks(model, rows, units, weights, powers, seeds, local):
         cut = slice(ends[start], ends[stop])
         yield (
             _as_slice(rows[start:stop]),
+            None if row_weights is None else row_weights[start:stop],
             None if weights is None else weights[cut],
             type(powers)(*(part[cut] if np.ndim(part) else part for part in powers)),
             int(seeds.integers(2**63)),
@@ -334,13 +336,12 @@ def _as_slice(rows):
     return rows
 
 
-def _weights(noise, units, sample_weight, clock, random):
+def _product(noise, row_weights, units):
     """Return each unit's weight: its noise times its row's weight; None is 1."""
-    weights = noise.weights(int(units.sum()), clock, random)
-    if sample_weight is None:
-        return weights
-    by_unit = np.repeat(sample_weight, units)
-    return by_unit if weights is None else weights * by_unit
+    if row_weights is None:
+        return noise
+    by_unit = np.repeat(row_weights, units)
+    return by_unit if noise is None else noise * by_unit
 
 
 def advance(
@@ -379,13 +380,9 @@ def advance(
         np.random.SeedSequence(state.seed, spawn_key=(state.steps,))
     )
     units = model.units_per_row(X, rows)
-    weights = _weights(
-        policies.gradient_noise,
-        units,
-        None if sample_weight is None else sample_weight[rows],
-        clock,
-        seeds,
-    )
+    noise = policies.gradient_noise.weights(int(units.sum()), clock, seeds)
+    row_weights = None if sample_weight is None else sample_weight[rows]
+    weights = _product(noise, row_weights, units)
     task = functools.partial(
         _local_task, model, X, policies.tempering, prepared, state.tempering
     )
@@ -399,7 +396,7 @@ def advance(
                 kept.append(step.local_parameters)
             yield step
 
-    blocks = _blocks(model, rows, units, weights, powers, seeds, before)
+    blocks = _blocks(model, rows, units, row_weights, weights, powers, seeds, before)
     local = functools.reduce(operator.add, keeping(workers.map(task, blocks)))
     scale = total / len(rows)
 
@@ -418,7 +415,7 @@ def advance(
         ),
     )
     lower_bound = math.nan
-    if model.watches_bound and weights is None and whole:
+    if model.watches_bound and noise is None and whole:
         if temperature == 1.0:
             lower_bound = local.bound + model.global_bound(state.globals_, state.hyper)
     tempering_state = policies.tempering.next_state(
@@ -574,9 +571,17 @@ def run_moves(
     """
     phases = policies.moves.phases()
 
+    scale = total / len(rows)
+    if sample_weight is not None:
+        rows = rows[sample_weight[rows] > 0]
+
+    def scale_of(chosen):
+        if sample_weight is None:
+            return scale * len(rows) / len(chosen)
+        return scale * sample_weight[rows].sum() / sample_weight[chosen].sum()
+
     def bound(globals_, hyper, chosen):
-        scale = total / len(chosen)
-        data = workers, X, sample_weight, chosen, scale
+        data = workers, X, sample_weight, chosen, scale_of(chosen)
         return evidence_bound(model, globals_, hyper, *data)
 
     best = bound(state.globals_, state.hyper, rows) if any(state.moves_left) else None
@@ -589,7 +594,7 @@ def run_moves(
         random = np.random.default_rng(
             np.random.SeedSequence(state.seed, spawn_key=(state.moves_made, 4))
         )
-        part = _rows_to_try(rows, moves.max_samples, sample_weight, random)
+        part = _some(rows, moves.max_samples, random)
         proposal = moves.propose(
             model,
             state.globals_,
@@ -597,20 +602,19 @@ def run_moves(
             model.take(X, _as_slice(part)),
             random,
             state.moves_refused,
+            None if sample_weight is None else sample_weight[part],
         )
         trial, reached = None, -np.inf
         if proposal is not None:
             seed = int(random.integers(2**31))
             trial = State(proposal.globals_, proposal.hyper, seed, state.dtype)
-            improve = functools.partial(
-                _steps, model, trial, workers, X, total, sample_weight
-            )
+            improve = functools.partial(_steps, model, trial, workers, X, sample_weight)
             n_steps = moves.n_steps(model)
-            improve(part, moves.tempering(n_steps), n_steps)
+            improve(part, scale_of(part), moves.tempering(n_steps), n_steps)
             reached = bound(trial.globals_, trial.hyper, part)
             if len(part) < len(rows):
                 if reached > bound(state.globals_, state.hyper, part):
-                    improve(rows, Untempered(), SETTLING_STEPS)
+                    improve(rows, scale_of(rows), Untempered(), SETTLING_STEPS)
                     reached = bound(trial.globals_, trial.hyper, rows)
                 else:
                     reached = -np.inf
@@ -654,18 +658,14 @@ def run_moves(
             return
 
 
-def _rows_to_try(rows, most, sample_weight, random):
-    """Return some of the rows, more often those of more weight, never of none."""
-    shares = None
-    if sample_weight is not None:
-        rows = rows[sample_weight[rows] > 0]
-        shares = sample_weight[rows] / sample_weight[rows].sum()
+def _some(rows, most, random):
+    """Return all of the rows, or as many as wanted."""
     if len(rows) <= most:
         return rows
-    return np.sort(random.choice(rows, most, replace=False, p=shares))
+    return np.sort(random.choice(rows, most, replace=False))
 
 
-def _steps(model, trial, workers, X, total, sample_weight, rows, tempering, n_steps):
+def _steps(model, trial, workers, X, sample_weight, rows, scale, tempering, n_steps):
     """Take steps of coordinate ascent on ``X[rows]``, from a state of their own."""
     policies = Policies(tempering, ConstantRate(1.0), NoNoise())
     trial.steps = trial.samples = 0
@@ -677,7 +677,7 @@ def _steps(model, trial, workers, X, total, sample_weight, rows, tempering, n_st
             workers,
             X,
             rows,
-            total=total,
+            total=scale * len(rows),
             clock_total=None,
             sample_weight=sample_weight,
         )

@@ -5,7 +5,7 @@ variational parameters shared by all samples) and `hyper` (priors and variances,
 may be learned); both are values that the model makes and that the loop hands back.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,6 +90,22 @@ class LocalStep:
             temperatures=self.temperatures + other.temperatures,
         )
 
+    def weighted(self, weights):
+        """Return a block's step with rows that count ``weights`` times in its totals.
+
+        Not in the statistics: those are weighted already.
+        """
+
+        def total(rows, known):
+            return known if rows is None else float((weights * rows).sum())
+
+        return replace(
+            self,
+            n_observed=total(self.row_observed, self.n_observed),
+            bound=total(self.row_bounds, self.bound),
+            score=total(self.row_scores, self.score),
+        )
+
 
 class ConjugateModel:
     r"""A conditionally conjugate model under mean-field inference.
@@ -162,7 +178,7 @@ class ConjugateModel:
         """
         raise NotImplementedError
 
-    def initial_globals(self, X, random, hyper=None):
+    def initial_globals(self, X, random, hyper=None, sample_weight=None):
         """Return the start of the global parameters.
 
         Parameters
@@ -172,6 +188,9 @@ class ConjugateModel:
         random : numpy.random.RandomState
         hyper : object, default=None
             As at the start; None is `initial_hyper` of ``X``.
+        sample_weight : ndarray of shape (n_samples,) or None
+            How often each row counts.  Weights are repetitions where the start neither
+            depends on the order of the rows.
         """
         raise NotImplementedError
 
@@ -303,7 +322,7 @@ class ConjugateModel:
         raise NotImplementedError
 
     # -- leaving a poor optimum --------------------------------------------------------
-    def propose_birth(self, globals_, hyper, block, random):
+    def propose_birth(self, globals_, hyper, block, random, weights=None):
         """Propose global parameters with a component put where the fit is bad.
 
         Parameters
@@ -312,6 +331,8 @@ class ConjugateModel:
         block : object
             Rows that tell where that is.
         random : numpy.random.Generator
+        weights : ndarray of shape (n_rows,) or None
+            How often each of them counts; None is once.
 
         Returns
         -------
@@ -319,7 +340,9 @@ class ConjugateModel:
         """
         raise ValueError(f"{type(self).__name__} makes no birth moves.")
 
-    def propose_split_merge(self, globals_, hyper, block, random, refused):
+    def propose_split_merge(
+        self, globals_, hyper, block, random, refused, weights=None
+    ):
         """Propose global parameters with a component split and two others merged.
 
         Parameters
@@ -330,6 +353,8 @@ class ConjugateModel:
         random : numpy.random.Generator
         refused : frozenset
             Keys of proposals not to be made again.
+        weights : ndarray of shape (n_rows,) or None
+            As of `propose_birth`.
 
         Returns
         -------

@@ -75,7 +75,7 @@ class Moves(Policy):
                 "this one has none of them."
             )
 
-    def propose(self, model, globals_, hyper, block, random, refused):
+    def propose(self, model, globals_, hyper, block, random, refused, weights=None):
         """Return a `Proposal`, or None if nothing is left to propose.
 
         Parameters
@@ -87,6 +87,8 @@ class Moves(Policy):
         random : numpy.random.Generator
         refused : frozenset
             Keys of what was tried without success since the last move that was kept.
+        weights : ndarray of shape (n_rows,) or None
+            How often each row of the block counts; None is once.
         """
         raise NotImplementedError
 
@@ -149,9 +151,9 @@ class BirthMoves(Moves):
         self.start = start
         self.max_samples = max_samples
 
-    def propose(self, model, globals_, hyper, block, random, refused):
+    def propose(self, model, globals_, hyper, block, random, refused, weights=None):
         """Return parameters and priors with one component elsewhere."""
-        return Proposal(*model.propose_birth(globals_, hyper, block, random))
+        return Proposal(*model.propose_birth(globals_, hyper, block, random, weights))
 
     def tempering(self, n_steps):
         """Return an annealing over the first two thirds of the steps."""
@@ -209,9 +211,11 @@ class SplitMergeMoves(Moves):
         self.n_iter = n_iter
         self.max_samples = max_samples
 
-    def propose(self, model, globals_, hyper, block, random, refused):
+    def propose(self, model, globals_, hyper, block, random, refused, weights=None):
         """Return parameters with a component split and two merged."""
-        proposal = model.propose_split_merge(globals_, hyper, block, random, refused)
+        proposal = model.propose_split_merge(
+            globals_, hyper, block, random, refused, weights
+        )
         return None if proposal is None else Proposal(*proposal)
 
     def n_steps(self, model):

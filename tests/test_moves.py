@@ -150,14 +150,14 @@ class Chosen(BirthMoves):
         super().__init__(n_moves, patience, n_iter)
         self.good, self.calls = good, calls
 
-    def propose(self, model, globals_, hyper, block, random, refused):
+    def propose(self, model, globals_, hyper, block, random, refused, weights):
         number = len(self.calls)
         self.calls.append(random.integers(2**31))
         if number not in self.good:
             return Proposal(
                 globals_._replace(weighted_means=1e3 + 0 * globals_[1]), hyper
             )
-        return super().propose(model, globals_, hyper, block, random, refused)
+        return super().propose(model, globals_, hyper, block, random, refused, weights)
 
 
 def test_patience():

@@ -180,10 +180,10 @@ class _GaussianMixture(
             return True
         return not abs(state.bound_change) > self.tol  # NaN: nobody looked
 
-    def _finish(self, model, state, workers, X):
+    def _finish(self, model, state, workers, X, sample_weight):
         """Keep the labels of the training data, and the lower bound."""
-        self.lower_bound_ = float(
-            evidence_bound(model, state.globals_, state.hyper, workers, X)
+        self.lower_bound_ = evidence_bound(
+            model, state.globals_, state.hyper, workers, X, sample_weight
         )
         prepared = model.prepare(state.globals_, state.hyper)
         steps = map_blocks(
@@ -433,7 +433,8 @@ _PARAMETERS = """
 default="kmeans"
         Where the responsibilities start, as in scikit-learn: from the clusters of
         k-means, from the samples that it starts from, from random numbers or from
-        random samples.  Of more than 100,000 samples as many are taken.
+        random samples.  Of more than 100,000 samples as many are taken.  It does not
+        depend on the order of the samples, and a weight is a repetition.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
 default="dirichlet_process"
         Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
@@ -491,8 +492,10 @@ degrees_of_freedom_prior_, covariance_prior_ : object
     Notes
     -----
     Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`,
-    and with ``tempering=None`` and ``moves=None`` so are the fits, to rounding errors
-    and, as the bound is that before a step, maybe one step more.  But a tied covariance
+    and with ``tempering=None`` and ``moves=None`` so are the fits, from the same
+    responsibilities: to rounding errors and, as the bound is that before a step, maybe
+    one step more.  The same ``random_state`` starts from the same ones if the samples
+    are in increasing order, and all different and of one weight.  But a tied covariance
     starts from the samples that the components start from, where with ``init_params``
     "k-means++" or "random_from_data" theirs is that of all samples.
     What differs otherwise: `score_samples` and `score` are the exact posterior

@@ -28,6 +28,7 @@ class SplitMergeSearch:
     model : GaussianMixtureModel
     hyper : Hyper
     block : ndarray of shape (n_samples, n_features)
+    weights : ndarray of shape (n_samples,)
     responsibilities : ndarray of shape (n_samples, n_components)
     known : dict
         Splits found before, by the samples of a cluster; those of this clustering
@@ -39,14 +40,15 @@ class SplitMergeSearch:
         For each component that can be split the rows that it gives away.
     """
 
-    def __init__(self, model, hyper, block, responsibilities, known):
+    def __init__(self, model, hyper, block, weights, responsibilities, known):
         self.model, self.hyper, self.known = model, hyper, known
+        self.weights = weights
         self.moments = model.moments(block, hyper)
         self.x = self.moments[:, 1 : 1 + model.n_features]
         self.labels = responsibilities.argmax(axis=1)
         K = model.n_components
         members = np.zeros((len(block), K))
-        members[np.arange(len(block)), self.labels] = 1.0
+        members[np.arange(len(block)), self.labels] = weights
         self.sums = members.T @ self.moments
         self.counts = self.sums[:, 0]
         self.evidence = self._evidence(self.sums)
@@ -113,7 +115,7 @@ class SplitMergeSearch:
         gains, found = {}, {}
         for k in np.flatnonzero(self.counts >= 4).tolist():
             rows = np.flatnonzero(self.labels == k)
-            samples = self.x[rows].tobytes()
+            samples = self.x[rows].tobytes() + self.weights[rows].tobytes()
             value, side = found[samples] = self.known.get(samples) or self._split(rows)
             if side is not None:
                 gains[k] = value - self.evidence[k] - self.empty
@@ -129,18 +131,21 @@ class SplitMergeSearch:
 
     def _starts(self, rows):
         """Yield first divisions of rows, along axes of the cluster."""
-        centred = self.x[rows] - self.x[rows].mean(axis=0)
-        _, axes = np.linalg.eigh(centred.T @ centred)
+        weights = self.weights[rows]
+        centred = self.x[rows] - weights @ self.x[rows] / weights.sum()
+        _, axes = np.linalg.eigh((weights[:, None] * centred).T @ centred)
         # of the cluster's own, so that what is known of it does not depend on others
-        random = np.random.default_rng(len(rows))
+        random = np.random.default_rng(round(weights.sum()))
         for direction in [*axes.T[::-1][:AXES], random.normal(size=len(axes))]:
-            yield centred @ direction > 0
+            largest = direction[np.abs(direction).argmax()]
+            yield centred @ direction * np.sign(largest) > 0
 
     def _refined(self, rows, side):
         """Return a division's evidence after reassignments, and the division."""
         moments, best = self.moments[rows], (-np.inf, None)
+        weights = self.weights[rows]
         for _ in range(ROUNDS):
-            sums = np.stack([moments[~side].sum(axis=0), moments[side].sum(axis=0)])
+            sums = np.stack([weights * ~side, weights * side]) @ moments
             if sums[:, 0].min() < 2:
                 break
             value = float(self._evidence(sums).sum())
