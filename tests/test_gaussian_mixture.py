@@ -755,6 +755,28 @@ def test_moves_find_the_clusters(moves, n_columns, covariance_type, weight_prior
     assert history["move_bound"][-1] == moved.lower_bound_
 
 
+@each_prior
+@pytest.mark.parametrize("n_components", [4, 10])
+def test_tied_moves_find_the_clusters_from_any_start(n_components, weight_prior):
+    centers = [[0, 0], [6, 0], [0, 6], [6, 6]]
+    found, stuck = [], []
+    for seed in range(5):
+        data, cells = make_blobs(400, centers=centers, random_state=seed)
+        mixture = plain(
+            n_components,
+            covariance_type="tied",
+            weight_concentration_prior_type=weight_prior,
+            init_params="random_from_data",
+            max_iter=500,
+            random_state=seed,
+        )
+        for moves, scores in ((None, stuck), ("all", found)):
+            labels = mixture.set_params(moves=moves).fit_predict(data)
+            scores.append(adjusted_rand_score(cells, labels))
+    assert min(found) > 0.98
+    assert n_components > 4 or min(stuck) < 0.6
+
+
 @unconverged
 @each_estimator
 @pytest.mark.parametrize(

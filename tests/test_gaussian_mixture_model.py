@@ -843,11 +843,6 @@ def hard_sums(model, hyper, X, labels, k):
     return members.T @ model.moments(model.take(X, ALL), hyper)
 
 
-def evidence(model, hyper, sums):
-    d = model.n_features
-    return model.log_evidence(hyper, sums[:, 0], sums[:, 1 : 1 + d], sums[:, 1 + d :])
-
-
 @pytest.mark.parametrize("covariance_type", ["full", "tied"])
 def test_the_evidence_is_a_product_of_predictive_densities(covariance_type):
     model, X = model_of(covariance_type), clusters(24)
@@ -860,7 +855,7 @@ def test_the_evidence_is_a_product_of_predictive_densities(covariance_type):
             for i in range(n + 1)
         ]
     )
-    gains = np.diff(evidence(model, hyper, sums))
+    gains = np.diff(model.log_evidence(hyper, sums))
     kappa, m = hyper.mean_precision, hyper.mean
     nu, inverse_scale = hyper.degrees_of_freedom, hyper.covariance
     for i, x in enumerate(X):
@@ -872,7 +867,7 @@ def test_the_evidence_is_a_product_of_predictive_densities(covariance_type):
         m, kappa, nu = (kappa * m + x) / (kappa + 1), kappa + 1, nu + 1
     shuffled = hard_sums(model, hyper, X[::-1], np.zeros(n, int), 1)
     np.testing.assert_allclose(
-        evidence(model, hyper, shuffled), evidence(model, hyper, sums[-1:])
+        model.log_evidence(hyper, shuffled), model.log_evidence(hyper, sums[-1:])
     )
 
 
@@ -901,6 +896,27 @@ def test_densities_of_clusters_are_those_at_their_means(covariance_type):
         expected = stats.multivariate_normal(mean, covariance).logpdf(X)
         expected += np.log(len(x)) + 1.5 * np.log(2 * np.pi)
         np.testing.assert_allclose(logs[:, k], expected, rtol=1e-9)
+
+
+def test_the_evidence_of_all_is_the_bound_of_hard_clusters():
+    """Of tied ones: at their best parameters, up to a constant."""
+    model, X = model_of("tied", "dirichlet_distribution"), clusters(60)
+    hyper = model.initial_hyper(X)
+    all_sums, bounds = [], []
+    for labels in (np.repeat([0, 1, 2], 20), np.arange(60) % 4, np.zeros(60, int)):
+        shares = np.eye(4)[labels]
+        statistics = model._statistics(X, hyper, shares)
+        globals_ = model._target(statistics, 1.0, Powers(), hyper)
+        prepared = model.prepare(globals_, hyper)
+        distances, _, _ = model._kernel(X, prepared, np.ones(()), True)
+        densities = (shares * (prepared.constants - 0.5 * distances)).sum()
+        bound = densities + model.global_bound(globals_, hyper)
+        all_sums.append(hard_sums(model, hyper, X, labels, 4))
+        bounds.append(bound)
+    first = all_sums[0]
+    for sums, rise in zip(all_sums, np.array(bounds) - bounds[0], strict=True):
+        (gain,) = model.gains(hyper, first, first[None], sums[None])
+        assert gain == pytest.approx(rise, rel=1e-9)
 
 
 BLOBS = np.concatenate(
@@ -959,19 +975,45 @@ def test_gains_are_differences_of_evidence(covariance_type):
     found = search(labels, 4, covariance_type)
     model, hyper = found.model, found.hyper
 
-    def total(labels):
-        return evidence(model, hyper, hard_sums(model, hyper, BLOBS, labels, 4)).sum()
+    def rise(changed):
+        sums = [
+            hard_sums(model, hyper, BLOBS, one, 4)[None] for one in (labels, changed)
+        ]
+        return model.gains(hyper, sums[0][0], *sums)[0]
 
     merges, splits = found._merges(), found._splits()
     assert merges.keys() == {(0, 1), (0, 2), (1, 2)}
     for (first, second), gain in merges.items():
         merged = np.where(labels == second, first, labels)
-        assert gain == pytest.approx(total(merged) - total(labels))
+        assert gain == pytest.approx(rise(merged))
     assert splits.keys() == {0, 1, 2}
     for split, gain in splits.items():
         parted = labels.copy()
         parted[found.halves[split]] = 3
-        assert gain == pytest.approx(total(parted) - total(labels))
+        assert gain == pytest.approx(rise(parted))
+
+
+def test_tied_clusters_are_split_together():
+    """Where two pairs share a covariance that suits both, no split pays alone."""
+    centres = [[0, 0], [0, 6], [6, 0], [6, 6]]
+    random = np.random.default_rng(0)
+    blobs = np.concatenate([random.normal(size=(100, 2)) + c for c in centres])
+    labels = np.repeat([0, 1], 200)
+    model = model_of("tied", "dirichlet_distribution", k=4, d=2)
+    hyper = model.initial_hyper(blobs)
+    found = SplitMergeSearch(model, hyper, blobs, np.ones(400), np.eye(4)[labels], {})
+    assert found.best(frozenset()) is None
+    several = found.best_together(frozenset())
+    assert sorted(several) == [(0, 2, 2), (1, 3, 3)] or sorted(several) == [
+        (0, 3, 3),
+        (1, 2, 2),
+    ]
+    for k in (0, 1):
+        sides = np.bincount(found.halves[k] // 100, minlength=4)
+        assert sorted(sides)[-1] > 95 and sorted(sides)[-2] < 5
+    assert found.best_together(frozenset({several})) is None
+    apart = search(np.zeros(120, int), 3, "full")
+    assert apart.best_together(frozenset()) is None
 
 
 def test_a_split_is_refined():

@@ -29,9 +29,12 @@ class Covariance:
     ----------
     products : bool
         Whether the second moments of samples are x_i x_j, or only x_i^2.
+    shared : bool
+        Whether all components have one covariance.
     """
 
     products = True
+    shared = False
 
     def __init__(self, n_components, n_features):
         self.n_components, self.n_features = n_components, n_features
@@ -137,6 +140,8 @@ class Covariance:
 
 class Tied(Covariance):
     """One matrix for all components, the mean of what each would have."""
+
+    shared = True
 
     def separate(self, n_components):
         """Return a matrix for each of so many components."""

@@ -609,17 +609,18 @@ class GaussianMixtureModel(ConjugateModel):
             self, hyper, block, weights, responsibilities, self._splits
         )
         best = search.best(refused)
-        if best is None:
+        several = (best,) if best is not None else search.best_together(refused)
+        if several is None:
             return None
-        split, first, second = best
-        if second is not None and second != first:
-            responsibilities[:, first] += responsibilities[:, second]
-            responsibilities[:, second] = 0.0
-        if split is not None:
-            away = search.halves[split]
-            responsibilities[away, second] += responsibilities[away, split]
-            responsibilities[away, split] = 0.0
-        return optimum(), hyper, best
+        for split, first, second in several:
+            if second != first:
+                responsibilities[:, first] += responsibilities[:, second]
+                responsibilities[:, second] = 0.0
+            if split is not None:
+                away = search.halves[split]
+                responsibilities[away, second] += responsibilities[away, split]
+                responsibilities[away, split] = 0.0
+        return optimum(), hyper, best or several
 
     def _responsibilities(self, block, globals_, hyper):
         prepared = self.prepare(globals_, hyper)
@@ -633,18 +634,57 @@ class GaussianMixtureModel(ConjugateModel):
         statistics = self._statistics(block, hyper, shares)
         return self._target(statistics, total / weights.sum(), Powers(), hyper)
 
-    def log_evidence(self, hyper, counts, sums, seconds):
-        """Return the log marginal likelihood of clusters, of their sizes included.
+    def gains(self, hyper, sums, before, after):
+        """Return by how much evidence rises where clusters take the place of others.
+
+        The log marginal likelihood of hard clusters, of their sizes included.  Of tied
+        ones, where all have a part in the covariance, it is the lower bound of that.
 
         Parameters
         ----------
-        counts : ndarray of shape (n_clusters,)
-        sums : ndarray of shape (n_clusters, n_features)
-            Of the samples about the origin.
-        seconds : ndarray of shape (n_clusters, n_second)
-            Of their second moments, packed.
+        hyper : Hyper
+        sums : ndarray of shape (n_components, n_moments)
+            Of the moments of each component's samples, see `moments`.
+        before, after : ndarray of shape (n_changes, n_changed, n_moments)
+            Those that each change takes away, and that it puts in their place.
+
+        Returns
+        -------
+        gains : ndarray of shape (n_changes,)
         """
-        posterior = self._posteriors(hyper, counts, sums, seconds)
+        if not self.covariance.shared:
+            old, new = self.log_evidence(hyper, before), self.log_evidence(hyper, after)
+            return (new - old).sum(axis=1)
+        old, new = (
+            self._parts_of_bound(hyper, before),
+            self._parts_of_bound(hyper, after),
+        )
+        values, changes = ((n - o).sum(axis=1) for n, o in zip(new, old, strict=True))
+        _, inverse_scales = self._parts_of_bound(hyper, sums)
+        total = inverse_scales.sum(axis=0)
+        freedom = len(sums) * hyper.degrees_of_freedom + sums[:, 0].sum()
+        rise = np.linalg.slogdet(total + changes)[1] - np.linalg.slogdet(total)[1]
+        return values - 0.5 * freedom * rise
+
+    def _parts_of_bound(self, hyper, sums):
+        """Return, for each cluster, a term and a part in the common inverse scale."""
+        posterior = self._posteriors(hyper, sums)
+        sizes = gammaln(hyper.weight_concentration + sums[..., 0])
+        shrunk = 0.5 * self.n_features * np.log(posterior.precision)
+        return sizes - shrunk, posterior.inverse_scale
+
+    def log_evidence(self, hyper, sums):
+        """Return the log marginal likelihood of clusters, of their sizes included.
+
+        Each with a covariance of its own.
+
+        Parameters
+        ----------
+        hyper : Hyper
+        sums : ndarray of shape (..., n_moments)
+            Of the moments of each cluster's samples, see `moments`.
+        """
+        posterior, counts = self._posteriors(hyper, sums), sums[..., 0]
         return (
             gammaln(hyper.weight_concentration + counts)
             - self._log_normaliser(posterior)
@@ -656,24 +696,32 @@ class GaussianMixtureModel(ConjugateModel):
 
         Parameters
         ----------
+        hyper : Hyper
         sums : ndarray of shape (n_clusters, n_moments)
         x : ndarray of shape (n_samples, n_features)
             About the origin.
         """
-        counts, first, second = np.split(sums, [1, 1 + self.n_features], axis=1)
-        posterior = self._posteriors(hyper, counts[:, 0], first, second)
+        posterior = self._posteriors(hyper, sums)
         logs = np.empty((len(x), len(sums)))
         for j, factor in enumerate(posterior.factors):
             shifts = x - posterior.means[j]
             shifts = shifts @ factor.T if factor.ndim == 2 else shifts * factor
             logs[:, j] = -0.5 * posterior.freedom[j] * (shifts**2).sum(axis=1)
-        logs += np.log(counts[:, 0])
+        logs += np.log(sums[:, 0])
         logs += 0.5 * posterior.log_determinants
         logs += 0.5 * self.n_features * np.log(posterior.freedom)
         return logs
 
-    def _posteriors(self, hyper, counts, sums, seconds):
+    def _posteriors(self, hyper, sums):
         """Return the Normal-Wishart posteriors of clusters, each on its own."""
+        shape, D = sums.shape[:-1], self.n_features
+        counts, first, seconds = np.split(
+            sums.reshape(-1, sums.shape[-1]), [1, 1 + D], 1
+        )
+        posterior = self._posteriors_of(hyper, counts[:, 0], first, seconds)
+        return Expected(*(part.reshape(shape + part.shape[1:]) for part in posterior))
+
+    def _posteriors_of(self, hyper, counts, sums, seconds):
         kind = self.covariance.separate(len(counts))
         mean = np.tile(hyper.mean - hyper.origin, (len(counts), 1))
         kappa = hyper.mean_precision + counts
