@@ -39,9 +39,11 @@ import numpy as np
 import pandas as pd
 import sklearn
 from bench_lda import processor, table
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import BayesianGaussianMixture
 from sklearn.preprocessing import scale
@@ -95,6 +97,49 @@ def four(seed, n_samples=250):
 def pima_women(folder):
     with np.load(folder / "pima.npz") as archive:
         return scale(archive["X"].astype(float))
+
+
+@functools.lru_cache(maxsize=3)
+def large_set(name, folder, n_samples=None):
+    """Return standardised samples of 16 columns in random order, or None."""
+    if name == "generated":
+        return scale(overlapping(0, n_samples or 100_000)[0])
+    make = {"reviews": reviews, "patches": patches}[name]
+    X = make(folder)
+    return None if X is None else scale(X)[: n_samples or len(X)]
+
+
+def reviews(folder, n_columns=16):
+    """Return latent semantic coordinates of film reviews."""
+    if not (folder / "imdb.npz").exists():
+        return None
+    words = TfidfTransformer(sublinear_tf=True).fit_transform(
+        sparse.load_npz(folder / "imdb.npz")
+    )
+    return TruncatedSVD(n_columns, random_state=0).fit_transform(words)
+
+
+def patches(folder, n_samples=100_000, size=8, n_columns=16):
+    """Return principal components of pieces of faces, 8 by 8 pixels."""
+    path = folder / "yale_faces_192x168.npz"
+    if not path.exists():
+        return None
+    with np.load(path) as archive:
+        images = archive["images"][:, ::2, ::2]
+    random = np.random.default_rng(0)
+    n_images, height, width = images.shape
+    corners = random.integers(height - size, size=n_samples)
+    lefts = random.integers(width - size, size=n_samples)
+    numbers = random.integers(n_images, size=n_samples)
+    pieces = np.array(
+        [
+            images[i, y : y + size, x : x + size].ravel()
+            for i, y, x in zip(numbers, corners, lefts, strict=True)
+        ],
+        dtype=float,
+    )
+    pieces = np.log1p(pieces)  # light multiplies
+    return PCA(n_columns, random_state=0).fit_transform(pieces)
 
 
 def small_sets():
