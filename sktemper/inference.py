@@ -15,7 +15,7 @@ import numpy as np
 
 from .learning_rates import ConstantRate, LearningRate
 from .linalg import one_blas_thread
-from .model import Powers
+from .model import IllDefined, Powers
 from .moves import Moves, NoMoves
 from .noise import GradientNoise, NoNoise
 from .schedules import Clock, Plan
@@ -702,15 +702,24 @@ class _Trials:
         )
         if proposal is None:
             return None, None, -math.inf
-        n_steps, seed = moves.n_steps(self.model), int(random.integers(2**31))
+        seed = int(random.integers(2**31))
         trial = State(proposal.globals_, proposal.hyper, seed, state.dtype)
+        try:
+            reached = self._reached(trial, moves, state, number, part)
+        except IllDefined:
+            reached = -math.inf
+        return proposal, trial, reached
+
+    def _reached(self, trial, moves, state, number, part):
+        """Take a trial to its optimum; return the bound there, see `of`."""
+        n_steps = moves.n_steps(self.model)
         self.improve(trial, part, n_steps, moves.tempering(n_steps))
         if len(part) < len(self.rows):
             present = self._fitted(state, part, (number, moves), n_steps)
             if self._is_worse(trial, present, part):
-                return proposal, trial, -math.inf
+                return -math.inf
             self.improve(trial, self.rows, SETTLING_STEPS)
-        return proposal, trial, self.bound(trial)
+        return self.bound(trial)
 
     def _fitted(self, state, part, key, n_steps):
         """Return the bounds of the present state once it is fitted to a part, too."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["ConjugateModel", "LocalStep", "Powers", "Stopped"]
+__all__ = ["ConjugateModel", "IllDefined", "LocalStep", "Powers", "Stopped"]
 
 
 class Powers(NamedTuple):
@@ -33,6 +33,10 @@ class Powers(NamedTuple):
 
 class Stopped(Exception):
     """A local step was told to stop; what it computed is void."""
+
+
+class IllDefined(ValueError):
+    """Parameters have left their domain: a fit ends with this, a proposal is void."""
 
 
 @dataclass

@@ -701,6 +701,31 @@ def test_data_without_a_regular_covariance(covariance_type, weight_prior):
     np.testing.assert_allclose(regular.covariance_prior_, expected)
 
 
+@each_type
+def test_a_collapse_is_told_as_scikit_learn_tells_it(covariance_type):
+    random = np.random.default_rng(0)
+    copies = np.repeat(random.normal(size=(6, 3)), 10, axis=0)
+    prior = {"diag": np.full(3, 1e-30), "spherical": 1e-30}
+    shared = dict(
+        n_components=6,
+        covariance_type=covariance_type,
+        covariance_prior=prior.get(covariance_type, 1e-30 * np.eye(3)),
+        reg_covar=0,
+        random_state=0,
+    )
+    for cls in ESTIMATORS:
+        if covariance_type == "full":
+            with pytest.raises(ValueError, match="ill-defined empirical covariance"):
+                BayesianGaussianMixture(**shared).fit(copies)
+            with pytest.raises(ValueError, match="ill-defined.*increase reg_covar"):
+                cls(**shared).fit(copies)
+        else:  # the others hold
+            assert np.isfinite(cls(**shared).fit(copies).lower_bound_)
+        assert np.isfinite(
+            cls(**{**shared, "reg_covar": 1e-6}).fit(copies).means_
+        ).all()
+
+
 # -- moves -----------------------------------------------------------------------------
 
 

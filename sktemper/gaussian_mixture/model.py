@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp, polygamma, psi
 
 from ..linalg import tiled_matmul
-from ..model import ConjugateModel, LocalStep, Powers, Stopped
+from ..model import ConjugateModel, IllDefined, LocalStep, Powers, Stopped
 from . import _kernels
 from .covariances import TYPES
 from .splits import SplitMergeSearch
@@ -405,7 +405,7 @@ class GaussianMixtureModel(ConjugateModel):
             return False
         try:
             self.expected(globals_)
-        except np.linalg.LinAlgError:
+        except IllDefined:
             return False
         return True
 
@@ -608,8 +608,11 @@ class GaussianMixtureModel(ConjugateModel):
         search = SplitMergeSearch(
             self, hyper, block, weights, responsibilities, self._splits
         )
-        best = search.best(refused)
-        several = (best,) if best is not None else search.best_together(refused)
+        try:
+            best = search.best(refused)
+            several = (best,) if best is not None else search.best_together(refused)
+        except IllDefined:  # without reg_covar copies have no evidence
+            return None
         if several is None:
             return None
         for split, first, second in several:
