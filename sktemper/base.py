@@ -376,6 +376,9 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             return end()
 
         state, policies = run.state, run.policies
+        if state.planned_passes == 0:  # max_iter=0
+            workers.run_whole(functools.partial(self._install, state, policies))
+            return
         loop = model, policies, state, workers, X, run.train
         shared = {
             "sample_weight": sample_weight,
@@ -562,6 +565,8 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
 
     def _warn_of_the_end(self, run):
         state = run.state
+        if state.steps == 0:  # as was asked for
+            return
         if not run.compared:
             warnings.warn(
                 "n_iter_no_change had nothing to compare: no held-out score was taken "
@@ -634,7 +639,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         logger.info(message, *values)
 
     def _log_pass(self, state):
-        if not self.verbose:
+        if not self.verbose or state.passes % getattr(self, "verbose_interval", 1):
             return
         history = self.history_
         score = history["heldout_score"][-1]

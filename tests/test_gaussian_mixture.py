@@ -326,6 +326,31 @@ def test_a_fit_says_whether_it_converged():
     assert not batches.converged_ and batches.lower_bounds_ == []
 
 
+@each_estimator
+def test_no_iterations_leave_the_start(cls):
+    ordered = X[np.argsort(X[:, 0])]
+    shared = dict(n_components=4, max_iter=0, random_state=0)
+    theirs = BayesianGaussianMixture(**shared).fit(ordered)
+    ours = cls(**shared).fit(ordered)  # no warning
+    np.testing.assert_allclose(ours.means_, theirs.means_, rtol=1e-9)
+    np.testing.assert_allclose(ours.weights_, theirs.weights_, rtol=1e-9)
+    assert_valid(ours)
+    assert ours.n_iter_ == 0 and not ours.converged_
+    ours.set_params(max_iter=200, warm_start=True, moves=None).fit(ordered)
+    assert ours.n_iter_ > 1
+
+
+@unconverged
+def test_passes_are_logged_at_intervals(caplog):
+    caplog.set_level("INFO", "sktemper")
+    for interval, expected in ((10, [10, 20]), (7, [7, 14, 21]), (50, [])):
+        caplog.clear()
+        mixture = plain(5, max_iter=22, tol=0.0, verbose=1, verbose_interval=interval)
+        mixture.fit(X)
+        lines = [record.getMessage() for record in caplog.records]
+        assert [int(line.split()[1]) for line in lines] == expected
+
+
 @unconverged
 def test_warm_start_goes_on():
     parts = plain(5, max_iter=4, warm_start=True).fit(X).fit(X)
@@ -641,7 +666,8 @@ def test_what_scikit_learn_refuses_is_refused_as_there(parameters):
         ("init_params", "zeros"),
         ("reg_covar", -1e-9),
         ("tol", -1.0),
-        ("max_iter", 0),
+        ("max_iter", -1),
+        ("verbose_interval", 0),
         ("moves", "jump"),
         ("moves", BirthMoves(n_iter=0)),
         ("moves", 3),

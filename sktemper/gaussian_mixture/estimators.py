@@ -1,6 +1,6 @@
 """The estimators of the Gaussian mixture."""
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import (
@@ -50,6 +50,8 @@ class _GaussianMixture(
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "moves": "no_validation",
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "verbose_interval": [Interval(Integral, 1, None, closed="left")],
         "covariance_type": [StrOptions(set(TYPES))],
         "reg_covar": [Interval(Real, 0, None, closed="left")],
         "init_params": [StrOptions(set(STARTS))],
@@ -427,7 +429,7 @@ _PARAMETERS = """
     reg_covar : float, default=1e-6
         Variance added to the samples in each covariance.
     max_iter : int, default=100
-        Most passes of `fit` over the data.
+        Most passes of `fit` over the data; 0 leaves the start as it is.
     $n_init
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
 default="kmeans"
@@ -456,6 +458,8 @@ default="dirichlet_process"
     $shuffle
     $total_samples
     $evaluate_every
+    verbose_interval : int, default=10
+        Passes between the lines that ``verbose`` logs.
 """
 
 _ATTRIBUTES = """
@@ -593,6 +597,7 @@ class TemperedGaussianMixture(_GaussianMixture):  # noqa: D101 (composed __doc__
         n_jobs=None,
         random_state=None,
         verbose=0,
+        verbose_interval=10,
     ):
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -621,6 +626,7 @@ class TemperedGaussianMixture(_GaussianMixture):  # noqa: D101 (composed __doc__
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.verbose_interval = verbose_interval
 
 
 class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):  # noqa: D101
@@ -695,6 +701,7 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):  # noqa: D101
         n_jobs=None,
         random_state=None,
         verbose=0,
+        verbose_interval=10,
     ):
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -724,6 +731,7 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):  # noqa: D101
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.verbose_interval = verbose_interval
 
 
 class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):  # noqa: D101
@@ -792,6 +800,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):  # noqa: D101
         n_jobs=None,
         random_state=None,
         verbose=0,
+        verbose_interval=10,
     ):
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -821,3 +830,4 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):  # noqa: D101
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.verbose_interval = verbose_interval
