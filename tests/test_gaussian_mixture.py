@@ -27,7 +27,7 @@ from sktemper import (
 )
 from sktemper.gaussian_mixture.starts import STARTS
 from sktemper.learning_rates import AdaptiveRate, ConstantRate, RobbinsMonro
-from sktemper.moves import BirthMoves, MoveSequence, SplitMergeMoves
+from sktemper.moves import BirthMoves, MoveSequence, ReheatMoves, SplitMergeMoves
 from sktemper.noise import SVIPlusNoise
 from sktemper.schedules import ConstantSchedule, LinearSchedule
 from sktemper.tempering import Annealing, GlobalTempering
@@ -767,11 +767,15 @@ def badly_started(n_columns, **parameters):
     k = 2 * n_columns
     bad = np.maximum(cells - 1, 0)
     bad[(cells == k - 1) & (data[:, 0] > 8 * (n_columns - 1))] = k - 1
-    mixture = plain(k, **{"max_iter": 200, **parameters})
+    return started_at(np.eye(k)[bad], plain(k, **{"max_iter": 200, **parameters}))
+
+
+def started_at(responsibilities, mixture):
+    """The mixture, with this start."""
 
     def make_model(n_features, dtype):
         model = type(mixture)._make_model(mixture, n_features, dtype)
-        model.init = lambda X, n_components, random, weight: np.eye(k)[bad]
+        model.init = lambda X, n_components, random, weight: responsibilities
         return model
 
     mixture._make_model = make_model
@@ -857,6 +861,78 @@ def test_moves_on_a_part_of_the_samples():
     repeated = np.repeat(data, weight, axis=0)
     # of given priors: those of the repeated rows are others
     assert bounds[-1] == pytest.approx(weighted.lower_bound(repeated), rel=1e-9)
+
+
+@unconverged
+def test_reheating_deals_samples_out_anew():
+    """A tight cluster on a wide one, whose samples are at first anybody's."""
+    random = np.random.default_rng(2)
+    wide = random.normal(size=(300, 6))
+    tight = 0.3 * random.normal(size=(60, 6)) + 1.0
+    data, cells = np.concatenate([wide, tight]), np.repeat([0, 1], [300, 60])
+    few = np.eye(2)[(np.arange(360) < 25).astype(int)]
+    mixture = started_at(few, plain(2, max_iter=200))
+    stuck = mixture.fit(data).lower_bound_
+    assert adjusted_rand_score(cells, mixture.labels_) < 0.1
+    moved = mixture.set_params(moves=ReheatMoves()).fit(data)
+    assert moved.history_["move_kept"].tolist() == [True]
+    assert moved.lower_bound_ > stuck + 100
+    assert adjusted_rand_score(cells, moved.labels_) > 0.9
+
+
+def in_minibatches(**parameters):
+    """A badly started mixture whose moves some of the samples judge."""
+    shared = dict(batch_size=16, max_iter=2, moves=SplitMergeMoves(20))
+    return badly_started(2, **{**shared, **parameters})
+
+
+def test_moves_after_minibatches_are_judged_on_some_of_them():
+    data, cells = lattice(2)  # 240 samples; 160 judge
+    stuck = in_minibatches(moves=None).fit(data)
+    assert adjusted_rand_score(cells, stuck.labels_) < 0.9
+    moved = in_minibatches().fit(data)
+    assert adjusted_rand_score(cells, moved.labels_) == 1
+    assert moved.lower_bound_ > stuck.lower_bound_ + 5
+    # at last all settle
+    counts = moved.mean_precision_ - moved.mean_precision_prior_
+    np.testing.assert_allclose(counts.sum(), 240)
+    settled = badly_started(2, moves=SplitMergeMoves(20)).fit(data)
+    assert moved.lower_bound_ == pytest.approx(settled.lower_bound_, abs=0.1)
+    unmoved = in_minibatches(moves=SplitMergeMoves(0)).fit(data)
+    np.testing.assert_array_equal(unmoved.means_, stuck.means_)
+
+
+@pytest.mark.parametrize("batch_size", [None, 16])
+def test_moves_on_parts_go_on_with_the_same_bits(batch_size):
+    data, _ = lattice(2)
+    moves = [SplitMergeMoves(20, max_samples=100), BirthMoves(8, max_samples=60)]
+    mixture = plain(
+        4,
+        init_params="random_from_data",
+        batch_size=batch_size,
+        max_iter=30,
+        moves=MoveSequence(moves),
+        random_state=2,
+    )
+    snapshot = Snapshot()
+    snapshot.dumps.clear()
+    whole = clone(mixture).set_callbacks(snapshot).fit(data)
+    assert whole.history_["move_kept"].any()
+    for dump in snapshot.dumps[-8:-1:2]:
+        resumed = pickle.loads(dump)
+        resumed.set_callbacks().set_params(warm_start=True).fit(data)
+        assert_same_fit(resumed, whole)
+    assert_same_fit(mixture.set_params(n_jobs=2).fit(data), whole)
+
+
+@unconverged
+def test_minibatches_in_float32_are_those_in_float64():
+    X, labels = make_blobs(3000, centers=8, cluster_std=3.0, random_state=0)
+    start, scores = np.eye(8)[(labels + np.arange(3000) // 700) % 8], []
+    for dtype in (np.float64, np.float32):
+        mixture = started_at(start, plain(8, batch_size=300, max_iter=3))
+        scores.append(mixture.fit(X.astype(dtype)).score(X.astype(dtype)))
+    assert scores[1] == pytest.approx(scores[0], abs=1e-5)
 
 
 def test_one_component_does_not_move():

@@ -421,7 +421,8 @@ _WORDS = {
     "moves_strings": '"birth", "split-merge", "all"',
     "tol_of_bound": TOL_OF_BOUND,
     "moves_meaning": """"birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter and then the former.""",
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.""",
 }
 
 _PARAMETERS = """
