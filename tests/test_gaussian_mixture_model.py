@@ -1081,6 +1081,29 @@ def test_sticks_are_put_in_order_first():
     np.testing.assert_array_equal(other.order(np.array([2.0, 9, 2])), [0, 1, 2])
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_weighted_rows_are_born_and_split_as_repeated_ones_are(seed):
+    model, X = model_of("full", "dirichlet_process"), clusters(90)
+    hyper, globals_ = begun(model, X)
+    weights = np.random.default_rng(9).integers(0, 5, 90)
+    order = np.random.default_rng(8).permutation(90)
+    counted = order[weights[order] > 0]
+    repeated = np.repeat(X, weights, axis=0)
+    for propose, refused in (
+        (model.propose_birth, ()),
+        (model.propose_split_merge, ({"order"},)),
+    ):
+        one, two = (
+            propose(globals_, hyper, block, np.random.default_rng(seed), *refused, own)
+            for block, own in (
+                (X[counted], weights[counted].astype(float)),
+                (repeated, None),
+            )
+        )
+        for part, other in zip(one[0].parts(), two[0].parts(), strict=True):
+            np.testing.assert_allclose(part, other, rtol=1e-8, atol=1e-8)
+
+
 @each_type
 @each_prior
 def test_a_birth_gives_a_component_neighbours(covariance_type, weight_prior):

@@ -757,7 +757,9 @@ def _neighbours(block, weights, n_near, random):
     ends = np.cumsum(weights[order])
     drawn = np.searchsorted(ends, random.random() * ends[-1], side="right")
     centre = block[order[min(drawn, len(block) - 1)]]
-    spread = np.maximum(block.std(axis=0), np.finfo(block.dtype).tiny)
+    mean = weights @ block / ends[-1]
+    spread = np.sqrt(weights @ (block - mean) ** 2 / ends[-1])
+    spread = np.maximum(spread, np.finfo(block.dtype).tiny)
     distances = (((block - centre) / spread) ** 2).sum(axis=1)
     nearest = np.argsort(distances)
     last = np.searchsorted(np.cumsum(weights[nearest]), n_near)
