@@ -37,8 +37,8 @@ __all__ = [
 MOVE_COLUMNS = ("step", "seconds", "kept", "bound")
 #: Steps on all rows after those on a part of them, before a move is judged.
 SETTLING_STEPS = 3
-#: Minibatches whose samples judge moves, where those on all rows would take too long.
-JUDGING_BATCHES = 10
+#: Rows that judge moves after minibatches, where steps on all would take too long.
+JUDGING_ROWS = 100_000
 #: Proposals in a row that are tried on the same rows, at most.
 MOVES_OF_A_PART = 5
 #: Rows of a memory map are visited in runs of this many neighbours.
@@ -570,8 +570,8 @@ def run_moves(
     those that judge it, and if there it is above, the proposal is the model.  The steps
     on it are not those of the fit.
 
-    All rows judge, but after minibatches only as many as `JUDGING_BATCHES` have; then
-    what moves have led to takes a few steps on all rows at last.
+    All rows judge, but after minibatches at most `JUDGING_ROWS`; then what moves have
+    led to takes a few steps on all rows at last.
 
     Parameters
     ----------
@@ -652,8 +652,7 @@ def _after_move(state, moves, number, proposal, kept):
 class _Trials:
     """What proposals are tried on: some rows first, then those that judge them.
 
-    All rows judge after steps on all of them, and after minibatches at most
-    `JUDGING_BATCHES` of them.
+    All rows judge after steps on all of them, after minibatches at most `JUDGING_ROWS`.
 
     Attributes
     ----------
@@ -672,7 +671,7 @@ class _Trials:
         self.all_rows = self.rows = rows
         if state.batch_size < len(rows):
             random = _random(state, state.passes, 6)
-            self.rows = _some(rows, JUDGING_BATCHES * state.batch_size, random)
+            self.rows = _some(rows, JUDGING_ROWS, random)
         self.on_part = len(self.rows) < len(rows)
         self._known = None, None
 

@@ -80,7 +80,7 @@ def distinct(X, weight=None):
     -------
     rows : ndarray of shape (n_rows, n_features)
     weight : ndarray of shape (n_rows,) or None
-        None if each counts once.
+        None if all count the same.
     places : ndarray of shape (n_samples,)
         Where each sample is among them.
     """
@@ -89,9 +89,8 @@ def distinct(X, weight=None):
     new = np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)])
     places = np.empty(len(X), dtype=np.intp)
     places[order] = np.cumsum(new) - 1
-    if weight is not None or not new.all():
-        weight = np.bincount(places, weights=weight).astype(np.float64)
-    return rows[new], weight, places
+    weight = np.bincount(places, weights=weight).astype(np.float64)
+    return rows[new], None if (weight == weight[0]).all() else weight, places
 
 
 def _ratio_of_variances(rows, weight):
