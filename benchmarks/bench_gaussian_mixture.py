@@ -208,11 +208,9 @@ def state_of(mixture, X):
         state = mixture.state_
         model, _ = mixture._fitted()
         return model, state.globals_, state.hyper
-    own = PLAIN(
-        mixture.n_components,
-        covariance_type=mixture.covariance_type,
-        weight_concentration_prior_type=mixture.weight_concentration_prior_type,
-    )
+    own = PLAIN()
+    shared = mixture.get_params().keys() & own.get_params().keys()
+    own.set_params(**{name: getattr(mixture, name) for name in shared})
     model = own._make_model(X.shape[1], np.float64)
     hyper = model.initial_hyper(X)
     kappa, freedom = mixture.mean_precision_, mixture.degrees_of_freedom_
@@ -492,8 +490,8 @@ def grid(options):
     """250 samples of 4 clusters in the plane, new ones for each seed; K=50.
 
     The number of clusters with a sample that stochastic inference finds in batches of
-    |S|, and SVI+ with the noise of M, from k-means in 30 passes: the mean, and how
-    often it is 4.  A Dirichlet distribution of the weights, means of ten times the
+    S, and SVI+ with the noise of M, from k-means in 30 passes: the mean, and how often
+    it is 4.  A Dirichlet distribution of the weights, means of ten times the
     variance, and the identity as covariance_prior.
     """
     settings = {
@@ -509,7 +507,7 @@ def grid(options):
         contestants = {
             "SVI": functools.partial(PLAIN, **batches),
             **{
-                f"SVI+, M={share:g} |S|": functools.partial(
+                f"SVI+, M/S={share:g}": functools.partial(
                     SVIPlusGaussianMixture, effective_batch_size=share, **batches
                 )
                 for share in (0.2, 0.4, 0.6)
@@ -530,7 +528,7 @@ def table_of_grid(frame):
     rows = []
     for (size, name), group in frame.groupby(["batch", "contestant"], sort=False):
         found = group.clusters
-        row = {"|S|": size, "contestant": name, "runs": len(group)}
+        row = {"S": size, "contestant": name, "runs": len(group)}
         row |= {"clusters, mean": found.mean(), "found 4": f"{(found == 4).mean():.0%}"}
         row |= {"fewest": found.min(), "most": found.max()}
         rows.append(row | {"bound, mean": group.bound.mean()})
