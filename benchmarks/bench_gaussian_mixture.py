@@ -13,7 +13,9 @@ speed      a batch iteration, against scikit-learn's `BayesianGaussianMixture`
 minibatch  time to the held-out score at which scikit-learn ends
 fifty      50 overlapping clusters: who reaches the optimum of the truth
 dp         4 clusters, 50 components: how many are found
+grid       the same by noisy steps: batches of many sizes, and noise of many sizes
 pima       lower bounds of real data
+large      lower bounds of three sets of 100,000 samples
 defaults   annealing and moves against plain inference from the same start
 
 Lower bounds are all by the same function, with every constant: scikit-learn's fits are
@@ -39,16 +41,23 @@ import numpy as np
 import pandas as pd
 import sklearn
 from bench_lda import processor, table
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import BayesianGaussianMixture
 from sklearn.preprocessing import scale
 from threadpoolctl import threadpool_limits
 
 import sktemper
-from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture, special
+from sktemper import (
+    AnnealedGaussianMixture,
+    SVIPlusGaussianMixture,
+    TemperedGaussianMixture,
+    special,
+)
 from sktemper.gaussian_mixture.model import Natural
 from sktemper.inference import Workers, evidence_bound
 from sktemper.schedules import ExponentialSchedule
@@ -97,6 +106,49 @@ def pima_women(folder):
         return scale(archive["X"].astype(float))
 
 
+@functools.lru_cache(maxsize=3)
+def large_set(name, folder, n_samples=None):
+    """Return standardised samples of 16 columns in random order, or None."""
+    if name == "generated":
+        return scale(overlapping(0, n_samples or 100_000)[0])
+    make = {"reviews": reviews, "patches": patches}[name]
+    X = make(folder)
+    return None if X is None else scale(X)[: n_samples or len(X)]
+
+
+def reviews(folder, n_columns=16):
+    """Return latent semantic coordinates of film reviews."""
+    if not (folder / "imdb.npz").exists():
+        return None
+    words = TfidfTransformer(sublinear_tf=True).fit_transform(
+        sparse.load_npz(folder / "imdb.npz")
+    )
+    return TruncatedSVD(n_columns, random_state=0).fit_transform(words)
+
+
+def patches(folder, n_samples=100_000, size=8, n_columns=16):
+    """Return principal components of pieces of faces, 8 by 8 pixels."""
+    path = folder / "yale_faces_192x168.npz"
+    if not path.exists():
+        return None
+    with np.load(path) as archive:
+        images = archive["images"][:, ::2, ::2]
+    random = np.random.default_rng(0)
+    n_images, height, width = images.shape
+    corners = random.integers(height - size, size=n_samples)
+    lefts = random.integers(width - size, size=n_samples)
+    numbers = random.integers(n_images, size=n_samples)
+    pieces = np.array(
+        [
+            images[i, y : y + size, x : x + size].ravel()
+            for i, y, x in zip(numbers, corners, lefts, strict=True)
+        ],
+        dtype=float,
+    )
+    pieces = np.log1p(pieces)  # light multiplies
+    return PCA(n_columns, random_state=0).fit_transform(pieces)
+
+
 def small_sets():
     """Return data of scikit-learn by name: samples, and numbers of components."""
     digits = scale(PCA(10, random_state=0).fit_transform(load_digits().data))
@@ -138,7 +190,7 @@ def started(cls, responsibilities):
 
         def make_model(self, *args):
             model = super(own, self)._make_model(*args)
-            model.init = lambda X, n_components, random: responsibilities
+            model.init = lambda X, n_components, random, weight: responsibilities
             return model
 
         start = {"_make_model": make_model}
@@ -156,11 +208,9 @@ def state_of(mixture, X):
         state = mixture.state_
         model, _ = mixture._fitted()
         return model, state.globals_, state.hyper
-    own = PLAIN(
-        mixture.n_components,
-        covariance_type=mixture.covariance_type,
-        weight_concentration_prior_type=mixture.weight_concentration_prior_type,
-    )
+    own = PLAIN()
+    shared = mixture.get_params().keys() & own.get_params().keys()
+    own.set_params(**{name: getattr(mixture, name) for name in shared})
     model = own._make_model(X.shape[1], np.float64)
     hyper = model.initial_hyper(X)
     kappa, freedom = mixture.mean_precision_, mixture.degrees_of_freedom_
@@ -285,16 +335,20 @@ def minibatch(options):
     """CPU seconds of minibatch fits, and of scikit-learn's fit to all samples.
 
     50 overlapping clusters, 16 dimensions; score: mean log predictive density of 20,000
-    other samples.  Ours take batches of 10,000, scikit-learn at most 100 iterations.
+    other samples.  Ours take batches of 10,000; scikit-learn at most 100 iterations,
+    and of more than 200,000 samples 20, for it takes so long.
     """
     n = options.tenth(options.samples)
+    base = functools.partial(
+        BayesianGaussianMixture, max_iter=20 if n > 200_000 else 100
+    )
     plain = functools.partial(PLAIN, batch_size="auto")
     several = functools.partial(AnnealedGaussianMixture, batch_size="auto")
     contestants = {
         "1 pass": functools.partial(plain, max_iter=1),
         "3 passes": functools.partial(plain, max_iter=3),
         "10 passes": functools.partial(plain, max_iter=10),
-        BASE: BayesianGaussianMixture,
+        BASE: base,
         "split and merge, 1 pass": functools.partial(
             plain, max_iter=1, moves="split-merge"
         ),
@@ -432,6 +486,91 @@ def table_of_dp(frame):
     return table(pd.DataFrame(rows))
 
 
+def grid(options):
+    """250 samples of 4 clusters in the plane, new ones for each seed; K=50.
+
+    The number of clusters with a sample that stochastic inference finds in batches of
+    S, and SVI+ with the noise of M, from k-means in 30 passes: the mean, and how often
+    it is 4.  A Dirichlet distribution of the weights, means of ten times the
+    variance, and the identity as covariance_prior.
+    """
+    settings = {
+        "n_components": 50,
+        "weight_concentration_prior_type": PRIORS[1],
+        "mean_precision_prior": 0.1,
+        "covariance_prior": np.eye(2),
+    }
+    for seed, size in itertools.product(
+        range(options.seeds or 50), (None, 10, 20, 30, 40, 50)
+    ):
+        batches = {"batch_size": size, "max_iter": 30}
+        contestants = {
+            "SVI": functools.partial(PLAIN, **batches),
+            **{
+                f"SVI+, M/S={share:g}": functools.partial(
+                    SVIPlusGaussianMixture, effective_batch_size=share, **batches
+                )
+                for share in (0.2, 0.4, 0.6)
+            },
+        }
+        if size is None:
+            contestants = {
+                name: CONTESTANTS[name] for name in (BASE, "plain", "default")
+            }
+        X, labels = four(seed)
+        for name, contestant in contestants.items():
+            key = {"batch": size or 250, "contestant": name, "seed": seed}
+            own = settings | {"random_state": seed}
+            yield key, functools.partial(fit, contestant, X, labels, **own)
+
+
+def table_of_grid(frame):
+    rows = []
+    for (size, name), group in frame.groupby(["batch", "contestant"], sort=False):
+        found = group.clusters
+        row = {"S": size, "contestant": name, "runs": len(group)}
+        row |= {"clusters, mean": found.mean(), "found 4": f"{(found == 4).mean():.0%}"}
+        row |= {"fewest": found.min(), "most": found.max()}
+        rows.append(row | {"bound, mean": group.bound.mean()})
+    return table(pd.DataFrame(rows))
+
+
+def large(options):
+    """Lower bounds of three sets of 100,000 samples, standardised: 16 columns, K=50.
+
+    Latent semantic coordinates of film reviews, principal components of pieces of
+    faces, 8 x 8 pixels, and overlapping clusters; scikit-learn's default priors.
+    Bounds are relative to the mean of scikit-learn's.
+    """
+    for seed, data in itertools.product(
+        range(options.seeds or 3), ("generated", "reviews", "patches")
+    ):
+        X = large_set(data, options.data, 10_000 if options.quick else None)
+        if X is None:
+            print(f"{data}: not there, skipped (see --data)", flush=True)
+            continue
+        for name in ("default", "plain", BASE):
+            key = {"data": data, "samples": len(X), "contestant": name, "seed": seed}
+            own = {"n_components": 50, "random_state": seed}
+            yield key, functools.partial(fit, CONTESTANTS[name], X, **own)
+
+
+def table_of_large(frame):
+    base = frame[frame.contestant == BASE].groupby("data").bound.mean()
+    frame = frame.assign(gain=frame.bound - frame.data.map(base))
+    rows = []
+    for (data, name), group in frame.groupby(["data", "contestant"], sort=False):
+        row = {"data": data, "samples": group.samples.iloc[0], "contestant": name}
+        row |= {"starts": len(group), "worst": group.gain.min()}
+        row |= {"median": group.gain.median(), "best": group.gain.max()}
+        row |= {
+            "iterations": group.iterations.median(),
+            "CPU s": group["CPU s"].median(),
+        }
+        rows.append(row | {"moves kept": group["moves kept"].median()})
+    return table(pd.DataFrame(rows))
+
+
 def pima(options):
     """Diabetes data of Pima women, standardised; scikit-learn's default priors."""
     X = pima_women(options.data)
@@ -510,7 +649,9 @@ STAGES = {
     "minibatch": (minibatch, "Minibatches", table_of_minibatch),
     "fifty": (fifty, "Fifty overlapping clusters", table_of_fifty),
     "dp": (dp, "Four clusters, fifty components", table_of_dp),
+    "grid": (grid, "Noisy steps to four clusters", table_of_grid),
     "pima": (pima, "Pima", table_of_pima),
+    "large": (large, "Large sets", table_of_large),
     "defaults": (defaults, "Annealing and moves", table_of_defaults),
 }
 

@@ -141,7 +141,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     def _check_enough(self, X):
         """Raise if a `fit` cannot start from ``X``; the first of a stream may."""
 
-    def _finish(self, model, state, workers, X):
+    def _finish(self, model, state, workers, X, sample_weight):
         """Keep what a fit to ``X`` tells of its rows."""
 
     def _compute_dtype(self, X):
@@ -270,7 +270,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                     sample_weight=sample_weight,
                     on_commit=lambda: self._install(state, policies),
                 )
-                self._finish(model, state, workers, X)
+                self._finish(model, state, workers, X, sample_weight)
         return self
 
     def _starts(self, model, X, sample_weight):
@@ -279,7 +279,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         hyper = model.initial_hyper(X, sample_weight)
         for _ in range(self.n_init):
             yield State(
-                globals_=model.initial_globals(X, random, hyper),
+                globals_=model.initial_globals(X, random, hyper, sample_weight),
                 hyper=hyper,
                 seed=int(random.randint(2**31 - 1)),
                 dtype=model.dtype,
@@ -302,7 +302,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             else:
                 runs = itertools.chain([run], runs)
                 run = self._best_run(model, workers, X, sample_weight, runs, fit_one)
-            self._finish(model, run.state, workers, X)
+            self._finish(model, run.state, workers, X, sample_weight)
         context.call_on_fit_task_end(**self._hooks(X), **self._snapshot())
         return run
 
@@ -376,6 +376,9 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             return end()
 
         state, policies = run.state, run.policies
+        if state.planned_passes == 0:  # max_iter=0
+            workers.run_whole(functools.partial(self._install, state, policies))
+            return
         loop = model, policies, state, workers, X, run.train
         shared = {
             "sample_weight": sample_weight,
@@ -562,6 +565,8 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
 
     def _warn_of_the_end(self, run):
         state = run.state
+        if state.steps == 0:  # as was asked for
+            return
         if not run.compared:
             warnings.warn(
                 "n_iter_no_change had nothing to compare: no held-out score was taken "
@@ -634,7 +639,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         logger.info(message, *values)
 
     def _log_pass(self, state):
-        if not self.verbose:
+        if not self.verbose or state.passes % getattr(self, "verbose_interval", 1):
             return
         history = self.history_
         score = history["heldout_score"][-1]

@@ -15,7 +15,7 @@ import numpy as np
 
 from .learning_rates import ConstantRate, LearningRate
 from .linalg import one_blas_thread
-from .model import Powers
+from .model import IllDefined, Powers
 from .moves import Moves, NoMoves
 from .noise import GradientNoise, NoNoise
 from .schedules import Clock, Plan
@@ -37,6 +37,10 @@ __all__ = [
 MOVE_COLUMNS = ("step", "seconds", "kept", "bound")
 #: Steps on all rows after those on a part of them, before a move is judged.
 SETTLING_STEPS = 3
+#: Rows that judge moves after minibatches, where steps on all would take too long.
+JUDGING_ROWS = 100_000
+#: Proposals in a row that are tried on the same rows, at most.
+MOVES_OF_A_PART = 5
 #: Rows of a memory map are visited in runs of this many neighbours.
 MAPPED_RUN = 64
 
@@ -252,6 +256,9 @@ class State:
         Proposals so far, and those in a row that were not kept,
     moves_refused : frozenset
         and what names them.
+    on_part : bool
+        Whether a move was kept for what it does to some of the rows, and no step on all
+        of them was taken since.
     local : ndarray or None
         Local parameters of all rows after a step on all of them, where the next one
         goes on from them, see `ConjugateModel.keeps_local`.
@@ -278,6 +285,7 @@ class State:
     moves_made: int = 0
     moves_failed: int = 0
     moves_refused: frozenset = frozenset()
+    on_part: bool = False
     local: Any = None
     lower_bound: float = math.nan
     bound_change: float = math.nan
@@ -563,9 +571,13 @@ def run_moves(
 ):
     """Make the planned moves of a fit to ``X[rows]``.
 
-    A proposal is brought to its optimum on some of the rows; if there the lower bound
-    is above that of the present state, also on all of them, and if it still is, the
-    proposal is the model.  The steps on it are not those of the fit.
+    A proposal is brought to its optimum on some of the rows; unless the lower bound is
+    clearly below that of the present state there, fitted to the same rows, also on
+    those that judge it, and if there it is above, the proposal is the model.  The steps
+    on it are not those of the fit.
+
+    All rows judge, but after minibatches at most `JUDGING_ROWS`; then what moves have
+    led to takes a few steps on all rows at last.
 
     Parameters
     ----------
@@ -575,75 +587,40 @@ def run_moves(
         Called around each move; `after_move`, with the lower bound after it and
         whether it was kept, ends the moves by returning True.
     """
-    phases = policies.moves.phases()
-
-    def bound(globals_, hyper, chosen):
-        scale = total / len(chosen)
-        data = workers, X, sample_weight, chosen, scale
-        return evidence_bound(model, globals_, hyper, *data)
-
-    best = bound(state.globals_, state.hyper, rows) if any(state.moves_left) else None
+    trials = _Trials(model, workers, X, rows, state, total, sample_weight)
+    best = trials.bound(state) if any(state.moves_left) else None
     while any(state.moves_left):
         if before_move is not None:
             before_move()
         begin = time.perf_counter()
         number = next(i for i, left in enumerate(state.moves_left) if left)
-        moves = phases[number]
-        random = np.random.default_rng(
-            np.random.SeedSequence(state.seed, spawn_key=(state.moves_made, 4))
-        )
-        part = _rows_to_try(rows, moves.max_samples, sample_weight, random)
-        proposal = moves.propose(
-            model,
-            state.globals_,
-            state.hyper,
-            model.take(X, _as_slice(part)),
-            random,
-            state.moves_refused,
-        )
-        trial, reached = None, -np.inf
-        if proposal is not None:
-            seed = int(random.integers(2**31))
-            trial = State(proposal.globals_, proposal.hyper, seed, state.dtype)
-            improve = functools.partial(
-                _steps, model, trial, workers, X, total, sample_weight
-            )
-            n_steps = moves.n_steps(model)
-            improve(part, moves.tempering(n_steps), n_steps)
-            reached = bound(trial.globals_, trial.hyper, part)
-            if len(part) < len(rows):
-                if reached > bound(state.globals_, state.hyper, part):
-                    improve(rows, Untempered(), SETTLING_STEPS)
-                    reached = bound(trial.globals_, trial.hyper, rows)
-                else:
-                    reached = -np.inf
+        moves = policies.moves.phases()[number]
+        proposal, trial, reached = trials.of(moves, state)
         noise = 8 * np.finfo(state.dtype).eps * abs(best)
         kept = bool(reached > best + max(least_gain, noise))
         best = reached if kept else best
+        counts = _after_move(state, moves, number, proposal, kept)
+        on_part = trials.on_part and (kept or state.on_part)
+        settled = None
+        if on_part and not any(counts["moves_left"]):
+            settled = trials.settled(trial if kept else state)
+            best, on_part = trials.bound(settled, trials.all_rows), False
+        chosen = settled or (trial if kept else None)
 
         def commit(
-            trial=trial,
+            chosen=chosen,
+            counts=counts,
+            on_part=on_part,
             proposal=proposal,
             kept=kept,
             best=best,
-            number=number,
             begin=begin,
         ):
-            left = list(state.moves_left)
-            left[number] -= 1
-            state.moves_made += 1
-            if kept:
-                state.globals_, state.hyper = trial.globals_, trial.hyper
+            if chosen is not None:
+                state.globals_, state.hyper = chosen.globals_, chosen.hyper
                 state.local = None
-                state.moves_failed, state.moves_refused = 0, frozenset()
-            elif proposal is not None:
-                state.moves_failed += 1
-                state.moves_refused |= {proposal.key}
-            if proposal is None or state.moves_failed >= phases[number].patience:
-                left[number] = 0
-            if not left[number]:
-                state.moves_failed, state.moves_refused = 0, frozenset()
-            state.moves_left = tuple(left)
+            vars(state).update(counts)
+            state.on_part = on_part
             state.seconds += time.perf_counter() - begin
             if proposal is not None:
                 state.history.add_move(
@@ -657,33 +634,186 @@ def run_moves(
             return
 
 
-def _rows_to_try(rows, most, sample_weight, random):
-    """Return some of the rows, more often those of more weight, never of none."""
-    shares = None
-    if sample_weight is not None:
-        rows = rows[sample_weight[rows] > 0]
-        shares = sample_weight[rows] / sample_weight[rows].sum()
+def _after_move(state, moves, number, proposal, kept):
+    """Return the counters of a state after a move."""
+    left = list(state.moves_left)
+    left[number] -= 1
+    failed, refused = state.moves_failed, state.moves_refused
+    if kept:
+        failed, refused = 0, frozenset()
+    elif proposal is not None:
+        failed, refused = failed + 1, refused | {proposal.key}
+    if proposal is None or failed >= moves.patience:
+        left[number] = 0
+    if not left[number]:
+        failed, refused = 0, frozenset()
+    return {
+        "moves_left": tuple(left),
+        "moves_made": state.moves_made + 1,
+        "moves_failed": failed,
+        "moves_refused": refused,
+    }
+
+
+class _Trials:
+    """What proposals are tried on: some rows first, then those that judge them.
+
+    All rows judge after steps on all of them, after minibatches at most `JUDGING_ROWS`.
+
+    Attributes
+    ----------
+    all_rows, rows : ndarray
+        Those of the fit that count at all, and those that judge.
+    on_part : bool
+        Whether the latter are fewer.
+    """
+
+    def __init__(self, model, workers, X, rows, state, total, sample_weight):
+        self.model, self.workers, self.X = model, workers, X
+        self.sample_weight = sample_weight
+        self.scale = total / len(rows)
+        if sample_weight is not None:
+            rows = rows[sample_weight[rows] > 0]
+        self.all_rows = self.rows = rows
+        if state.batch_size < len(rows):
+            random = _random(state, state.passes, 6)
+            self.rows = _some(rows, JUDGING_ROWS, random)
+        self.on_part = len(self.rows) < len(rows)
+        self._known = None, None
+
+    def of(self, moves, state):
+        """Propose a move of a state.
+
+        Returns
+        -------
+        proposal : Proposal or None
+        trial : State
+            Where it leads,
+        bound : float
+            and the bound there; -inf if a part of the rows speaks against it.
+        """
+        # the same ones for a while, so that the present state is seldom fitted to them
+        number = state.moves_made - state.moves_failed % MOVES_OF_A_PART
+        part = _some(self.rows, moves.max_samples, _random(state, number, 5))
+        random = _random(state, state.moves_made, 4)
+        proposal = moves.propose(
+            self.model,
+            state.globals_,
+            state.hyper,
+            self.model.take(self.X, _as_slice(part)),
+            random,
+            state.moves_refused,
+            None if self.sample_weight is None else self.sample_weight[part],
+        )
+        if proposal is None:
+            return None, None, -math.inf
+        seed = int(random.integers(2**31))
+        trial = State(proposal.globals_, proposal.hyper, seed, state.dtype)
+        try:
+            reached = self._reached(trial, moves, state, number, part)
+        except IllDefined:
+            reached = -math.inf
+        return proposal, trial, reached
+
+    def _reached(self, trial, moves, state, number, part):
+        """Take a trial to its optimum; return the bound there, see `of`."""
+        n_steps = moves.n_steps(self.model)
+        self.improve(trial, part, n_steps, moves.tempering(n_steps))
+        if len(part) < len(self.rows):
+            present = self._fitted(state, part, (number, moves), n_steps)
+            if self._is_worse(trial, present, part):
+                return -math.inf
+            self.improve(trial, self.rows, SETTLING_STEPS)
+        return self.bound(trial)
+
+    def _fitted(self, state, part, key, n_steps):
+        """Return the bounds of the present state once it is fitted to a part, too."""
+        if self._known[0] != key:
+            present = State(state.globals_, state.hyper, state.seed, state.dtype)
+            self.improve(present, part, n_steps)
+            self._known = key, self._bounds(present, part)
+        return self._known[1]
+
+    def _is_worse(self, trial, present, part):
+        """Return whether a part says that a trial lowers the bound of all rows.
+
+        By more than a standard error: what helps few rows may not show in a part.
+        """
+        rises, rise = (
+            a - b for a, b in zip(self._bounds(trial, part), present, strict=True)
+        )
+        rise += rises.sum()
+        return rise <= -rises.std() * len(part) ** 0.5
+
+    def _bounds(self, state, rows):
+        """Return the part of each row in the bound, and that of the parameters."""
+        prepared = self.model.prepare(state.globals_, state.hyper)
+        steps = map_blocks(
+            self.model,
+            self.workers,
+            self.X,
+            lambda block: (
+                self.model.local_step(
+                    block, prepared, Powers(), want=("bound",)
+                ).row_bounds
+            ),
+            rows,
+        )
+        scale = self._scale_of(rows)
+        if self.sample_weight is not None:
+            scale = scale * self.sample_weight[rows]
+        bounds = scale * np.concatenate(list(steps))
+        return bounds, self.model.global_bound(state.globals_, state.hyper)
+
+    def settled(self, state):
+        """Return a state after a few steps on all rows."""
+        settled = State(state.globals_, state.hyper, state.seed, state.dtype)
+        self.improve(settled, self.all_rows, SETTLING_STEPS)
+        return settled
+
+    def bound(self, state, rows=None):
+        """Return the lower bound of some rows, in place of all; None is `rows`."""
+        rows = self.rows if rows is None else rows
+        data = self.workers, self.X, self.sample_weight, rows, self._scale_of(rows)
+        return evidence_bound(self.model, state.globals_, state.hyper, *data)
+
+    def improve(self, trial, rows, n_steps, tempering=Untempered()):  # noqa: B008
+        """Take steps of coordinate ascent on some rows."""
+        policies = Policies(tempering, ConstantRate(1.0), NoNoise())
+        trial.steps = trial.samples = 0
+        for _ in range(n_steps):
+            advance(
+                self.model,
+                policies,
+                trial,
+                self.workers,
+                self.X,
+                rows,
+                total=self._scale_of(rows) * len(rows),
+                clock_total=None,
+                sample_weight=self.sample_weight,
+            )
+
+    def _scale_of(self, rows):
+        """Return what the rows are multiplied by to stand for all."""
+        weight = self.sample_weight
+        if weight is None:
+            return self.scale * (len(self.all_rows) / len(rows))
+        return self.scale * (weight[self.all_rows].sum() / weight[rows].sum())
+
+
+def _random(state, number, kind):
+    """Return the random numbers of one kind that a state has for a number."""
+    return np.random.default_rng(
+        np.random.SeedSequence(state.seed, spawn_key=(number, kind))
+    )
+
+
+def _some(rows, most, random):
+    """Return all of the rows, or as many as wanted."""
     if len(rows) <= most:
         return rows
-    return np.sort(random.choice(rows, most, replace=False, p=shares))
-
-
-def _steps(model, trial, workers, X, total, sample_weight, rows, tempering, n_steps):
-    """Take steps of coordinate ascent on ``X[rows]``, from a state of their own."""
-    policies = Policies(tempering, ConstantRate(1.0), NoNoise())
-    trial.steps = trial.samples = 0
-    for _ in range(n_steps):
-        advance(
-            model,
-            policies,
-            trial,
-            workers,
-            X,
-            rows,
-            total=total,
-            clock_total=None,
-            sample_weight=sample_weight,
-        )
+    return np.sort(random.choice(rows, most, replace=False))
 
 
 def evidence_bound(

@@ -126,7 +126,8 @@ effective_batch_size : float, int, Schedule or callable, default=0.5
     "moves": """moves : Moves, $moves_strings or None, default=$moves_default
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
         `sktemper.moves`: $moves_meaning  The lower
-        bound of the training data never falls by it.  `partial_fit` makes none.""",
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 $samples at most.  `partial_fit` makes none.""",
     "n_init": """n_init : int, default=1
         How many times `fit` fits, one after another and each time from another start.
         The fit with the best `lower_bound` of the training data, their

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["ConjugateModel", "LocalStep", "Powers", "Stopped"]
+__all__ = ["ConjugateModel", "IllDefined", "LocalStep", "Powers", "Stopped"]
 
 
 class Powers(NamedTuple):
@@ -34,6 +34,10 @@ class Powers(NamedTuple):
 
 class Stopped(Exception):
     """A local step was told to stop; what it computed is void."""
+
+
+class IllDefined(ValueError):
+    """Parameters have left their domain: a fit ends with this, a proposal is void."""
 
 
 @dataclass
@@ -96,15 +100,19 @@ class LocalStep:
         )
 
     def weighted(self, weights):
-        """Return the step of a block in which each row counts as often as it weighs.
+        """Return a block's step with rows that count ``weights`` times in its totals.
 
-        The statistics have their weights already.
+        Not in the statistics: those are weighted already.
         """
+
+        def total(rows, known):
+            return known if rows is None else float((weights * rows).sum())
+
         return replace(
             self,
-            n_observed=float(weights @ self.row_observed),
-            bound=float(weights @ self.row_bounds),
-            score=0.0 if self.row_scores is None else float(weights @ self.row_scores),
+            n_observed=total(self.row_observed, self.n_observed),
+            bound=total(self.row_bounds, self.bound),
+            score=total(self.row_scores, self.score),
         )
 
 
@@ -187,7 +195,7 @@ class ConjugateModel:
         """
         raise NotImplementedError
 
-    def initial_globals(self, X, random, hyper=None):
+    def initial_globals(self, X, random, hyper=None, sample_weight=None):
         """Return the start of the global parameters.
 
         Parameters
@@ -197,6 +205,9 @@ class ConjugateModel:
         random : numpy.random.RandomState
         hyper : object, default=None
             As at the start; None is `initial_hyper` of ``X``.
+        sample_weight : ndarray of shape (n_samples,) or None
+            How often each row counts.  Weights are repetitions where the start neither
+            depends on the order of the rows.
         """
         raise NotImplementedError
 
@@ -332,7 +343,7 @@ class ConjugateModel:
         raise NotImplementedError
 
     # -- leaving a poor optimum --------------------------------------------------------
-    def propose_birth(self, globals_, hyper, block, random):
+    def propose_birth(self, globals_, hyper, block, random, weights=None):
         """Propose global parameters with a component put where the fit is bad.
 
         Parameters
@@ -341,6 +352,8 @@ class ConjugateModel:
         block : object
             Rows that tell where that is.
         random : numpy.random.Generator
+        weights : ndarray of shape (n_rows,) or None
+            How often each of them counts; None is once.
 
         Returns
         -------
@@ -348,7 +361,9 @@ class ConjugateModel:
         """
         raise ValueError(f"{type(self).__name__} makes no birth moves.")
 
-    def propose_split_merge(self, globals_, hyper, block, random, refused):
+    def propose_split_merge(
+        self, globals_, hyper, block, random, refused, weights=None
+    ):
         """Propose global parameters with a component split and two others merged.
 
         Parameters
@@ -359,6 +374,8 @@ class ConjugateModel:
         random : numpy.random.Generator
         refused : frozenset
             Keys of proposals not to be made again.
+        weights : ndarray of shape (n_rows,) or None
+            As of `propose_birth`.
 
         Returns
         -------

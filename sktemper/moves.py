@@ -22,6 +22,7 @@ __all__ = [
     "Moves",
     "NoMoves",
     "Proposal",
+    "ReheatMoves",
     "SplitMergeMoves",
 ]
 
@@ -59,8 +60,8 @@ class Moves(Policy):
     patience = 1
     max_samples = 1
 
-    #: The method of a model that makes the proposals.
-    proposing = ""
+    #: The method of a model that makes the proposals, if one does.
+    proposing = None
 
     def phases(self):
         """Return the policies that follow one another, by default this one."""
@@ -68,14 +69,14 @@ class Moves(Policy):
 
     def check(self, model):
         """Raise ValueError if the model cannot make such proposals."""
-        method = getattr(type(model), self.proposing, None)
-        if method is not None and method is getattr(ConjugateModel, self.proposing):
+        method = self.proposing and getattr(type(model), self.proposing)
+        if method and method is getattr(ConjugateModel, self.proposing):
             raise ValueError(
                 f"moves={self!r} is for models whose components can be proposed so; "
                 "this one has none of them."
             )
 
-    def propose(self, model, globals_, hyper, block, random, refused):
+    def propose(self, model, globals_, hyper, block, random, refused, weights=None):
         """Return a `Proposal`, or None if nothing is left to propose.
 
         Parameters
@@ -87,6 +88,8 @@ class Moves(Policy):
         random : numpy.random.Generator
         refused : frozenset
             Keys of what was tried without success since the last move that was kept.
+        weights : ndarray of shape (n_rows,) or None
+            How often each row of the block counts; None is once.
         """
         raise NotImplementedError
 
@@ -149,16 +152,15 @@ class BirthMoves(Moves):
         self.start = start
         self.max_samples = max_samples
 
-    def propose(self, model, globals_, hyper, block, random, refused):
+    def propose(self, model, globals_, hyper, block, random, refused, weights=None):
         """Return parameters and priors with one component elsewhere."""
-        return Proposal(*model.propose_birth(globals_, hyper, block, random))
+        return Proposal(*model.propose_birth(globals_, hyper, block, random, weights))
 
     def tempering(self, n_steps):
         """Return an annealing over the first two thirds of the steps."""
         if self.start == 1:
             return Untempered()
-        length = math.ceil(2 * n_steps / 3)
-        return Annealing(ExponentialSchedule(self.start, length=length))
+        return _cooling(self.start, n_steps)
 
     def n_steps(self, model):
         """Return the steps on a proposal."""
@@ -209,14 +211,73 @@ class SplitMergeMoves(Moves):
         self.n_iter = n_iter
         self.max_samples = max_samples
 
-    def propose(self, model, globals_, hyper, block, random, refused):
+    def propose(self, model, globals_, hyper, block, random, refused, weights=None):
         """Return parameters with a component split and two merged."""
-        proposal = model.propose_split_merge(globals_, hyper, block, random, refused)
+        proposal = model.propose_split_merge(
+            globals_, hyper, block, random, refused, weights
+        )
         return None if proposal is None else Proposal(*proposal)
 
     def n_steps(self, model):
         """Return the steps on a proposal."""
         return self.n_iter
+
+
+class ReheatMoves(Moves):
+    """Heat all components, and let them cool again.
+
+    What other moves leave may be right but for a few samples, on which components
+    whose clusters overlap agree no more: each has the shape of those that it holds.
+    A few steps from a higher temperature deal them out anew.  Nothing is changed
+    beside, so that more heat may be used than at the start of a fit.
+
+    Parameters
+    ----------
+    n_moves : int, default=1
+        Most proposals of a fit; they follow one another only while they succeed.
+    n_iter : int, default=30
+        Steps on each.
+    start : float, default=5.0
+        The temperature of the first of them; the last third are at T=1.
+    max_samples : int, default=20000
+        Most rows for these steps.
+
+    Examples
+    --------
+    >>> from sktemper.moves import ReheatMoves
+    >>> ReheatMoves(start=3.0)
+    ReheatMoves(start=3.0)
+    """
+
+    _parameter_constraints = {
+        "n_moves": [Interval(Integral, 0, None, closed="left")],
+        "n_iter": [Interval(Integral, 1, None, closed="left")],
+        "start": [Interval(Real, 1, None, closed="neither")],
+        "max_samples": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(self, n_moves=1, n_iter=30, start=5.0, max_samples=20_000):
+        self.n_moves = n_moves
+        self.n_iter = n_iter
+        self.start = start
+        self.max_samples = max_samples
+
+    def propose(self, model, globals_, hyper, block, random, refused, weights=None):
+        """Return the parameters as they are."""
+        return Proposal(globals_, hyper)
+
+    def tempering(self, n_steps):
+        """Return an annealing over the first two thirds of the steps."""
+        return _cooling(self.start, n_steps)
+
+    def n_steps(self, model):
+        """Return the steps on a proposal."""
+        return self.n_iter
+
+
+def _cooling(start, n_steps):
+    length = math.ceil(2 * n_steps / 3)
+    return Annealing(ExponentialSchedule(start, length=length))
 
 
 class MoveSequence(Moves):
@@ -255,7 +316,7 @@ class MoveSequence(Moves):
 _SHORTCUTS = {
     "birth": BirthMoves,
     "split-merge": SplitMergeMoves,
-    "all": lambda: MoveSequence([SplitMergeMoves(), BirthMoves()]),
+    "all": lambda: MoveSequence([SplitMergeMoves(), ReheatMoves(), BirthMoves()]),
 }
 
 

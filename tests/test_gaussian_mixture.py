@@ -24,9 +24,11 @@ from sktemper import (
     AnnealedGaussianMixture,
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
+    inference,
 )
+from sktemper.gaussian_mixture.starts import STARTS
 from sktemper.learning_rates import AdaptiveRate, ConstantRate, RobbinsMonro
-from sktemper.moves import BirthMoves, MoveSequence, SplitMergeMoves
+from sktemper.moves import BirthMoves, MoveSequence, ReheatMoves, SplitMergeMoves
 from sktemper.noise import SVIPlusNoise
 from sktemper.schedules import ConstantSchedule, LinearSchedule
 from sktemper.tempering import Annealing, GlobalTempering
@@ -88,11 +90,10 @@ def assert_valid(mixture, data=X):
 
 
 def expected_failures(estimator):
-    if estimator.n_components == 1:
+    if estimator.batch_size != "auto":  # in batches of 5 all ends in one component
         return {}
     reason = (
-        "The start and the default priors are those of the rows, whatever they weigh; "
-        "repeated rows make other batches than weighted ones do, and D and S stay row "
+        "Repeated rows make other batches than weighted ones do, and D and S stay row "
         "counts."
     )
     return {"check_sample_weight_equivalence_on_dense_data": reason}
@@ -108,6 +109,8 @@ def expected_failures(estimator):
             **QUICK, tempering=None, covariance_type="tied", n_init=2
         ),
         AnnealedGaussianMixture(**QUICK, moves=FEW),
+        AnnealedGaussianMixture(4, init_params="random_from_data"),
+        TemperedGaussianMixture(3, init_params="random", covariance_type="diag"),
         AnnealedGaussianMixture(
             **QUICK,
             target="posterior",
@@ -134,7 +137,9 @@ def test_scikit_learn_checks(estimator, check):
 @unconverged
 @each_estimator
 def test_it_clusters_as_a_clusterer_does(cls):
-    check_clustering(cls.__name__, cls(3, max_iter=20, moves=None))
+    # of no moves, and diagonal: what the check says of labels is true of no empty one
+    mixture = cls(3, covariance_type="diag", max_iter=20, moves=None)
+    check_clustering(cls.__name__, mixture)
 
 
 def test_in_a_pipeline_and_a_search():
@@ -322,6 +327,31 @@ def test_a_fit_says_whether_it_converged():
     assert not batches.converged_ and batches.lower_bounds_ == []
 
 
+@each_estimator
+def test_no_iterations_leave_the_start(cls):
+    ordered = X[np.argsort(X[:, 0])]
+    shared = dict(n_components=4, max_iter=0, random_state=0)
+    theirs = BayesianGaussianMixture(**shared).fit(ordered)
+    ours = cls(**shared).fit(ordered)  # no warning
+    np.testing.assert_allclose(ours.means_, theirs.means_, rtol=1e-9)
+    np.testing.assert_allclose(ours.weights_, theirs.weights_, rtol=1e-9)
+    assert_valid(ours)
+    assert ours.n_iter_ == 0 and not ours.converged_
+    ours.set_params(max_iter=200, warm_start=True, moves=None).fit(ordered)
+    assert ours.n_iter_ > 1
+
+
+@unconverged
+def test_passes_are_logged_at_intervals(caplog):
+    caplog.set_level("INFO", "sktemper")
+    for interval, expected in ((10, [10, 20]), (7, [7, 14, 21]), (50, [])):
+        caplog.clear()
+        mixture = plain(5, max_iter=22, tol=0.0, verbose=1, verbose_interval=interval)
+        mixture.fit(X)
+        lines = [record.getMessage() for record in caplog.records]
+        assert [int(line.split()[1]) for line in lines] == expected
+
+
 @unconverged
 def test_warm_start_goes_on():
     parts = plain(5, max_iter=4, warm_start=True).fit(X).fit(X)
@@ -484,42 +514,75 @@ def test_a_stream_may_begin_with_few_samples_and_go_on_with_one():
         plain(8).partial_fit(X[:1])
 
 
-def test_weights_are_repetitions_in_one_batch():
-    """With given priors, and an optimum that does not depend on the start."""
+def together(mixture, weight, data=X):
+    """Fits to weighted rows in one order, and to repeated ones in another."""
+    order = np.random.default_rng(5).permutation(len(data))
+    repeated = np.repeat(data, weight, axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        weighted = clone(mixture).fit(data[order], sample_weight=weight[order])
+        return weighted, clone(mixture).fit(repeated), repeated
+
+
+@unconverged
+@each_type
+@pytest.mark.parametrize("init_params", STARTS)
+@pytest.mark.parametrize(
+    "policies",
+    [
+        {"tempering": None},
+        {"moves": FEW},
+        {"tempering": None, "moves": MoveSequence([SplitMergeMoves(), BirthMoves(9)])},
+    ],
+    ids=["plain", "global", "moves"],
+)
+def test_weights_are_repetitions_in_one_batch(covariance_type, init_params, policies):
+    """Whatever the order of the rows; with the default priors, and in any state."""
     weight = np.random.default_rng(0).integers(0, 4, 120)
-    repeated = np.repeat(X, weight, axis=0)
-    for k, covariance_type in itertools.product((1, 3), TYPES):
-        weight_prior = PRIORS[k > 1]  # of sticks the order matters
-        matrix = {"diag": [2.0, 3.0], "spherical": 2.0}
-        mixture = plain(
-            k,
-            covariance_type=covariance_type,
-            weight_concentration_prior_type=weight_prior,
-            mean_prior=[1.0, 2.0],
-            covariance_prior=matrix.get(covariance_type, [[2.0, 0.5], [0.5, 3.0]]),
-            max_iter=50,
-            tol=0.0,
+    mixture = TemperedGaussianMixture(
+        4,
+        covariance_type=covariance_type,
+        init_params=init_params,
+        max_iter=30,
+        random_state=0,
+        **policies,
+    )
+    if init_params == "random" and "tempering" not in policies:
+        pytest.skip("all components become equal, and rounding errors part them")
+    one, two, repeated = together(mixture, weight)
+    for name in ("means_", "covariances_", "mean_precision_", "weights_"):
+        np.testing.assert_allclose(
+            getattr(one, name), getattr(two, name), rtol=1e-6, atol=1e-8
         )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            weighted = clone(mixture).fit(X, sample_weight=weight)
-            other = clone(mixture).fit(repeated)
-        for name in ("means_", "covariances_", "mean_precision_"):
-            one = getattr(weighted, name)
-            two = getattr(other, name)
-            if covariance_type != "tied" or name != "covariances_":
-                one = one[np.argsort(weighted.means_[:, 0])]
-                two = two[np.argsort(other.means_[:, 0])]
-            np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-6)
-        ones = clone(mixture).set_params(max_iter=3)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            np.testing.assert_allclose(
-                clone(ones).fit(X, sample_weight=np.ones(120)).means_,
-                clone(ones).fit(X).means_,
-                rtol=1e-12,
-            )
-    assert not np.allclose(weighted.means_, clone(mixture).fit(X).means_, atol=1e-3)
+    assert one.n_iter_ == two.n_iter_
+    assert one.lower_bound_ == pytest.approx(two.lower_bound_, rel=1e-9)
+    assert one.lower_bound_ == pytest.approx(one.lower_bound(repeated), rel=1e-9)
+    assert one.lower_bounds_ == pytest.approx(two.lower_bounds_, rel=1e-9)
+    kept = one.history_.get("move_kept", ())
+    np.testing.assert_array_equal(kept, two.history_.get("move_kept", ()))
+    assert not np.allclose(one.means_, clone(mixture).fit(X).means_, atol=1e-3)
+
+
+@unconverged
+def test_weights_of_one_are_none_and_of_zero_no_samples():
+    for init_params in STARTS:
+        mixture = plain(3, max_iter=5, init_params=init_params)
+        none = clone(mixture).fit(X)
+        ones = clone(mixture).fit(X, sample_weight=np.ones(120))
+        np.testing.assert_allclose(ones.means_, none.means_, rtol=1e-12)
+    halves = clone(mixture).fit(X, sample_weight=np.repeat([1.0, 0.0], 60))
+    np.testing.assert_allclose(
+        halves.means_, clone(mixture).fit(X[:60]).means_, rtol=1e-9
+    )
+    streamed = clone(mixture).partial_fit(X, sample_weight=np.repeat([1.0, 0.0], 60))
+    assert_valid(streamed)
+
+
+def test_fewer_kinds_of_samples_than_components():
+    data = np.repeat(X[:2], 20, axis=0)
+    for init_params in STARTS:
+        mixture = AnnealedGaussianMixture(5, init_params=init_params, random_state=0)
+        assert_valid(mixture.fit(data), data)
 
 
 # -- samples ---------------------------------------------------------------------------
@@ -605,7 +668,8 @@ def test_what_scikit_learn_refuses_is_refused_as_there(parameters):
         ("init_params", "zeros"),
         ("reg_covar", -1e-9),
         ("tol", -1.0),
-        ("max_iter", 0),
+        ("max_iter", -1),
+        ("verbose_interval", 0),
         ("moves", "jump"),
         ("moves", BirthMoves(n_iter=0)),
         ("moves", 3),
@@ -665,6 +729,31 @@ def test_data_without_a_regular_covariance(covariance_type, weight_prior):
     np.testing.assert_allclose(regular.covariance_prior_, expected)
 
 
+@each_type
+def test_a_collapse_is_told_as_scikit_learn_tells_it(covariance_type):
+    random = np.random.default_rng(0)
+    copies = np.repeat(random.normal(size=(6, 3)), 10, axis=0)
+    prior = {"diag": np.full(3, 1e-30), "spherical": 1e-30}
+    shared = dict(
+        n_components=6,
+        covariance_type=covariance_type,
+        covariance_prior=prior.get(covariance_type, 1e-30 * np.eye(3)),
+        reg_covar=0,
+        random_state=0,
+    )
+    for cls in ESTIMATORS:
+        if covariance_type == "full":
+            with pytest.raises(ValueError, match="ill-defined empirical covariance"):
+                BayesianGaussianMixture(**shared).fit(copies)
+            with pytest.raises(ValueError, match="ill-defined.*increase reg_covar"):
+                cls(**shared).fit(copies)
+        else:  # the others hold
+            assert np.isfinite(cls(**shared).fit(copies).lower_bound_)
+        assert np.isfinite(
+            cls(**{**shared, "reg_covar": 1e-6}).fit(copies).means_
+        ).all()
+
+
 # -- moves -----------------------------------------------------------------------------
 
 
@@ -680,11 +769,15 @@ def badly_started(n_columns, **parameters):
     k = 2 * n_columns
     bad = np.maximum(cells - 1, 0)
     bad[(cells == k - 1) & (data[:, 0] > 8 * (n_columns - 1))] = k - 1
-    mixture = plain(k, **{"max_iter": 200, **parameters})
+    return started_at(np.eye(k)[bad], plain(k, **{"max_iter": 200, **parameters}))
+
+
+def started_at(responsibilities, mixture):
+    """The mixture, with this start."""
 
     def make_model(n_features, dtype):
         model = type(mixture)._make_model(mixture, n_features, dtype)
-        model.init = lambda X, n_components, random: np.eye(k)[bad]
+        model.init = lambda X, n_components, random, weight: responsibilities
         return model
 
     mixture._make_model = make_model
@@ -719,6 +812,28 @@ def test_moves_find_the_clusters(moves, n_columns, covariance_type, weight_prior
     assert history["move_bound"][-1] == moved.lower_bound_
 
 
+@each_prior
+@pytest.mark.parametrize("n_components", [4, 10])
+def test_tied_moves_find_the_clusters_from_any_start(n_components, weight_prior):
+    centers = [[0, 0], [6, 0], [0, 6], [6, 6]]
+    found, stuck = [], []
+    for seed in range(5):
+        data, cells = make_blobs(400, centers=centers, random_state=seed)
+        mixture = plain(
+            n_components,
+            covariance_type="tied",
+            weight_concentration_prior_type=weight_prior,
+            init_params="random_from_data",
+            max_iter=500,
+            random_state=seed,
+        )
+        for moves, scores in ((None, stuck), ("all", found)):
+            labels = mixture.set_params(moves=moves).fit_predict(data)
+            scores.append(adjusted_rand_score(cells, labels))
+    assert min(found) > 0.98
+    assert n_components > 4 or min(stuck) < 0.6
+
+
 @unconverged
 @each_estimator
 @pytest.mark.parametrize(
@@ -748,6 +863,80 @@ def test_moves_on_a_part_of_the_samples():
     repeated = np.repeat(data, weight, axis=0)
     # of given priors: those of the repeated rows are others
     assert bounds[-1] == pytest.approx(weighted.lower_bound(repeated), rel=1e-9)
+
+
+@unconverged
+def test_reheating_deals_samples_out_anew():
+    """A tight cluster on a wide one, whose samples are at first anybody's."""
+    random = np.random.default_rng(2)
+    wide = random.normal(size=(300, 6))
+    tight = 0.3 * random.normal(size=(60, 6)) + 1.0
+    data, cells = np.concatenate([wide, tight]), np.repeat([0, 1], [300, 60])
+    few = np.eye(2)[(np.arange(360) < 25).astype(int)]
+    mixture = started_at(few, plain(2, max_iter=200))
+    stuck = mixture.fit(data).lower_bound_
+    assert adjusted_rand_score(cells, mixture.labels_) < 0.1
+    moved = mixture.set_params(moves=ReheatMoves()).fit(data)
+    assert moved.history_["move_kept"].tolist() == [True]
+    assert moved.lower_bound_ > stuck + 100
+    assert adjusted_rand_score(cells, moved.labels_) > 0.9
+
+
+def in_minibatches(**parameters):
+    """A badly started mixture whose moves some of the samples judge."""
+    shared = dict(batch_size=16, max_iter=2, moves=SplitMergeMoves(20))
+    return badly_started(2, **{**shared, **parameters})
+
+
+def test_moves_after_minibatches_are_judged_on_some_samples(monkeypatch):
+    monkeypatch.setattr(inference, "JUDGING_ROWS", 160)
+    data, cells = lattice(2)  # 240 samples
+    stuck = in_minibatches(moves=None).fit(data)
+    assert adjusted_rand_score(cells, stuck.labels_) < 0.9
+    moved = in_minibatches().fit(data)
+    assert adjusted_rand_score(cells, moved.labels_) == 1
+    assert moved.lower_bound_ > stuck.lower_bound_ + 5
+    # at last all settle
+    counts = moved.mean_precision_ - moved.mean_precision_prior_
+    np.testing.assert_allclose(counts.sum(), 240)
+    settled = badly_started(2, moves=SplitMergeMoves(20)).fit(data)
+    assert moved.lower_bound_ == pytest.approx(settled.lower_bound_, abs=0.1)
+    unmoved = in_minibatches(moves=SplitMergeMoves(0)).fit(data)
+    np.testing.assert_array_equal(unmoved.means_, stuck.means_)
+
+
+@pytest.mark.parametrize("batch_size", [None, 16])
+def test_moves_on_parts_go_on_with_the_same_bits(batch_size, monkeypatch):
+    monkeypatch.setattr(inference, "JUDGING_ROWS", 160)
+    data, _ = lattice(2)
+    moves = [SplitMergeMoves(20, max_samples=100), BirthMoves(8, max_samples=60)]
+    mixture = plain(
+        4,
+        init_params="random_from_data",
+        batch_size=batch_size,
+        max_iter=30,
+        moves=MoveSequence(moves),
+        random_state=2,
+    )
+    snapshot = Snapshot()
+    snapshot.dumps.clear()
+    whole = clone(mixture).set_callbacks(snapshot).fit(data)
+    assert whole.history_["move_kept"].any()
+    for dump in snapshot.dumps[-8:-1:2]:
+        resumed = pickle.loads(dump)
+        resumed.set_callbacks().set_params(warm_start=True).fit(data)
+        assert_same_fit(resumed, whole)
+    assert_same_fit(mixture.set_params(n_jobs=2).fit(data), whole)
+
+
+@unconverged
+def test_minibatches_in_float32_are_those_in_float64():
+    X, labels = make_blobs(3000, centers=8, cluster_std=3.0, random_state=0)
+    start, scores = np.eye(8)[(labels + np.arange(3000) // 700) % 8], []
+    for dtype in (np.float64, np.float32):
+        mixture = started_at(start, plain(8, batch_size=300, max_iter=3))
+        scores.append(mixture.fit(X.astype(dtype)).score(X.astype(dtype)))
+    assert scores[1] == pytest.approx(scores[0], abs=1e-5)
 
 
 def test_one_component_does_not_move():

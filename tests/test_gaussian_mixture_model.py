@@ -30,14 +30,18 @@ each_prior = pytest.mark.parametrize("weight_prior", PRIORS)
 
 
 def clusters(n=60, d=3, n_clusters=3, seed=0, distance=3.0):
-    """Samples of Gaussians of many shapes."""
+    """Samples of Gaussians of many shapes, from left to right.
+
+    In increasing order of the first column: so that starts are those of scikit-learn.
+    """
     random = np.random.default_rng(seed)
     parts = [
         random.normal(size=(n // n_clusters, d)) @ random.normal(size=(d, d))
         + distance * random.normal(size=d)
         for _ in range(n_clusters)
     ]
-    return np.concatenate(parts)
+    X = np.concatenate(parts)
+    return X[np.argsort(X[:, 0])]
 
 
 def model_of(covariance_type="full", weight_prior=PRIORS[0], k=4, d=3, **settings):
@@ -60,7 +64,7 @@ def model_of(covariance_type="full", weight_prior=PRIORS[0], k=4, d=3, **setting
 def start(k, seed=1):
     """Responsibilities that are all over the place."""
 
-    def init(X, n_components, random):
+    def init(X, n_components, random, weight=None):
         return np.random.default_rng(seed).dirichlet(np.full(k, 0.3), len(X))
 
     return init
@@ -560,10 +564,6 @@ def test_the_bound_is_an_expectation(weight_prior):
     assert abs(values.mean() - bound) < 4 * error
 
 
-def of_one_sample_a_component(X, n_components, random):
-    return STARTS["random_from_data"](X, n_components, random)
-
-
 @each_type
 @each_prior
 @pytest.mark.parametrize("target", ["likelihood", "posterior"])
@@ -573,7 +573,7 @@ def test_the_tempered_bound_never_falls(
 ):
     b, X = 1 / temperature, clusters(45)
     powers = Powers(b if target == "posterior" else 1.0, b, b)
-    for init in (start(9), of_one_sample_a_component, STARTS["kmeans"]):
+    for init in (start(9), STARTS["random_from_data"], STARTS["kmeans"]):
         model = model_of(covariance_type, weight_prior, k=9, init=init)
         hyper = model.initial_hyper(X)
         globals_ = model.initial_globals(X, np.random.RandomState(0))
@@ -843,11 +843,6 @@ def hard_sums(model, hyper, X, labels, k):
     return members.T @ model.moments(model.take(X, ALL), hyper)
 
 
-def evidence(model, hyper, sums):
-    d = model.n_features
-    return model.log_evidence(hyper, sums[:, 0], sums[:, 1 : 1 + d], sums[:, 1 + d :])
-
-
 @pytest.mark.parametrize("covariance_type", ["full", "tied"])
 def test_the_evidence_is_a_product_of_predictive_densities(covariance_type):
     model, X = model_of(covariance_type), clusters(24)
@@ -860,7 +855,7 @@ def test_the_evidence_is_a_product_of_predictive_densities(covariance_type):
             for i in range(n + 1)
         ]
     )
-    gains = np.diff(evidence(model, hyper, sums))
+    gains = np.diff(model.log_evidence(hyper, sums))
     kappa, m = hyper.mean_precision, hyper.mean
     nu, inverse_scale = hyper.degrees_of_freedom, hyper.covariance
     for i, x in enumerate(X):
@@ -872,7 +867,7 @@ def test_the_evidence_is_a_product_of_predictive_densities(covariance_type):
         m, kappa, nu = (kappa * m + x) / (kappa + 1), kappa + 1, nu + 1
     shuffled = hard_sums(model, hyper, X[::-1], np.zeros(n, int), 1)
     np.testing.assert_allclose(
-        evidence(model, hyper, shuffled), evidence(model, hyper, sums[-1:])
+        model.log_evidence(hyper, shuffled), model.log_evidence(hyper, sums[-1:])
     )
 
 
@@ -903,6 +898,27 @@ def test_densities_of_clusters_are_those_at_their_means(covariance_type):
         np.testing.assert_allclose(logs[:, k], expected, rtol=1e-9)
 
 
+def test_the_evidence_of_all_is_the_bound_of_hard_clusters():
+    """Of tied ones: at their best parameters, up to a constant."""
+    model, X = model_of("tied", "dirichlet_distribution"), clusters(60)
+    hyper = model.initial_hyper(X)
+    all_sums, bounds = [], []
+    for labels in (np.repeat([0, 1, 2], 20), np.arange(60) % 4, np.zeros(60, int)):
+        shares = np.eye(4)[labels]
+        statistics = model._statistics(X, hyper, shares)
+        globals_ = model._target(statistics, 1.0, Powers(), hyper)
+        prepared = model.prepare(globals_, hyper)
+        distances, _, _ = model._kernel(X, prepared, np.ones(()), True)
+        densities = (shares * (prepared.constants - 0.5 * distances)).sum()
+        bound = densities + model.global_bound(globals_, hyper)
+        all_sums.append(hard_sums(model, hyper, X, labels, 4))
+        bounds.append(bound)
+    first = all_sums[0]
+    for sums, rise in zip(all_sums, np.array(bounds) - bounds[0], strict=True):
+        (gain,) = model.gains(hyper, first, first[None], sums[None])
+        assert gain == pytest.approx(rise, rel=1e-9)
+
+
 BLOBS = np.concatenate(
     [
         np.random.default_rng(k).normal(size=(40, 2)) + centre
@@ -915,7 +931,8 @@ LEFT, RIGHT, TOP = np.arange(40), np.arange(40, 80), np.arange(80, 120)
 def search(labels, k, covariance_type="full", weight_prior=PRIORS[1]):
     model = model_of(covariance_type, weight_prior, k=k, d=2)
     hyper = model.initial_hyper(BLOBS)
-    return SplitMergeSearch(model, hyper, BLOBS, np.eye(k)[labels], {})
+    weights = np.ones(len(BLOBS))
+    return SplitMergeSearch(model, hyper, BLOBS, weights, np.eye(k)[labels], {})
 
 
 @each_type
@@ -958,19 +975,45 @@ def test_gains_are_differences_of_evidence(covariance_type):
     found = search(labels, 4, covariance_type)
     model, hyper = found.model, found.hyper
 
-    def total(labels):
-        return evidence(model, hyper, hard_sums(model, hyper, BLOBS, labels, 4)).sum()
+    def rise(changed):
+        sums = [
+            hard_sums(model, hyper, BLOBS, one, 4)[None] for one in (labels, changed)
+        ]
+        return model.gains(hyper, sums[0][0], *sums)[0]
 
     merges, splits = found._merges(), found._splits()
     assert merges.keys() == {(0, 1), (0, 2), (1, 2)}
     for (first, second), gain in merges.items():
         merged = np.where(labels == second, first, labels)
-        assert gain == pytest.approx(total(merged) - total(labels))
+        assert gain == pytest.approx(rise(merged))
     assert splits.keys() == {0, 1, 2}
     for split, gain in splits.items():
         parted = labels.copy()
         parted[found.halves[split]] = 3
-        assert gain == pytest.approx(total(parted) - total(labels))
+        assert gain == pytest.approx(rise(parted))
+
+
+def test_tied_clusters_are_split_together():
+    """Where two pairs share a covariance that suits both, no split pays alone."""
+    centres = [[0, 0], [0, 6], [6, 0], [6, 6]]
+    random = np.random.default_rng(0)
+    blobs = np.concatenate([random.normal(size=(100, 2)) + c for c in centres])
+    labels = np.repeat([0, 1], 200)
+    model = model_of("tied", "dirichlet_distribution", k=4, d=2)
+    hyper = model.initial_hyper(blobs)
+    found = SplitMergeSearch(model, hyper, blobs, np.ones(400), np.eye(4)[labels], {})
+    assert found.best(frozenset()) is None
+    several = found.best_together(frozenset())
+    assert sorted(several) == [(0, 2, 2), (1, 3, 3)] or sorted(several) == [
+        (0, 3, 3),
+        (1, 2, 2),
+    ]
+    for k in (0, 1):
+        sides = np.bincount(found.halves[k] // 100, minlength=4)
+        assert sorted(sides)[-1] > 95 and sorted(sides)[-2] < 5
+    assert found.best_together(frozenset({several})) is None
+    apart = search(np.zeros(120, int), 3, "full")
+    assert apart.best_together(frozenset()) is None
 
 
 def test_a_split_is_refined():
@@ -995,7 +1038,7 @@ def test_proposals_are_what_the_search_says(covariance_type, weight_prior):
     model = model_of(covariance_type, weight_prior, k=3, d=2)
     labels = np.zeros(120, int)
     labels[TOP] = np.tile([1, 2], 20)
-    model.init = lambda X, n_components, random: np.eye(3)[labels]
+    model.init = lambda X, n_components, random, weight: np.eye(3)[labels]
     hyper = model.initial_hyper(BLOBS)
     globals_ = model.initial_globals(BLOBS, None)
     random, refused = np.random.default_rng(0), set()
@@ -1022,7 +1065,7 @@ def test_sticks_are_put_in_order_first():
     X = BLOBS[np.r_[0:10, 40:80, 80:110]]
     model = model_of("full", "dirichlet_process", k=3, d=2)
     labels = np.repeat([0, 1, 2], [10, 40, 30])
-    model.init = lambda X, n_components, random: np.eye(3)[labels]
+    model.init = lambda X, n_components, random, weight: np.eye(3)[labels]
     hyper, globals_ = begun(model, X)
     random = np.random.default_rng(0)
     moved, _, key = model.propose_split_merge(globals_, hyper, X, random, set())
@@ -1036,6 +1079,29 @@ def test_sticks_are_put_in_order_first():
     np.testing.assert_array_equal(model.weights.order(np.array([2.0, 9, 2])), [1, 0, 2])
     other = WEIGHTS["dirichlet_distribution"](3)
     np.testing.assert_array_equal(other.order(np.array([2.0, 9, 2])), [0, 1, 2])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weighted_rows_are_born_and_split_as_repeated_ones_are(seed):
+    model, X = model_of("full", "dirichlet_process"), clusters(90)
+    hyper, globals_ = begun(model, X)
+    weights = np.random.default_rng(9).integers(0, 5, 90)
+    order = np.random.default_rng(8).permutation(90)
+    counted = order[weights[order] > 0]
+    repeated = np.repeat(X, weights, axis=0)
+    for propose, refused in (
+        (model.propose_birth, ()),
+        (model.propose_split_merge, ({"order"},)),
+    ):
+        one, two = (
+            propose(globals_, hyper, block, np.random.default_rng(seed), *refused, own)
+            for block, own in (
+                (X[counted], weights[counted].astype(float)),
+                (repeated, None),
+            )
+        )
+        for part, other in zip(one[0].parts(), two[0].parts(), strict=True):
+            np.testing.assert_allclose(part, other, rtol=1e-8, atol=1e-8)
 
 
 @each_type

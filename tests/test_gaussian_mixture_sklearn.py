@@ -103,8 +103,6 @@ def test_parameters_are_those_of_scikit_learn():
     ours = inspect.signature(TemperedGaussianMixture).parameters
     expected = inspect.signature(mixture.BayesianGaussianMixture).parameters
     for name, parameter in expected.items():
-        if name == "verbose_interval":
-            continue  # a line a pass
         assert ours[name].default == parameter.default, name
 
 
@@ -113,7 +111,6 @@ def test_attributes_and_methods_are_those_of_scikit_learn():
     X = np.random.default_rng(0).normal(size=(60, 2))
     expected = mixture.BayesianGaussianMixture(n_components=2, random_state=0).fit(X)
     names = {name for name in dir(expected) if not name.startswith("_")}
-    names -= {"verbose_interval"}
     for cls in (
         TemperedGaussianMixture,
         AnnealedGaussianMixture,
@@ -140,6 +137,11 @@ def both(**parameters):
     )
 
 
+def in_order(X):
+    """The order of rows in which starts are the same for the same seed."""
+    return np.argsort(X[:, 0])
+
+
 def ellipses(fitted, d=2):
     """What the examples draw."""
     for mean, covariance in zip(fitted.means_, fitted.covariances_, strict=True):
@@ -158,6 +160,8 @@ def test_gaussian_mixture_model_ellipsoids():
         np.dot(random.randn(500, 2), C),
         0.7 * random.randn(500, 2) + np.array([-6, 3]),
     ]
+    order = in_order(X)
+    X, clusters = X[order], np.repeat([0, 1], 500)[order]
     expected, *ours = both(n_components=5, covariance_type="full", random_state=0)
     expected.fit(X)
     for estimator in ours:
@@ -168,7 +172,7 @@ def test_gaussian_mixture_model_ellipsoids():
     assert annealed.lower_bound_ > plain.lower_bound_
     assert annealed.n_active_components_ == 2
     labels = annealed.predict(X)
-    assert adjusted_rand_score(np.repeat([0, 1], 500), labels) > 0.97
+    assert adjusted_rand_score(clusters, labels) > 0.97
 
 
 @pytest.mark.filterwarnings("ignore:.*did not converge.*")
@@ -182,6 +186,7 @@ def test_gaussian_mixture_model_sine_curve(concentration, init):
         x = i * step - 6.0
         X[i, 0] = x + random.normal(0, 0.1)
         X[i, 1] = 3.0 * (np.sin(x) + random.normal(0, 0.2))
+    X = X[in_order(X)]
     expected, *ours = both(
         n_components=10,
         covariance_type="full",
@@ -225,6 +230,7 @@ def test_concentration_prior_type_analysis(prior, concentrations):
     X = np.vstack(
         [random.multivariate_normal(means[j], covars[j], samples[j]) for j in range(3)]
     )
+    X = X[in_order(X)]
     expected, *ours = both(
         weight_concentration_prior_type=prior,
         n_components=6,

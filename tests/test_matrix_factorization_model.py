@@ -401,8 +401,8 @@ def test_the_start():
     for nothing in (np.full((2, 9), np.nan), sparse.csr_array((2, 9))):
         with pytest.raises(ValueError, match="have no ratings"):
             model.initial_hyper(nothing)
-        hyper = given.initial_hyper(nothing)
-        assert (hyper.global_mean, hyper.noise_variance) == (1.0, 0.5)
+        begun_with = given.initial_hyper(nothing)
+        assert (begun_with.global_mean, begun_with.noise_variance) == (1.0, 0.5)
     hyper = model.initial_hyper(X, np.zeros(len(X)))
     assert (hyper.global_mean, hyper.noise_variance) == (0.0, 1.0)
     constant = model.initial_hyper(np.full((3, 9), 4.0))

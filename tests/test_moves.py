@@ -29,7 +29,14 @@ from sktemper import (
     TemperedLDA,
 )
 from sktemper.learning_rates import RobbinsMonro
-from sktemper.moves import BirthMoves, Moves, NoMoves, Proposal, as_moves
+from sktemper.moves import (
+    BirthMoves,
+    Moves,
+    NoMoves,
+    Proposal,
+    ReheatMoves,
+    as_moves,
+)
 from sktemper.schedules import Clock, ConstantSchedule
 from sktemper.tempering import Annealing
 
@@ -150,14 +157,14 @@ class Chosen(BirthMoves):
         super().__init__(n_moves, patience, n_iter)
         self.good, self.calls = good, calls
 
-    def propose(self, model, globals_, hyper, block, random, refused):
+    def propose(self, model, globals_, hyper, block, random, refused, weights):
         number = len(self.calls)
         self.calls.append(random.integers(2**31))
         if number not in self.good:
             return Proposal(
                 globals_._replace(weighted_means=1e3 + 0 * globals_[1]), hyper
             )
-        return super().propose(model, globals_, hyper, block, random, refused)
+        return super().propose(model, globals_, hyper, block, random, refused, weights)
 
 
 def test_patience():
@@ -400,6 +407,18 @@ def test_moves_find_all_features_of_a_toy():
 # -- the policy ------------------------------------------------------------------------
 
 
+def test_any_model_may_be_reheated():
+    before = moving(moves=None).fit(TOY)
+    fitted = moving(moves=ReheatMoves(n_moves=9, start=9.0)).fit(TOY)
+    bounds, kept = fitted.history_["move_bound"], fitted.history_["move_kept"]
+    assert (np.diff(bounds, prepend=before.lower_bound(TOY)) >= 0).all()
+    assert kept[:-1].all()  # one failure and it ends
+    assert len(kept) == 9 or not kept[-1]
+    for bad in ({"start": 1.0}, {"n_iter": 0}, {"max_samples": 0}, {"n_moves": -1}):
+        with pytest.raises(InvalidParameterError, match=f"'{next(iter(bad))}'"):
+            moving(moves=ReheatMoves(**bad)).fit(TOY)
+
+
 def test_what_moves_may_be():
     assert isinstance(as_moves(None), NoMoves)
     assert repr(as_moves("birth")) == repr(BirthMoves())
@@ -445,9 +464,17 @@ def test_nested_parameters():
             cls().set_params(moves__n_moves=3)
 
 
-@pytest.mark.parametrize("start", [1.0, 8.0])
-def test_a_proposal_is_annealed_and_ends_cold(start):
-    moves = BirthMoves(n_iter=6, start=start)
+@pytest.mark.parametrize(
+    "moves",
+    [
+        BirthMoves(n_iter=6),
+        BirthMoves(n_iter=6, start=8.0),
+        ReheatMoves(n_iter=6, start=8.0),
+    ],
+    ids=repr,
+)
+def test_a_proposal_is_annealed_and_ends_cold(moves):
+    start = moves.start
     temperatures = [
         moves.tempering(6).temperature(None, Clock(steps=t))
         for t in range(moves.n_steps(None))

@@ -257,9 +257,12 @@ class FactorialMixtureModel(ConjugateModel):
             noise_variance = mean_square(centred(rows, weight), weight) or 1.0
         return Hyper(noise_variance, component_variance, self.inclusion_probability)
 
-    def initial_globals(self, X, random, hyper=None):
-        """Return means from ``init``, as sure of them as of `START_SAMPLES` each."""
-        hyper = self.initial_hyper(X) if hyper is None else hyper
+    def initial_globals(self, X, random, hyper=None, sample_weight=None):
+        """Return means from ``init``, as sure of them as of `START_SAMPLES` each.
+
+        They are directions that the rows have, whatever the rows weigh.
+        """
+        hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
         means = self.init(X, hyper, random)
         precision = 1 / hyper.component_variance + START_SAMPLES / hyper.noise_variance
         precision = precision * np.eye(self.n_components)
@@ -573,7 +576,7 @@ class FactorialMixtureModel(ConjugateModel):
         return np.where(seen, step.row_bounds, 0.0), seen.astype(float)
 
     # -- leaving a poor optimum --------------------------------------------------------
-    def propose_birth(self, globals_, hyper, block, random):
+    def propose_birth(self, globals_, hyper, block, random, weights=None):
         """Return the components, and priors, after a birth and a death.
 
         A component is born, all adapt to it on ``block``, and the one that the bound
@@ -581,6 +584,7 @@ class FactorialMixtureModel(ConjugateModel):
         taken in proportion to its squared residual, or the difference between it and
         one of its nearest.  Or all are born anew: as the independent components of what
         they span, for features that were taken for sums and differences of features.
+        What is proposed does not depend on the weights, only what becomes of it.
         """
         if random.random() < SHARE_OF_REMIXES:
             return self._remixed(globals_, hyper, block, random)

@@ -10,7 +10,16 @@ import functools
 
 import numpy as np
 
+from ..model import IllDefined
+
 __all__ = ["TYPES"]
+
+#: As scikit-learn says it.
+ILL_DEFINED = (
+    "Fitting the mixture model failed because some components have ill-defined "
+    "empirical covariance (for instance caused by singleton or collapsed samples). Try "
+    "to decrease the number of components, increase reg_covar, or scale the input data."
+)
 
 
 @functools.lru_cache(maxsize=8)
@@ -29,9 +38,12 @@ class Covariance:
     ----------
     products : bool
         Whether the second moments of samples are x_i x_j, or only x_i^2.
+    shared : bool
+        Whether all components have one covariance.
     """
 
     products = True
+    shared = False
 
     def __init__(self, n_components, n_features):
         self.n_components, self.n_features = n_components, n_features
@@ -83,10 +95,13 @@ class Covariance:
 
         Raises
         ------
-        numpy.linalg.LinAlgError
+        IllDefined
             If an inverse scale is not positive definite.
         """
-        lower = np.linalg.cholesky(inverse_scale)
+        try:
+            lower = np.linalg.cholesky(inverse_scale)
+        except np.linalg.LinAlgError:
+            raise IllDefined(ILL_DEFINED) from None
         diagonal = np.diagonal(lower, axis1=-2, axis2=-1)
         return np.linalg.inv(lower), -2 * np.log(diagonal).sum(axis=-1)
 
@@ -137,6 +152,8 @@ class Covariance:
 
 class Tied(Covariance):
     """One matrix for all components, the mean of what each would have."""
+
+    shared = True
 
     def separate(self, n_components):
         """Return a matrix for each of so many components."""
@@ -211,7 +228,7 @@ class Diagonal(Covariance):
     def factors(self, inverse_scale):
         """Return the roots of the scales, and log |scale|."""
         if not (inverse_scale > 0).all():
-            raise np.linalg.LinAlgError("An inverse scale is not positive.")
+            raise IllDefined(ILL_DEFINED)
         return inverse_scale**-0.5, -np.log(inverse_scale).sum(axis=-1)
 
     def trace_with(self, scale_factors, matrices):

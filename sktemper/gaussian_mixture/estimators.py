@@ -1,6 +1,6 @@
 """The estimators of the Gaussian mixture."""
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import (
@@ -50,6 +50,8 @@ class _GaussianMixture(
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "moves": "no_validation",
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "verbose_interval": [Interval(Integral, 1, None, closed="left")],
         "covariance_type": [StrOptions(set(TYPES))],
         "reg_covar": [Interval(Real, 0, None, closed="left")],
         "init_params": [StrOptions(set(STARTS))],
@@ -180,10 +182,10 @@ class _GaussianMixture(
             return True
         return not abs(state.bound_change) > self.tol  # NaN: nobody looked
 
-    def _finish(self, model, state, workers, X):
+    def _finish(self, model, state, workers, X, sample_weight):
         """Keep the labels of the training data, and the lower bound."""
-        self.lower_bound_ = float(
-            evidence_bound(model, state.globals_, state.hyper, workers, X)
+        self.lower_bound_ = evidence_bound(
+            model, state.globals_, state.hyper, workers, X, sample_weight
         )
         prepared = model.prepare(state.globals_, state.hyper)
         steps = map_blocks(
@@ -419,7 +421,8 @@ _WORDS = {
     "moves_strings": '"birth", "split-merge", "all"',
     "tol_of_bound": TOL_OF_BOUND,
     "moves_meaning": """"birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter and then the former.""",
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.""",
 }
 
 _PARAMETERS = """
@@ -427,13 +430,14 @@ _PARAMETERS = """
     reg_covar : float, default=1e-6
         Variance added to the samples in each covariance.
     max_iter : int, default=100
-        Most passes of `fit` over the data.
+        Most passes of `fit` over the data; 0 leaves the start as it is.
     $n_init
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
 default="kmeans"
         Where the responsibilities start, as in scikit-learn: from the clusters of
         k-means, from the samples that it starts from, from random numbers or from
-        random samples.  Of more than 100,000 samples as many are taken.
+        random samples.  Of more than 100,000 samples as many are taken.  It does not
+        depend on the order of the samples, and a weight is a repetition.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
 default="dirichlet_process"
         Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
@@ -455,6 +459,8 @@ default="dirichlet_process"
     $shuffle
     $total_samples
     $evaluate_every
+    verbose_interval : int, default=10
+        Passes between the lines that ``verbose`` logs.
 """
 
 _ATTRIBUTES = """
@@ -491,8 +497,10 @@ degrees_of_freedom_prior_, covariance_prior_ : object
     Notes
     -----
     Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`,
-    and with ``tempering=None`` and ``moves=None`` so are the fits, to rounding errors
-    and, as the bound is that before a step, maybe one step more.  But a tied covariance
+    and with ``tempering=None`` and ``moves=None`` so are the fits, from the same
+    responsibilities: to rounding errors and, as the bound is that before a step, maybe
+    one step more.  The same ``random_state`` starts from the same ones if the samples
+    are in increasing order, and all different and of one weight.  But a tied covariance
     starts from the samples that the components start from, where with ``init_params``
     "k-means++" or "random_from_data" theirs is that of all samples.
     What differs otherwise: `score_samples` and `score` are the exact posterior
@@ -590,6 +598,7 @@ class TemperedGaussianMixture(_GaussianMixture):  # noqa: D101 (composed __doc__
         n_jobs=None,
         random_state=None,
         verbose=0,
+        verbose_interval=10,
     ):
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -618,6 +627,7 @@ class TemperedGaussianMixture(_GaussianMixture):  # noqa: D101 (composed __doc__
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.verbose_interval = verbose_interval
 
 
 class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):  # noqa: D101
@@ -692,6 +702,7 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):  # noqa: D101
         n_jobs=None,
         random_state=None,
         verbose=0,
+        verbose_interval=10,
     ):
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -721,6 +732,7 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):  # noqa: D101
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.verbose_interval = verbose_interval
 
 
 class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):  # noqa: D101
@@ -789,6 +801,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):  # noqa: D101
         n_jobs=None,
         random_state=None,
         verbose=0,
+        verbose_interval=10,
     ):
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -818,3 +831,4 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):  # noqa: D101
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.verbose_interval = verbose_interval

@@ -4,6 +4,7 @@ In the papers' letters: pi (weights), m, kappa, W, nu (the Normal-Wishart parame
 a component), r (responsibilities).
 """
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,16 +13,19 @@ import numpy as np
 from scipy.special import gammaln, logsumexp, polygamma, psi
 
 from ..linalg import tiled_matmul
-from ..model import ConjugateModel, LocalStep, Powers, Stopped
+from ..model import ConjugateModel, IllDefined, LocalStep, Powers, Stopped
 from . import _kernels
 from .covariances import TYPES
 from .splits import SplitMergeSearch
+from .starts import order_of_rows
 from .weights import WEIGHTS
 
 #: Numbers in a block's table of moments, about, and the fewest and most of its rows.
 BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**18, 128, 1024
 #: Names the proposal to reorder components.
 ORDER = "order"
+#: Nats that make it worth a try.
+LEAST_GAIN = 1e-3
 #: Rows that decide about batches and starts.
 ROWS_LOOKED_AT = 100_000
 
@@ -133,7 +137,8 @@ class GaussianMixtureModel(ConjugateModel):
     priors : callable
         ``priors(mean, covariance)`` returns the `Hyper` of data that have these.
     init : callable
-        ``init(X, random)`` returns responsibilities, (n_samples, n_components).
+        ``init(X, n_components, random, weight)`` returns responsibilities,
+        (n_samples, n_components).
     reg_covar : float
         Variance added to the samples in the statistics.
     dtype : {float32, float64}
@@ -194,19 +199,27 @@ class GaussianMixtureModel(ConjugateModel):
         mean, covariance = mean_and_covariance(X, sample_weight)
         return self.priors(mean, self.covariance.default_prior(covariance))
 
-    def initial_globals(self, X, random, hyper=None):
-        """Return the optimum for responsibilities from ``init``."""
-        hyper = self.initial_hyper(X) if hyper is None else hyper
-        step = -(-len(X) // ROWS_LOOKED_AT)
-        rows = np.asarray(X[::step], dtype=self.dtype)
-        responsibilities = self.init(rows, self.n_components, random)
+    def initial_globals(self, X, random, hyper=None, sample_weight=None):
+        """Return the optimum for responsibilities from ``init``.
+
+        Of all rows, up to `ROWS_LOOKED_AT`: then it does not depend on their order, and
+        weights are repetitions.
+        """
+        hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
+        if sample_weight is not None and not sample_weight.any():
+            sample_weight = None
+        rows, weight, scale = looked_at(X, sample_weight)
+        rows = np.asarray(rows, dtype=self.dtype)
+        responsibilities = self.init(rows, self.n_components, random, weight)
+        if weight is not None:
+            responsibilities = weight[:, None] * responsibilities
         sums = None
         for start in range(0, len(rows), self.block_size):
             part = slice(start, start + self.block_size)
             block = np.ascontiguousarray(rows[part])
             one = self._statistics(block, hyper, responsibilities[part])
             sums = one if sums is None else sums + one
-        return self._target(sums, len(X) / len(rows), Powers(), hyper)
+        return self._target(sums, scale, Powers(), hyper)
 
     def prepare(self, globals_, hyper):
         """Return what `local_step` needs, computed once a step."""
@@ -392,7 +405,7 @@ class GaussianMixtureModel(ConjugateModel):
             return False
         try:
             self.expected(globals_)
-        except np.linalg.LinAlgError:
+        except IllDefined:
             return False
         return True
 
@@ -556,74 +569,125 @@ class GaussianMixtureModel(ConjugateModel):
         return logsumexp(logs, axis=1), np.ones(len(block))
 
     # -- leaving a poor optimum --------------------------------------------------------
-    def propose_birth(self, globals_, hyper, block, random):
+    def propose_birth(self, globals_, hyper, block, random, weights=None):
         """Return the components with one of them restarted around a sample.
 
         A component taken at random leaves its samples to the others, and takes those
         nearest to a random one: half of what a component has that is not empty.
         """
+        weights = np.ones(len(block)) if weights is None else weights
         responsibilities = self._responsibilities(block, globals_, hyper)
-        n, k = len(block), random.integers(self.n_components)
-        n_used = max((responsibilities.sum(axis=0) > 0.5).sum(), 1)
+        k, total = random.integers(self.n_components), weights.sum()
+        n_used = max((weights @ responsibilities > 0.5).sum(), 1)
         responsibilities[:, k] = 0.0
         responsibilities += 1e-300
         responsibilities /= responsibilities.sum(axis=1, keepdims=True)
-        spread = np.maximum(block.std(axis=0), np.finfo(block.dtype).tiny)
-        shifts = (block - block[random.integers(n)]) / spread
-        n_near = min(max(n // (2 * n_used), 2), n)
-        near = np.argpartition((shifts**2).sum(axis=1), n_near - 1)[:n_near]
+        near = _neighbours(block, weights, max(total / (2 * n_used), 2), random)
         responsibilities[near] = 0.0
         responsibilities[near, k] = 1.0
-        return self._optimum(block, responsibilities, globals_, hyper), hyper
+        return self._optimum(block, responsibilities, globals_, hyper, weights), hyper
 
-    def propose_split_merge(self, globals_, hyper, block, random, refused):
+    def propose_split_merge(
+        self, globals_, hyper, block, random, refused, weights=None
+    ):
         """Return the components after the split and the merge that promise most.
 
         They are valued by the marginal likelihoods of hard clusters, see `splits`.  If
         the order of the components matters, the best one is proposed first.
         """
+        weights = np.ones(len(block)) if weights is None else weights
         responsibilities = self._responsibilities(block, globals_, hyper)
-        order = self.weights.order(responsibilities.sum(axis=0))
-        if ORDER not in refused and (np.diff(order) != 1).any():
-            return self._optimum(block, responsibilities, globals_, hyper), hyper, ORDER
-        search = SplitMergeSearch(self, hyper, block, responsibilities, self._splits)
-        best = search.best(refused)
-        if best is None:
+        optimum = functools.partial(
+            self._optimum, block, responsibilities, globals_, hyper, weights
+        )
+        gain = self.weights.gain_of_order(
+            weights @ responsibilities, hyper.weight_concentration
+        )
+        if ORDER not in refused and gain > LEAST_GAIN:
+            return optimum(), hyper, ORDER
+        search = SplitMergeSearch(
+            self, hyper, block, weights, responsibilities, self._splits
+        )
+        try:
+            best = search.best(refused)
+            several = (best,) if best is not None else search.best_together(refused)
+        except IllDefined:  # without reg_covar copies have no evidence
             return None
-        split, first, second = best
-        if second is not None and second != first:
-            responsibilities[:, first] += responsibilities[:, second]
-            responsibilities[:, second] = 0.0
-        if split is not None:
-            away = search.halves[split]
-            responsibilities[away, second] += responsibilities[away, split]
-            responsibilities[away, split] = 0.0
-        return self._optimum(block, responsibilities, globals_, hyper), hyper, best
+        if several is None:
+            return None
+        for split, first, second in several:
+            if second != first:
+                responsibilities[:, first] += responsibilities[:, second]
+                responsibilities[:, second] = 0.0
+            if split is not None:
+                away = search.halves[split]
+                responsibilities[away, second] += responsibilities[away, split]
+                responsibilities[away, split] = 0.0
+        return optimum(), hyper, best or several
 
     def _responsibilities(self, block, globals_, hyper):
         prepared = self.prepare(globals_, hyper)
         return self._kernel(block, prepared, np.ones(()))[0].astype(np.float64)
 
-    def _optimum(self, block, responsibilities, globals_, hyper):
+    def _optimum(self, block, responsibilities, globals_, hyper, weights):
         """Return the optimal parameters for responsibilities of some of the rows."""
-        order = self.weights.order(responsibilities.sum(axis=0))
-        responsibilities = responsibilities[:, order]
+        order = self.weights.order(weights @ responsibilities)
+        shares = weights[:, None] * responsibilities[:, order]
         total = (globals_.precision - hyper.mean_precision).sum()
-        statistics = self._statistics(block, hyper, responsibilities)
-        return self._target(statistics, total / len(block), Powers(), hyper)
+        statistics = self._statistics(block, hyper, shares)
+        return self._target(statistics, total / weights.sum(), Powers(), hyper)
 
-    def log_evidence(self, hyper, counts, sums, seconds):
-        """Return the log marginal likelihood of clusters, of their sizes included.
+    def gains(self, hyper, sums, before, after):
+        """Return by how much evidence rises where clusters take the place of others.
+
+        The log marginal likelihood of hard clusters, of their sizes included.  Of tied
+        ones, where all have a part in the covariance, it is the lower bound of that.
 
         Parameters
         ----------
-        counts : ndarray of shape (n_clusters,)
-        sums : ndarray of shape (n_clusters, n_features)
-            Of the samples about the origin.
-        seconds : ndarray of shape (n_clusters, n_second)
-            Of their second moments, packed.
+        hyper : Hyper
+        sums : ndarray of shape (n_components, n_moments)
+            Of the moments of each component's samples, see `moments`.
+        before, after : ndarray of shape (n_changes, n_changed, n_moments)
+            Those that each change takes away, and that it puts in their place.
+
+        Returns
+        -------
+        gains : ndarray of shape (n_changes,)
         """
-        posterior = self._posteriors(hyper, counts, sums, seconds)
+        if not self.covariance.shared:
+            old, new = self.log_evidence(hyper, before), self.log_evidence(hyper, after)
+            return (new - old).sum(axis=1)
+        old, new = (
+            self._parts_of_bound(hyper, before),
+            self._parts_of_bound(hyper, after),
+        )
+        values, changes = ((n - o).sum(axis=1) for n, o in zip(new, old, strict=True))
+        _, inverse_scales = self._parts_of_bound(hyper, sums)
+        total = inverse_scales.sum(axis=0)
+        freedom = len(sums) * hyper.degrees_of_freedom + sums[:, 0].sum()
+        rise = np.linalg.slogdet(total + changes)[1] - np.linalg.slogdet(total)[1]
+        return values - 0.5 * freedom * rise
+
+    def _parts_of_bound(self, hyper, sums):
+        """Return, for each cluster, a term and a part in the common inverse scale."""
+        posterior = self._posteriors(hyper, sums)
+        sizes = gammaln(hyper.weight_concentration + sums[..., 0])
+        shrunk = 0.5 * self.n_features * np.log(posterior.precision)
+        return sizes - shrunk, posterior.inverse_scale
+
+    def log_evidence(self, hyper, sums):
+        """Return the log marginal likelihood of clusters, of their sizes included.
+
+        Each with a covariance of its own.
+
+        Parameters
+        ----------
+        hyper : Hyper
+        sums : ndarray of shape (..., n_moments)
+            Of the moments of each cluster's samples, see `moments`.
+        """
+        posterior, counts = self._posteriors(hyper, sums), sums[..., 0]
         return (
             gammaln(hyper.weight_concentration + counts)
             - self._log_normaliser(posterior)
@@ -635,24 +699,32 @@ class GaussianMixtureModel(ConjugateModel):
 
         Parameters
         ----------
+        hyper : Hyper
         sums : ndarray of shape (n_clusters, n_moments)
         x : ndarray of shape (n_samples, n_features)
             About the origin.
         """
-        counts, first, second = np.split(sums, [1, 1 + self.n_features], axis=1)
-        posterior = self._posteriors(hyper, counts[:, 0], first, second)
+        posterior = self._posteriors(hyper, sums)
         logs = np.empty((len(x), len(sums)))
         for j, factor in enumerate(posterior.factors):
             shifts = x - posterior.means[j]
             shifts = shifts @ factor.T if factor.ndim == 2 else shifts * factor
             logs[:, j] = -0.5 * posterior.freedom[j] * (shifts**2).sum(axis=1)
-        logs += np.log(counts[:, 0])
+        logs += np.log(sums[:, 0])
         logs += 0.5 * posterior.log_determinants
         logs += 0.5 * self.n_features * np.log(posterior.freedom)
         return logs
 
-    def _posteriors(self, hyper, counts, sums, seconds):
+    def _posteriors(self, hyper, sums):
         """Return the Normal-Wishart posteriors of clusters, each on its own."""
+        shape, D = sums.shape[:-1], self.n_features
+        counts, first, seconds = np.split(
+            sums.reshape(-1, sums.shape[-1]), [1, 1 + D], 1
+        )
+        posterior = self._posteriors_of(hyper, counts[:, 0], first, seconds)
+        return Expected(*(part.reshape(shape + part.shape[1:]) for part in posterior))
+
+    def _posteriors_of(self, hyper, counts, sums, seconds):
         kind = self.covariance.separate(len(counts))
         mean = np.tile(hyper.mean - hyper.origin, (len(counts), 1))
         kappa = hyper.mean_precision + counts
@@ -674,6 +746,37 @@ def _symmetric(covariance, weights, left, right):
     """Return weights * (l r^T + r l^T), as the covariance type keeps it."""
     both = covariance.outer(weights, left + right)
     return both - covariance.outer(weights, left) - covariance.outer(weights, right)
+
+
+def _neighbours(block, weights, n_near, random):
+    """Return those nearest to a random row, of a weight of ``n_near`` together.
+
+    Of the weights, not of the order of the rows: as if a weight were repetitions.
+    """
+    order = order_of_rows(block)
+    ends = np.cumsum(weights[order])
+    drawn = np.searchsorted(ends, random.random() * ends[-1], side="right")
+    centre = block[order[min(drawn, len(block) - 1)]]
+    mean = weights @ block / ends[-1]
+    spread = np.sqrt(weights @ (block - mean) ** 2 / ends[-1])
+    spread = np.maximum(spread, np.finfo(block.dtype).tiny)
+    distances = (((block - centre) / spread) ** 2).sum(axis=1)
+    nearest = np.argsort(distances)
+    last = np.searchsorted(np.cumsum(weights[nearest]), n_near)
+    return distances <= distances[nearest[min(last, len(block) - 1)]]
+
+
+def looked_at(X, weight=None):
+    """Return rows that count, at most `ROWS_LOOKED_AT`, and their weights.
+
+    And the weight of all over that of these.
+    """
+    if weight is None:
+        step = -(-len(X) // ROWS_LOOKED_AT)
+        return X[::step], None, len(X) / len(X[::step])
+    rows = np.flatnonzero(weight > 0)
+    rows = rows[:: -(-len(rows) // ROWS_LOOKED_AT)]
+    return X[rows], weight[rows], weight.sum() / weight[rows].sum()
 
 
 def mean_and_covariance(X, weight=None):

@@ -4,6 +4,9 @@ With F the log marginal likelihood of a cluster, and of its size, under the prio
 split of S into a and b gains F(a) + F(b) - F(S) - F(empty), and a merge of two clusters
 F(both) + F(empty) - F(one) - F(other).  A split takes place in a component that the
 merge has left empty, or that was empty before.
+
+What tied clusters gain depends on all of them, for their covariance has to suit all: it
+may be that no split pays unless others are made with it.
 """
 
 import itertools
@@ -28,6 +31,7 @@ class SplitMergeSearch:
     model : GaussianMixtureModel
     hyper : Hyper
     block : ndarray of shape (n_samples, n_features)
+    weights : ndarray of shape (n_samples,)
     responsibilities : ndarray of shape (n_samples, n_components)
     known : dict
         Splits found before, by the samples of a cluster; those of this clustering
@@ -39,18 +43,17 @@ class SplitMergeSearch:
         For each component that can be split the rows that it gives away.
     """
 
-    def __init__(self, model, hyper, block, responsibilities, known):
+    def __init__(self, model, hyper, block, weights, responsibilities, known):
         self.model, self.hyper, self.known = model, hyper, known
+        self.weights = weights
         self.moments = model.moments(block, hyper)
         self.x = self.moments[:, 1 : 1 + model.n_features]
         self.labels = responsibilities.argmax(axis=1)
         K = model.n_components
         members = np.zeros((len(block), K))
-        members[np.arange(len(block)), self.labels] = 1.0
+        members[np.arange(len(block)), self.labels] = weights
         self.sums = members.T @ self.moments
         self.counts = self.sums[:, 0]
-        self.evidence = self._evidence(self.sums)
-        self.empty = float(self._evidence(np.zeros((1, self.sums.shape[1])))[0])
         self.halves = {}
 
     def best(self, refused):
@@ -79,11 +82,47 @@ class SplitMergeSearch:
         ]
         return max(candidates, key=lambda item: item[0])[1] if candidates else None
 
-    def _evidence(self, sums):
-        D = self.model.n_features
-        return self.model.log_evidence(
-            self.hyper, sums[:, 0], sums[:, 1 : 1 + D], sums[:, 1 + D :]
-        )
+    def best_together(self, refused):
+        """Return what several promise that promise nothing alone, or None.
+
+        Only of tied clusters, for what others gain adds up.
+
+        Returns
+        -------
+        changes : tuple of tuples as from `best`
+        """
+        if not self.model.covariance.shared:
+            return None
+        places = {(int(k), int(k)): 0.0 for k in np.flatnonzero(self.counts < 0.5)}
+        places |= self._merges()
+        splits = self._splits()
+        sums, used, made = self.sums.copy(), set(), ()
+        best, most = None, 0.0
+        for split in sorted(splits, key=splits.get, reverse=True):
+            free = [
+                place
+                for place in places
+                if split not in place and used.isdisjoint({split, *place})
+            ]
+            if not free:
+                continue
+            first, second = max(free, key=places.get)
+            used |= {split, first, second}
+            if first != second:
+                sums[first] += sums[second]
+            sums[second] = self._sums_of(self.halves[split])
+            sums[split] -= sums[second]
+            made += ((split, first, second),)
+            (gain,) = self._gains(self.sums[None], sums[None])
+            if gain > most and made not in refused:
+                best, most = made, gain
+        return best
+
+    def _gains(self, before, after):
+        return self.model.gains(self.hyper, self.sums, before, after)
+
+    def _sums_of(self, rows):
+        return self.weights[rows] @ self.moments[rows]
 
     def _merges(self):
         """Return the gain of merging near components, by pair."""
@@ -99,51 +138,59 @@ class SplitMergeSearch:
         }
         if not pairs:
             return {}
-        first, second = np.array(sorted(pairs)).T
-        gains = (
-            self._evidence(self.sums[first] + self.sums[second])
-            + self.empty
-            - self.evidence[first]
-            - self.evidence[second]
-        )
-        return dict(zip(sorted(pairs), gains.tolist(), strict=True))
+        before = self.sums[np.array(sorted(pairs))]
+        after = np.zeros_like(before)
+        after[:, 0] = before.sum(axis=1)
+        gains = self._gains(before, after).tolist()
+        return dict(zip(sorted(pairs), gains, strict=True))
 
     def _splits(self):
         """Return the gain of splitting each component; keep what it gives away."""
-        gains, found = {}, {}
+        found = {}
         for k in np.flatnonzero(self.counts >= 4).tolist():
             rows = np.flatnonzero(self.labels == k)
-            samples = self.x[rows].tobytes()
-            value, side = found[samples] = self.known.get(samples) or self._split(rows)
+            samples = self.x[rows].tobytes() + self.weights[rows].tobytes()
+            _, side = found[samples] = self.known.get(samples) or self._split(rows)
             if side is not None:
-                gains[k] = value - self.evidence[k] - self.empty
                 self.halves[k] = rows[side]
         self.known.clear()
         self.known.update(found)
-        return gains
+        if not self.halves:
+            return {}
+        wholes = self.sums[list(self.halves)]
+        halves = np.stack([self._sums_of(rows) for rows in self.halves.values()])
+        before = np.stack([wholes, np.zeros_like(wholes)], axis=1)
+        gains = self._gains(before, np.stack([wholes - halves, halves], axis=1))
+        return dict(zip(self.halves, gains.tolist(), strict=True))
 
     def _split(self, rows):
-        """Return the evidence of the best division of a cluster, and that."""
+        """Return the evidence of the best division of a cluster, and that.
+
+        As if its covariance was its own.
+        """
         divisions = [self._refined(rows, side) for side in self._starts(rows)]
         return max(divisions, key=lambda division: division[0])
 
     def _starts(self, rows):
         """Yield first divisions of rows, along axes of the cluster."""
-        centred = self.x[rows] - self.x[rows].mean(axis=0)
-        _, axes = np.linalg.eigh(centred.T @ centred)
+        weights = self.weights[rows]
+        centred = self.x[rows] - weights @ self.x[rows] / weights.sum()
+        _, axes = np.linalg.eigh((weights[:, None] * centred).T @ centred)
         # of the cluster's own, so that what is known of it does not depend on others
-        random = np.random.default_rng(len(rows))
+        random = np.random.default_rng(round(weights.sum()))
         for direction in [*axes.T[::-1][:AXES], random.normal(size=len(axes))]:
-            yield centred @ direction > 0
+            largest = direction[np.abs(direction).argmax()]
+            yield centred @ direction * np.sign(largest) > 0
 
     def _refined(self, rows, side):
         """Return a division's evidence after reassignments, and the division."""
         moments, best = self.moments[rows], (-np.inf, None)
+        weights = self.weights[rows]
         for _ in range(ROUNDS):
-            sums = np.stack([moments[~side].sum(axis=0), moments[side].sum(axis=0)])
+            sums = np.stack([weights * ~side, weights * side]) @ moments
             if sums[:, 0].min() < 2:
                 break
-            value = float(self._evidence(sums).sum())
+            value = float(self.model.log_evidence(self.hyper, sums).sum())
             if value <= best[0]:
                 break
             best = value, side

@@ -1,45 +1,106 @@
-"""Where responsibilities start, as scikit-learn's mixtures have it."""
+"""Where responsibilities start, as scikit-learn's mixtures have it.
+
+But what a start draws does not depend on the order of the samples, and samples that
+are equal are one with the sum of their weights: weights are repetitions to the bit.
+Of samples in increasing order that are all different, and not weighted, starts are
+those of scikit-learn.
+"""
 
 import numpy as np
 from sklearn.cluster import KMeans, kmeans_plusplus
 
-__all__ = ["STARTS"]
+__all__ = ["STARTS", "order_of_rows"]
+
+#: Shift of the centres at which k-means ends, in variances of the data.
+KMEANS_TOL = 1e-4
 
 
-def from_kmeans(X, n_components, random):
+def from_kmeans(X, n_components, random, weight=None):
     """Return 1 for the cluster of each sample."""
-    kmeans = KMeans(min(n_components, len(X)), n_init=1, random_state=random)
-    return _one_hot(kmeans.fit(X).labels_, n_components)
+    rows, weight, places = distinct(X, weight)
+    kmeans = KMeans(
+        min(n_components, len(rows)),
+        n_init=1,
+        tol=KMEANS_TOL * _ratio_of_variances(rows, weight),
+        random_state=random,
+    )
+    labels = kmeans.fit(rows, sample_weight=weight).labels_
+    return _seeds(len(rows), np.arange(len(rows)), labels, n_components)[places]
 
 
-def from_kmeans_plusplus(X, n_components, random):
+def from_kmeans_plusplus(X, n_components, random, weight=None):
     """Return 1 for the samples that k-means++ starts from, 0 for all others."""
-    _, chosen = kmeans_plusplus(X, min(n_components, len(X)), random_state=random)
-    return _seeds(X, chosen, n_components)
+    rows, weight, places = distinct(X, weight)
+    n_chosen = min(n_components, len(rows))
+    _, chosen = kmeans_plusplus(
+        rows, n_chosen, sample_weight=weight, random_state=random
+    )
+    return _seeds(len(rows), chosen, np.arange(n_chosen), n_components)[places]
 
 
-def from_noise(X, n_components, random):
+def from_noise(X, n_components, random, weight=None):
     """Return random numbers that sum to 1."""
-    responsibilities = random.uniform(size=(len(X), n_components))
-    return responsibilities / responsibilities.sum(axis=1, keepdims=True)
+    rows, _, places = distinct(X, weight)
+    responsibilities = random.uniform(size=(len(rows), n_components))
+    return (responsibilities / responsibilities.sum(axis=1, keepdims=True))[places]
 
 
-def from_data(X, n_components, random):
+def from_data(X, n_components, random, weight=None):
     """Return 1 for samples taken at random, 0 for all others."""
-    n_chosen = min(n_components, len(X))
-    return _seeds(X, random.choice(len(X), n_chosen, replace=False), n_components)
+    rows, weight, places = distinct(X, weight)
+    n_chosen = min(n_components, len(rows))
+    shares = None if weight is None else weight / weight.sum()
+    chosen = random.choice(len(rows), n_chosen, replace=False, p=shares)
+    return _seeds(len(rows), chosen, np.arange(n_chosen), n_components)[places]
 
 
-def _one_hot(labels, n_components):
-    responsibilities = np.zeros((len(labels), n_components))
-    responsibilities[np.arange(len(labels)), labels] = 1.0
+def _seeds(n_rows, chosen, labels, n_components):
+    responsibilities = np.zeros((n_rows, n_components))
+    responsibilities[chosen, labels] = 1.0
     return responsibilities
 
 
-def _seeds(X, chosen, n_components):
-    responsibilities = np.zeros((len(X), n_components))
-    responsibilities[chosen, np.arange(len(chosen))] = 1.0
-    return responsibilities
+def order_of_rows(X):
+    """Return the order that sorts the rows: by the first column, and so on."""
+    order = np.argsort(X[:, 0], kind="stable")
+    if (np.diff(X[order, 0]) == 0).any():
+        order = np.lexsort(X.T[::-1])
+    return order
+
+
+def distinct(X, weight=None):
+    """Return the rows that differ, in increasing order, and what each counts for.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    weight : ndarray of shape (n_samples,) or None
+
+    Returns
+    -------
+    rows : ndarray of shape (n_rows, n_features)
+    weight : ndarray of shape (n_rows,) or None
+        None if all count the same.
+    places : ndarray of shape (n_samples,)
+        Where each sample is among them.
+    """
+    order = order_of_rows(X)
+    rows = X[order]
+    new = np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)])
+    places = np.empty(len(X), dtype=np.intp)
+    places[order] = np.cumsum(new) - 1
+    weight = np.bincount(places, weights=weight).astype(np.float64)
+    return rows[new], None if (weight == weight[0]).all() else weight, places
+
+
+def _ratio_of_variances(rows, weight):
+    """Return the variance of weighted rows over that which `KMeans` takes for it."""
+    if weight is None:
+        return 1.0
+    rows = rows.astype(np.float64, copy=False)
+    mean = np.average(rows, axis=0, weights=weight)
+    variance = np.average((rows - mean) ** 2, axis=0, weights=weight).mean()
+    return variance / (rows.var(axis=0).mean() or 1.0)
 
 
 #: What ``init_params`` may be.

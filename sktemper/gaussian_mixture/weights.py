@@ -9,6 +9,9 @@ from scipy.special import betaln, gammaln, polygamma, psi
 
 __all__ = ["WEIGHTS"]
 
+#: Decimals of the numbers of samples that order components: others are rounding errors.
+ORDER_DECIMALS = 6
+
 
 class DirichletWeights:
     """A symmetric Dirichlet distribution: parameters of shape (n_components,)."""
@@ -27,6 +30,10 @@ class DirichletWeights:
     def order(self, counts):
         """Return the best order of components with these numbers of samples: any."""
         return np.arange(self.n_components)
+
+    def gain_of_order(self, counts, concentration):
+        """Return what the best order gains: nothing."""
+        return 0.0
 
     def concentration(self, parameters):
         """Return the concentrations as scikit-learn has them."""
@@ -85,7 +92,16 @@ class StickBreaking:
 
     def order(self, counts):
         """Return the best order of components with these numbers of samples."""
-        return np.argsort(-counts, kind="stable")
+        return np.argsort(-np.round(counts, ORDER_DECIMALS), kind="stable")
+
+    def gain_of_order(self, counts, concentration):
+        """Return by how much the best order raises the evidence of these numbers."""
+
+        def evidence(counts):
+            a, b = (self.prior(concentration) + self.counted(counts) + 1.0).T
+            return betaln(a, b).sum()
+
+        return evidence(counts[self.order(counts)]) - evidence(counts)
 
     def concentration(self, parameters):
         """Return the concentrations as scikit-learn has them."""

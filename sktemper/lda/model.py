@@ -253,8 +253,11 @@ class LDAModel(ConjugateModel):
         """Return alpha."""
         return self.doc_topic_prior
 
-    def initial_globals(self, X, random, hyper=None):
-        """Return the start of lambda: scikit-learn's draws, or ``init``."""
+    def initial_globals(self, X, random, hyper=None, sample_weight=None):
+        """Return the start of lambda: scikit-learn's draws, or ``init``.
+
+        It depends on no row, and on no weight.
+        """
         shape = (self.n_topics, self.n_features)
         init = self.init
         if init is not None:

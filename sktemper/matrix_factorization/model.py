@@ -236,7 +236,7 @@ class MatrixFactorizationModel(ConjugateModel):
             squares += (total - own) * (shift * own / total) ** 2
         return total, mean, squares / total if total else 0.0
 
-    def initial_globals(self, X, random, hyper=None):
+    def initial_globals(self, X, random, hyper=None, sample_weight=None):
         """Return small draws from the prior, or what ``init`` says."""
         hyper = self.initial_hyper(X) if hyper is None else hyper
         variances = np.diag(hyper.items.covariance)
