@@ -98,7 +98,7 @@ class _MatrixFactorization(
         super()._install(state, policies)
         self._users_ = None  # those of an earlier state
 
-    def _finish(self, model, state, workers, X):
+    def _finish(self, model, state, workers, X, sample_weight=None):
         """Keep the posteriors of the users of the training data."""
         prepared = model.prepare(state.globals_, state.hyper)
         parts = map_blocks(
