@@ -206,7 +206,7 @@ def error_stage(options):
 
     Predictions are cut to the scale, 1 to 5, for the error, not for the intervals: the
     share of the held-out ratings in the central 50 % and 90 % of the predictive
-    distribution.  cmfrec has the penalties that is best on the held-out ratings.
+    distribution.  cmfrec has the penalties that are best on the held-out ratings.
     "Factors" are those that explain more than .001 of the ratings' variance; at rank 20
     there are only ours.
     """

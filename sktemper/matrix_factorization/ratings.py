@@ -91,7 +91,10 @@ class RatingStatistics:
         items = np.unique(np.concatenate([items for items, _ in self.parts]))
         rows = np.zeros((len(items), self.parts[0][1].shape[1]))
         for part_items, part_rows in self.parts:
-            rows[np.searchsorted(items, part_items)] += part_rows
+            if len(part_items) == len(items):  # all of them: no copies
+                rows += part_rows
+            else:
+                rows[np.searchsorted(items, part_items)] += part_rows
         return replace(self, parts=((items, rows),))
 
     def scaled(self, factor):
