@@ -403,8 +403,8 @@ def test_the_start():
             model.initial_hyper(nothing)
         begun_with = given.initial_hyper(nothing)
         assert (begun_with.global_mean, begun_with.noise_variance) == (1.0, 0.5)
-    hyper = model.initial_hyper(X, np.zeros(len(X)))
-    assert (hyper.global_mean, hyper.noise_variance) == (0.0, 1.0)
+    with pytest.raises(ValueError, match="have no ratings"):
+        model.initial_hyper(X, np.zeros(len(X)))
     constant = model.initial_hyper(np.full((3, 9), 4.0))
     assert (constant.global_mean, constant.noise_variance) == (4.0, 1.0)
 

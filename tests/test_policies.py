@@ -29,7 +29,14 @@ from sktemper.learning_rates import (
     as_learning_rate,
 )
 from sktemper.model import LocalStep, Powers
-from sktemper.moves import BirthMoves, Moves, MoveSequence, NoMoves, SplitMergeMoves
+from sktemper.moves import (
+    BirthMoves,
+    Moves,
+    MoveSequence,
+    NoMoves,
+    ReheatMoves,
+    SplitMergeMoves,
+)
 from sktemper.noise import GradientNoise, NoNoise, SVIPlusNoise, as_noise
 from sktemper.schedules import (
     AUTO_LENGTH,
@@ -100,6 +107,8 @@ MOVES = [
     BirthMoves(),
     BirthMoves(n_moves=3, start=10.0),
     SplitMergeMoves(),
+    ReheatMoves(),
+    ReheatMoves(n_moves=2, n_iter=9, start=3.0),
     MoveSequence([SplitMergeMoves(patience=2), BirthMoves()]),
 ]
 POLICIES = SCHEDULES + TEMPERINGS + LEARNING_RATES + NOISES + MOVES

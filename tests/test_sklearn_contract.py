@@ -177,7 +177,7 @@ def test_a_weighted_step_has_the_sums_of_weighted_rows():
     assert (weighted.n_rows, weighted.statistics) == (4, "statistics")
     assert weighted.row_bounds is step.row_bounds and step.score == 9.0
     step.row_scores = None
-    assert step.weighted(weights).score == 0.0
+    assert step.weighted(weights).score == 9.0  # as it was
 
 
 # -- parameters ------------------------------------------------------------------------
