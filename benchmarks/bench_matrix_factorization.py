@@ -273,6 +273,11 @@ def bound_stage(options):
             target="likelihood",
             schedule=ExponentialSchedule(6.0),
         ),
+        "annealed slowly, likelihood, from T=6": functools.partial(
+            AnnealedMatrixFactorization,
+            target="likelihood",
+            schedule=ExponentialSchedule(6.0, length=500),
+        ),
         "global": TemperedMatrixFactorization,
     }
     for rank, seed in itertools.product((10, 5), range(options.seeds or 20)):
