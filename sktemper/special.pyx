@@ -21,11 +21,20 @@ if SIMD == NULL:
 instruction_set = SIMD.name.decode()
 
 
-def aligned_empty(shape, dtype):
-    """Return an array that begins at a multiple of SIMD_BYTES, its content undefined."""
+def padded(length, dtype):
+    """Return the length of a row in whole vectors of the widest kind."""
+    lanes = SIMD_BYTES // np.dtype(dtype).itemsize
+    return -(-length // lanes) * lanes
+
+
+def aligned(make, shape, dtype):
+    """Return an array that begins at a whole vector: a load crosses no cache line.
+
+    Its rows do, too, if they are `padded`.  ``make`` is `numpy.zeros` or `numpy.empty`.
+    """
     dtype = np.dtype(dtype)
     n_bytes = int(np.prod(shape)) * dtype.itemsize
-    raw = np.empty(n_bytes + SIMD_BYTES, dtype=np.uint8)
+    raw = make(n_bytes + SIMD_BYTES, dtype=np.uint8)
     start = -raw.ctypes.data % SIMD_BYTES
     return raw[start : start + n_bytes].view(dtype).reshape(shape)
 

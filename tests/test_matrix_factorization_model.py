@@ -168,7 +168,7 @@ def test_the_kernel_of_other_sums(rank, biases, dtype, tol):
     random = np.random.default_rng(rank)
     table, gaussians = gaussians_of(rank, biases, 23, rank, dtype)
     choice = random.integers(0, 23, n_rows)  # few are different: oracles are slow
-    tall = special.aligned_empty((n_rows, width), dtype)
+    tall = special.aligned(np.empty, (n_rows, width), dtype)
     tall[:] = table.table[choice]
     starts = np.concatenate([[0], np.cumsum(random.integers(0, 3, n_rows))])
     rows = np.repeat(np.arange(n_rows), np.diff(starts))

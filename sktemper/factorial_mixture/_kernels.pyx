@@ -12,11 +12,12 @@ from libc.stdint cimport intptr_t
 from sktemper.special cimport (
     BINARY_BYTES,
     SIMD,
-    SIMD_BYTES,
     binary_block,
     simd_flush_subnormals,
     simd_restore_subnormals,
 )
+
+from sktemper.special import aligned
 
 
 def local_step(
@@ -76,11 +77,9 @@ def local_step(
     dtype = np.float32 if floating is float else np.float64
     block.n_samples = products.shape[0]
     block.n_features = products.shape[1]
-    lanes = SIMD_BYTES // <intptr_t>sizeof(floating)
-    wide = BINARY_BYTES // SIMD_BYTES
-    raw = np.empty((2 * block.n_features * wide + 1) * lanes, dtype=dtype)
-    start = -raw.ctypes.data % SIMD_BYTES // <intptr_t>sizeof(floating)
-    cdef floating[::1] scratch = raw[start:]
+    lanes = BINARY_BYTES // <intptr_t>sizeof(floating)
+    kept = aligned(np.empty, 2 * block.n_features * lanes, dtype)
+    cdef floating[::1] scratch = kept
     block.products = &products[0, 0]
     block.gram = &gram[0, 0]
     block.offsets = &offsets[0]

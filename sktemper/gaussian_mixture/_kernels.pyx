@@ -12,11 +12,12 @@ from libc.stdint cimport intptr_t
 from sktemper.special cimport (
     MIXTURE_BYTES,
     SIMD,
-    SIMD_BYTES,
     mixture_block,
     simd_flush_subnormals,
     simd_restore_subnormals,
 )
+
+from sktemper.special import aligned
 
 
 def local_step(
@@ -74,11 +75,9 @@ def local_step(
     block.n_components = means.shape[0]
     block.triangular = factors.shape[1] != block.n_features or block.n_features == 1
     lanes = MIXTURE_BYTES // <intptr_t>sizeof(floating)
-    raw = np.empty(
-        (2 * block.n_features + block.n_components + 1) * lanes, dtype=dtype
-    )
-    start = -raw.ctypes.data % SIMD_BYTES // <intptr_t>sizeof(floating)
-    cdef floating[::1] scratch = raw[start:]
+    n_vectors = 2 * block.n_features + block.n_components
+    kept = aligned(np.empty, n_vectors * lanes, dtype)
+    cdef floating[::1] scratch = kept
     block.samples = &samples[0, 0]
     block.means = &means[0, 0]
     block.factors = &factors[0, 0]

@@ -17,25 +17,11 @@ from sktemper.special cimport (
     simd_restore_subnormals,
 )
 
+from sktemper.special import aligned, padded
+
 ctypedef fused index:
     int32_t
     int64_t
-
-def padded(intptr_t n_topics, dtype):
-    """Return the length of a row of topics: whole vectors of the widest kind."""
-    cdef intptr_t lanes = SIMD_BYTES // np.dtype(dtype).itemsize
-    return (n_topics + lanes - 1) // lanes * lanes
-
-
-def _aligned(make, intptr_t n_rows, intptr_t width, dtype):
-    """Return an array whose rows begin at whole vectors: a load crosses no cache line.
-
-    ``make`` is `numpy.zeros` or `numpy.empty`.
-    """
-    cdef intptr_t n_bytes = n_rows * width * np.dtype(dtype).itemsize
-    raw = make(n_bytes + SIMD_BYTES, dtype=np.uint8)
-    cdef intptr_t start = -raw.ctypes.data % SIMD_BYTES
-    return raw[start : start + n_bytes].view(dtype).reshape(n_rows, width)
 
 
 def distinct_words(const index[::1] indices, intptr_t n_features):
@@ -215,15 +201,14 @@ def local_step(
     block.temperature_per_document = temperature_per_document
 
     # The last row stays zero: it stands for words behind the end of a document.
-    rows_array = _aligned(np.empty, block.n_words + 1, block.width, dtype)
+    rows_array = aligned(np.empty, (block.n_words + 1, block.width), dtype)
     cdef floating[:, ::1] rows = rows_array, sums
-    cdef floating[:, ::1] own_rows = _aligned(
+    cdef floating[:, ::1] own_rows = aligned(
         np.zeros,
-        longest + 1 if block.temperature_per_document else 1,
-        block.width,
+        (longest + 1 if block.temperature_per_document else 1, block.width),
         dtype,
     )
-    cdef floating[:, ::1] topic_scratch = _aligned(np.zeros, 6, block.width, dtype)
+    cdef floating[:, ::1] topic_scratch = aligned(np.zeros, (6, block.width), dtype)
     cdef floating[:, ::1] word_scratch = np.zeros((3, longest), dtype)
     cdef double[::1] row_tops = np.zeros(block.n_words + 1)
     cdef double[:, ::1] double_scratch = np.zeros((3, block.n_topics))
@@ -247,12 +232,12 @@ def local_step(
     block.max_iter = max_iter
     block.drop_tol = drop_tol
     kept_topics = np.empty((2, block.width), dtype=np.int32)
-    kept_gamma = _aligned(np.empty, 2, block.width, dtype)
+    kept_gamma = aligned(np.empty, (2, block.width), dtype)
     # panels hold all of few topics, and a quarter of many
-    kept_rows = _aligned(
-        np.empty, longest, max(block.width // 4, min(block.width, 64)), dtype
+    kept_rows = aligned(
+        np.empty, (longest, max(block.width // 4, min(block.width, 64))), dtype
     )
-    panel_sums = _aligned(np.empty, block.width, padded(1, dtype), dtype)
+    panel_sums = aligned(np.empty, (block.width, padded(1, dtype)), dtype)
     block.panel_sums = address(panel_sums)
     block.kept_topics = &kept_topics[0, 0]
     block.kept_gamma = address(kept_gamma)
@@ -265,7 +250,7 @@ def local_step(
             _longest_sampled(&block, <const floating *>block.counts, sampled) + 1,
             dtype=np.int32,
         )
-        chain_weights = _aligned(np.zeros, 3, block.width, dtype)
+        chain_weights = aligned(np.zeros, (3, block.width), dtype)
         block.sampled = &sampled[0]
         block.totals = &totals[0]
         block.untempered_prior = &untempered_prior[0]
@@ -281,14 +266,14 @@ def local_step(
     if want_statistics:
         statistics = rows_array[: block.n_words]
         if sampled.shape[0] or temperature_per_document:
-            statistics = _aligned(np.zeros, block.n_words, block.width, dtype)
+            statistics = aligned(np.zeros, (block.n_words, block.width), dtype)
         sums = statistics
         block.statistics = address(sums)
     if want_statistics and not temperature_per_document:
         places = np.empty(block.n_words, dtype=np.intp)
         noted_documents = np.empty(block.starts[block.n_documents], dtype=np.int32)
         noted_ratios = np.empty(block.starts[block.n_documents], dtype=dtype)
-        shares = _aligned(np.empty, block.n_documents, block.width, dtype)
+        shares = aligned(np.empty, (block.n_documents, block.width), dtype)
         share_topics = np.empty((block.n_documents, block.width), dtype=np.int32)
         n_shares = np.empty(block.n_documents, dtype=np.intp)
         if block.n_words:
@@ -374,10 +359,10 @@ def log_predictive(
     cdef unsigned int mode
     dtype = np.float32 if floating is float else np.float64
     describe(&block, documents, topics, gamma)
-    cdef floating[:, ::1] rows = _aligned(
-        np.empty, block.n_words + 1, block.width, dtype
+    cdef floating[:, ::1] rows = aligned(
+        np.empty, (block.n_words + 1, block.width), dtype
     )
-    cdef floating[:, ::1] topic_scratch = _aligned(np.zeros, 1, block.width, dtype)
+    cdef floating[:, ::1] topic_scratch = aligned(np.zeros, (1, block.width), dtype)
     cdef double[::1] double_scratch = np.zeros(block.n_topics)
     block.totals = &totals[0]
     block.stop = &stop[0]

@@ -19,7 +19,7 @@ from sktemper.special cimport (
     simd_restore_subnormals,
 )
 
-from sktemper.special import aligned_empty
+from sktemper.special import aligned, padded
 
 #: Bytes of a part of a table that stays in a core's own cache.
 cdef intptr_t CACHED_BYTES = 512 * 1024
@@ -30,8 +30,7 @@ def table_width(intptr_t rank, bint biases, dtype):
     cdef intptr_t needed = rank * (rank + 1) // 2 + rank
     if biases:
         needed += rank + 3
-    lanes = SIMD_BYTES // np.dtype(dtype).itemsize
-    return -(-needed // lanes) * lanes
+    return padded(needed, dtype)
 
 
 def sums_width(intptr_t rank, bint biases):
@@ -74,7 +73,7 @@ cdef _fill(
         ratings.block.factors = &given[0]
     ratings.block.table = &table[0, 0]
     dtype = np.float32 if floating is float else np.float64
-    kept = aligned_empty(2 * table.shape[1], dtype)
+    kept = aligned(np.empty, 2 * table.shape[1], dtype)
     scratch = kept
     ratings.block.scratch = &scratch[0]
     ratings.kept += [starts, others, values, factors, table, kept]
@@ -315,7 +314,7 @@ def gaussians(
     cdef double[::1] scratch
     if sums.shape[0] == 0:
         return 0
-    kept = aligned_empty(n_own * (n_own + 3) * (SIMD_BYTES // 8), np.float64)
+    kept = aligned(np.empty, n_own * (n_own + 3) * (SIMD_BYTES // 8), np.float64)
     scratch = kept
     block.n_rows = sums.shape[0]
     block.rank = rank

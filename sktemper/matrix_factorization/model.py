@@ -14,7 +14,7 @@ from scipy.stats import norm, t
 
 from ..linalg import sparse_rows
 from ..model import ConjugateModel, LocalStep, Powers, Stopped
-from ..special import aligned_empty
+from ..special import aligned
 from . import _kernels
 from .gaussians import Gaussians, Moments, Prior, blended, packed, unpacked
 from .noise import START_SHAPE, Noise, best_shape
@@ -281,7 +281,7 @@ class MatrixFactorizationModel(ConjugateModel):
             np.empty((n_rows, self.n_packed)) if with_covariances else None,
             np.empty(n_rows),
             np.empty(n_rows),
-            aligned_empty((n_rows, self.width), self.dtype),
+            aligned(np.empty, (n_rows, self.width), self.dtype),
         )
         n_indefinite = _kernels.gaussians(
             sums,
