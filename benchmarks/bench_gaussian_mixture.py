@@ -29,14 +29,8 @@ os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 import argparse
 import functools
-import inspect
 import itertools
-import tempfile
-import time
-import warnings
-from pathlib import Path
 
-import corpora
 import numpy as np
 import pandas as pd
 import sklearn
@@ -44,12 +38,11 @@ from bench_lda import processor, table
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.decomposition import PCA, TruncatedSVD
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import BayesianGaussianMixture
 from sklearn.preprocessing import scale
-from threadpoolctl import threadpool_limits
+from stages import add_arguments, run, timed
 
 import sktemper
 from sktemper import (
@@ -62,7 +55,6 @@ from sktemper.gaussian_mixture.model import Natural
 from sktemper.inference import Workers, evidence_bound
 from sktemper.schedules import ExponentialSchedule
 
-ROOT = Path(__file__).resolve().parents[1]
 PRIORS = ("dirichlet_process", "dirichlet_distribution")
 BASE = "scikit-learn"
 #: Bound (nats) and adjusted Rand index of a fit at the optimum of the truth.
@@ -244,13 +236,6 @@ def score(mixture, X, test):
     own.fit(X[: 50 * mixture.n_components])
     _, own.state_.globals_, own.state_.hyper = state_of(mixture, X)
     return own.score_samples(test).mean()
-
-
-def timed(function):
-    """Return CPU seconds, and what the function returns."""
-    begin = time.process_time()
-    result = function()
-    return time.process_time() - begin, result
 
 
 def fit(contestant, X, labels=None, **parameters):
@@ -656,31 +641,12 @@ STAGES = {
 }
 
 
-class Options(argparse.Namespace):
-    """The command line; with ``--quick`` data are a tenth or less."""
-
-    def tenth(self, n):
-        return n // 10 if self.quick else n
-
-
-def measure(stage, fits, path, limit):
-    """Append the rows of fits that the table does not have yet."""
-    rows = pd.read_csv(path).to_dict("records") if path.exists() else []
-    begin = time.monotonic()
-    for key, function in fits:
-        if any(key.items() <= row.items() for row in rows):
-            continue
-        if time.monotonic() - begin > limit:
-            break
-        row = key | function()
-        rows.append(row)
-        print(stage, *row.values(), flush=True)
-        pd.DataFrame(rows).to_csv(path, index=False, float_format="%.9g")
-
-
-def report(folder):
-    """Write the tables of what has been measured."""
-    lines = [
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_arguments(parser, STAGES)
+    parser.add_argument("--samples", type=int, default=1_000_000, help="of minibatch")
+    parser.add_argument("--priors", nargs="+", choices=PRIORS, default=PRIORS[:1])
+    head = [
         "# Gaussian mixture",
         "",
         f"One thread of {processor()}, kernels for {special.instruction_set}; "
@@ -688,40 +654,7 @@ def report(folder):
         f"{np.__version__}. `benchmarks/bench_gaussian_mixture.py` made this, and says "
         "what is measured; every number stands in `bench_gaussian_mixture/`.",
     ]
-    for stage, (fits, title, to_table) in STAGES.items():
-        path = folder / f"{stage}.csv"
-        if path.exists():
-            text = inspect.getdoc(fits)
-            lines += ["", f"## {title}", "", text, "", *to_table(pd.read_csv(path))]
-    path = folder.with_suffix(".md")
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"See {path}")
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--stages", nargs="*", choices=STAGES, default=list(STAGES))
-    parser.add_argument("--seeds", type=int, help="fewer or more than usual")
-    parser.add_argument("--samples", type=int, default=1_000_000, help="of minibatch")
-    parser.add_argument("--priors", nargs="+", choices=PRIORS, default=PRIORS[:1])
-    parser.add_argument("--minutes", type=float, default=np.inf, help="of a stage")
-    parser.add_argument("--quick", action="store_true", help="little of everything")
-    parser.add_argument("--output", type=Path, help="instead of this checkout")
-    corpora.add_argument(parser)
-    options = parser.parse_args(namespace=Options())
-    root = options.output or ROOT
-    if options.quick:
-        options.seeds = 1
-        root = options.output or Path(tempfile.mkdtemp())
-    folder = root / "benchmarks/results/bench_gaussian_mixture"
-    folder.mkdir(parents=True, exist_ok=True)
-    warnings.simplefilter("ignore", ConvergenceWarning)
-    with threadpool_limits(1):
-        for stage in options.stages:
-            path = folder / f"{stage}.csv"
-            fits = STAGES[stage][0](options)
-            measure(stage, fits, path, 60 * options.minutes)
-    report(folder)
+    run(parser, STAGES, "bench_gaussian_mixture", head)
 
 
 if __name__ == "__main__":

@@ -27,20 +27,13 @@ import argparse
 import functools
 import importlib.metadata
 import importlib.util
-import inspect
 import itertools
-import tempfile
-import warnings
-from pathlib import Path
 
-import corpora
 import numpy as np
 import pandas as pd
-from bench_gaussian_mixture import measure, timed
 from bench_lda import processor, table
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
+from stages import add_arguments, run, timed
 
 import sktemper
 from sktemper import (
@@ -52,7 +45,6 @@ from sktemper import (
 from sktemper.schedules import ConstantSchedule, ExponentialSchedule, RampSchedule
 from sktemper.tempering import Annealing
 
-ROOT = Path(__file__).resolve().parents[1]
 PEERS = [name for name in ("cmfrec", "myfm") if importlib.util.find_spec(name)]
 #: Standard normal quantiles of central intervals.
 INTERVALS = {50: 0.674490, 90: 1.644854}
@@ -103,6 +95,13 @@ def generated(n_users, n_items, n_ratings):
 
 
 PLAIN = functools.partial(TemperedMatrixFactorization, tempering=None)
+#: The variances of Paisley et al.
+GIVEN = {
+    "biases": False,
+    "noise_type": "common",
+    "noise_variance": 0.5,
+    "component_variance": 1.0,
+}
 WARM = Annealing(ConstantSchedule(1.2), target="posterior")
 OURS = {
     "defaults": TemperedMatrixFactorization,
@@ -114,13 +113,7 @@ OURS = {
     "posterior at T=1.2": functools.partial(
         TemperedMatrixFactorization, tempering=WARM
     ),
-    "paper's priors": functools.partial(
-        PLAIN,
-        biases=False,
-        noise_type="common",
-        noise_variance=0.5,
-        component_variance=1.0,
-    ),
+    "paper's priors": functools.partial(PLAIN, **GIVEN),
 }
 
 
@@ -235,13 +228,8 @@ def table_of_error(frame):
     return table(means.reset_index())
 
 
-PAPER = {
-    "biases": False,
-    "global_mean": 0.0,
-    "noise_type": "common",
-    "noise_variance": 0.5,
-    "component_variance": 1.0,
-}
+#: With these all of their settings.
+PAPER = {**GIVEN, "global_mean": 0.0}
 #: Passes of all methods, and those that bring the effective batch 50 t of the paper to
 #: all ratings.
 N_PASSES, N_NOISY = 1000, 1850
@@ -428,17 +416,11 @@ STAGES = {
 }
 
 
-class Options(argparse.Namespace):
-    """The command line; with ``--quick`` data are a tenth or less."""
-
-    def tenth(self, n):
-        return n // 10 if self.quick else n
-
-
-def report(folder):
-    """Write the tables of what has been measured."""
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_arguments(parser, STAGES)
     versions = [f"{name} {importlib.metadata.version(name)}" for name in PEERS]
-    lines = [
+    head = [
         "# Matrix factorization",
         "",
         f"One thread of {processor()}, kernels for {special.instruction_set}; "
@@ -446,38 +428,7 @@ def report(folder):
         + ". `benchmarks/bench_matrix_factorization.py` made this, and says what is "
         "measured; every number stands in `bench_matrix_factorization/`.",
     ]
-    for stage, (fits, title, to_table) in STAGES.items():
-        path = folder / f"{stage}.csv"
-        if path.exists():
-            text = inspect.getdoc(fits)
-            lines += ["", f"## {title}", "", text, "", *to_table(pd.read_csv(path))]
-    path = folder.with_suffix(".md")
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"See {path}")
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--stages", nargs="*", choices=STAGES, default=list(STAGES))
-    parser.add_argument("--seeds", type=int, help="fewer or more than usual")
-    parser.add_argument("--minutes", type=float, default=np.inf, help="of a stage")
-    parser.add_argument("--quick", action="store_true", help="little of everything")
-    parser.add_argument("--output", type=Path, help="instead of this checkout")
-    corpora.add_argument(parser)
-    options = parser.parse_args(namespace=Options())
-    root = options.output or ROOT
-    if options.quick:
-        options.seeds = 1
-        root = options.output or Path(tempfile.mkdtemp())
-    folder = root / "benchmarks/results/bench_matrix_factorization"
-    folder.mkdir(parents=True, exist_ok=True)
-    warnings.simplefilter("ignore", ConvergenceWarning)
-    with threadpool_limits(1):
-        for stage in options.stages:
-            path = folder / f"{stage}.csv"
-            fits = STAGES[stage][0](options)
-            measure(stage, fits, path, 60 * options.minutes)
-    report(folder)
+    run(parser, STAGES, "bench_matrix_factorization", head)
 
 
 if __name__ == "__main__":
