@@ -7,11 +7,12 @@ import threading
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from .special import multiply, packed_columns
+
 __all__ = ["one_blas_thread", "sparse_rows", "tiled_matmul"]
 
-#: Rows of a product: BLAS gives other bits for other shapes, and to the rows that its
-#: panels (of up to 24 rows) leave over.
-TILE = 192
+#: Terms of a product in one call, some milliseconds: between calls it can be interrupted.
+TERMS_AT_ONCE = 2**27
 
 
 class _Nested:
@@ -52,6 +53,10 @@ def one_blas_thread():
 def tiled_matmul(rows, matrix):
     """Return ``rows @ matrix``, each row's bits whatever rows are around it.
 
+    By a loop of ours, since a BLAS has other loops, and other bits, for other shapes
+    and for the rows that its panels leave over; which rows those are differs from
+    processor to processor.
+
     Parameters
     ----------
     rows : ndarray of shape (n_rows, n_inner)
@@ -61,16 +66,16 @@ def tiled_matmul(rows, matrix):
     -------
     product : ndarray of shape (n_rows, n_columns)
     """
-    n_rows = len(rows)
-    product = np.empty((n_rows, matrix.shape[1]), np.result_type(rows, matrix))
-    whole = n_rows - n_rows % TILE
-    for start in range(0, whole, TILE):
-        tile = slice(start, start + TILE)
-        np.matmul(rows[tile], matrix, out=product[tile])
-    if whole < n_rows:
-        padded = np.zeros((TILE, rows.shape[1]), rows.dtype)
-        padded[: n_rows - whole] = rows[whole:]
-        product[whole:] = (padded @ matrix)[: n_rows - whole]
+    dtype = np.result_type(rows, matrix)
+    n_inner, n_columns = matrix.shape
+    product = np.empty((len(rows), n_columns), dtype)
+    columns = packed_columns(matrix.astype(dtype, copy=False))
+    step = max(TERMS_AT_ONCE // max(n_inner * n_columns, 1), 1)
+    for start in range(0, len(rows), step):
+        part = rows[start : start + step].astype(dtype, copy=False)
+        if part.strides[1] != part.itemsize:
+            part = np.ascontiguousarray(part)
+        multiply(part, columns, product[start : start + step])
     return product
 
 

@@ -8,6 +8,7 @@ cdef extern from "simd.h" nogil:
         SIMD_BYTES
         MIXTURE_BYTES
         BINARY_BYTES
+        PRODUCT_BYTES
 
     ctypedef struct lda_block:
         intptr_t n_documents, n_words, n_topics, width
@@ -144,6 +145,12 @@ cdef extern from "simd.h" nogil:
         int (*rating_sums_f32)(ratings_block *) noexcept nogil
         int (*rating_moments_f32)(ratings_block *, const float *) noexcept nogil
         intptr_t (*gaussians_f32)(gaussians_block *) noexcept nogil
+        void (*pack_columns_f32)(
+            intptr_t, intptr_t, const float *, intptr_t, intptr_t, float *
+        ) noexcept nogil
+        void (*product_f32)(
+            intptr_t, intptr_t, intptr_t, const float *, intptr_t, const float *, float *
+        ) noexcept nogil
         void (*digamma_f64)(intptr_t, const double *, double *) noexcept nogil
         void (*trigamma_f64)(intptr_t, const double *, double *) noexcept nogil
         void (*log_gamma_f64)(intptr_t, const double *, double *) noexcept nogil
@@ -166,6 +173,12 @@ cdef extern from "simd.h" nogil:
         int (*rating_sums_f64)(ratings_block *) noexcept nogil
         int (*rating_moments_f64)(ratings_block *, const double *) noexcept nogil
         intptr_t (*gaussians_f64)(gaussians_block *) noexcept nogil
+        void (*pack_columns_f64)(
+            intptr_t, intptr_t, const double *, intptr_t, intptr_t, double *
+        ) noexcept nogil
+        void (*product_f64)(
+            intptr_t, intptr_t, intptr_t, const double *, intptr_t, const double *, double *
+        ) noexcept nogil
 
     const simd_table *simd_choose(const char *name) noexcept
     unsigned int simd_flush_subnormals() noexcept

@@ -9,6 +9,7 @@ import os
 import numpy as np
 
 from cython cimport floating
+from libc.stdint cimport intptr_t
 
 cdef bytes _wanted = os.environ.get("SKTEMPER_SIMD", "").encode()
 SIMD = simd_choose(_wanted)
@@ -37,6 +38,62 @@ def aligned(make, shape, dtype):
     raw = make(n_bytes + SIMD_BYTES, dtype=np.uint8)
     start = -raw.ctypes.data % SIMD_BYTES
     return raw[start : start + n_bytes].view(dtype).reshape(shape)
+
+
+def packed_columns(const floating[:, :] matrix):
+    """Return a matrix as `multiply` reads it, in an order of this instruction set."""
+    cdef intptr_t n_inner = matrix.shape[0], n_columns = matrix.shape[1]
+    cdef intptr_t size = sizeof(floating)
+    cdef intptr_t row_stride = matrix.strides[0] // size
+    cdef intptr_t column_stride = matrix.strides[1] // size
+    dtype = np.float32 if floating is float else np.float64
+    lanes = PRODUCT_BYTES // size
+    out = aligned(np.empty, max(n_inner, 1) * -(-n_columns // lanes) * lanes, dtype)
+    if not matrix.size:
+        return out
+    cdef floating[::1] panels = out
+    with nogil:
+        if floating is float:
+            SIMD.pack_columns_f32(
+                n_inner, n_columns, &matrix[0, 0], row_stride, column_stride, &panels[0]
+            )
+        else:
+            SIMD.pack_columns_f64(
+                n_inner, n_columns, &matrix[0, 0], row_stride, column_stride, &panels[0]
+            )
+    return out
+
+
+def multiply(
+    const floating[:, :] rows, const floating[::1] columns, floating[:, ::1] out
+):
+    """Write rows times columns into ``out``; each row's bits are its own.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_inner)
+        Of which each is contiguous.
+    columns : ndarray
+        From `packed_columns`.
+    out : ndarray of shape (n_rows, n_columns)
+    """
+    cdef intptr_t n_rows = rows.shape[0], n_inner = rows.shape[1]
+    cdef intptr_t n_columns = out.shape[1], stride = rows.strides[0] // sizeof(floating)
+    if not n_rows * n_columns:
+        return
+    if not n_inner:
+        out[:, :] = 0
+        return
+    assert rows.strides[1] == sizeof(floating) or n_inner == 1
+    with nogil:
+        if floating is float:
+            SIMD.product_f32(
+                n_rows, n_inner, n_columns, &rows[0, 0], stride, &columns[0], &out[0, 0]
+            )
+        else:
+            SIMD.product_f64(
+                n_rows, n_inner, n_columns, &rows[0, 0], stride, &columns[0], &out[0, 0]
+            )
 
 
 def evaluate(str name, const floating[::1] x, double b=1.0):

@@ -120,6 +120,7 @@ static const double L_f64[9] = {
 #include "binary.h"
 #include "mixture.h"
 #include "ratings.h"
+#include "products.h"
 #undef REAL
 #undef BITS
 #undef INTEGER
@@ -193,6 +194,7 @@ static const float L_f32[5] = {.04166658961366231f, -.007282819228632366f,
 #include "binary.h"
 #include "mixture.h"
 #include "ratings.h"
+#include "products.h"
 
 #define TABLE_(isa) simd_##isa
 #define TABLE(isa) TABLE_(isa)
@@ -204,9 +206,9 @@ const simd_table TABLE(ISA) = {
     digamma_f32, trigamma_f32, log_gamma_f32, exp_digamma_f32, exp_scaled_f32,
     log_row_f32, add_rows_f32, lda_local_step_f32, lda_scores_f32,
     binary_local_step_f32, row_squares_f32, mixture_local_step_f32, moments_f32,
-    rating_sums_f32, rating_moments_f32, gaussians_f32,
+    rating_sums_f32, rating_moments_f32, gaussians_f32, pack_columns_f32, product_f32,
     digamma_f64, trigamma_f64, log_gamma_f64, exp_digamma_f64, exp_scaled_f64,
     log_row_f64, add_rows_f64, lda_local_step_f64, lda_scores_f64,
     binary_local_step_f64, row_squares_f64, mixture_local_step_f64, moments_f64,
-    rating_sums_f64, rating_moments_f64, gaussians_f64,
+    rating_sums_f64, rating_moments_f64, gaussians_f64, pack_columns_f64, product_f64,
 };

@@ -14,6 +14,8 @@
 #define SIMD_BYTES 64
 /* Bytes of a panel of samples of a mixture, at most. */
 #define MIXTURE_BYTES (2 * SIMD_BYTES)
+/* Bytes of a row of a panel of a product's right factor, at most. */
+#define PRODUCT_BYTES (2 * SIMD_BYTES)
 
 /* A block of documents of latent Dirichlet allocation: what `lda_local_step` reads and
  * writes.  `void *` stands for arrays of the loop's floating type.  A row of topics
@@ -202,7 +204,15 @@ typedef struct {
     /* E[f] and E[f^2] of each rating, f its expectation given all; 0, or -1 */        \
     int (*rating_moments_##SUFFIX)(ratings_block *block, const REAL *own_table);      \
     /* moments of Gaussians; the number that are indefinite, or -1 */                  \
-    intptr_t (*gaussians_##SUFFIX)(gaussians_block *block)
+    intptr_t (*gaussians_##SUFFIX)(gaussians_block *block);                           \
+    /* panels, PRODUCT_BYTES wide at most, of a matrix whose strides are in elements */   \
+    void (*pack_columns_##SUFFIX)(intptr_t n_inner, intptr_t n_columns,               \
+                                  const REAL *matrix, intptr_t row_stride,            \
+                                  intptr_t column_stride, REAL *panels);              \
+    /* out = x times what was packed; rows of x are x_stride elements apart */         \
+    void (*product_##SUFFIX)(intptr_t n_rows, intptr_t n_inner, intptr_t n_columns,   \
+                             const REAL *x, intptr_t x_stride, const REAL *panels,    \
+                             REAL *out)
 
 typedef struct {
     const char *name;
