@@ -8,17 +8,20 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sktemper.linalg import TILE, one_blas_thread, tiled_matmul
+from sktemper import (
+    TemperedFactorialMixture,
+    TemperedGaussianMixture,
+    TemperedMatrixFactorization,
+    linalg,
+)
+from sktemper.linalg import one_blas_thread, tiled_matmul
 
-SHAPES = [
-    (1, 1),
-    (64, 1),
-    (3, 5),
-    (16, 700),
-    (33, 8),
-    (300, 50),
-    (9, 203),
-]  # inner, columns
+pytestmark = pytest.mark.machine
+
+# Inner dimension and columns: parts of panels, and more terms than are summed at once.
+SHAPES = [(1, 1), (64, 1), (3, 5), (16, 700), (33, 8), (300, 50), (9, 203), (600, 33)]
+# A tile has 6 or 12 rows, by the instruction set; 8 tiles are computed at once.
+ROWS = [0, 1, 2, 5, 6, 7, 11, 12, 13, 95, 96, 97, 200]
 
 
 def factors(n_rows, n_inner, n_columns, dtype):
@@ -28,7 +31,7 @@ def factors(n_rows, n_inner, n_columns, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_rows", [0, 1, TILE - 1, TILE, TILE + 1, 3 * TILE + 7])
+@pytest.mark.parametrize("n_rows", ROWS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_product(n_rows, shape, dtype):
     rows, matrix = factors(n_rows, *shape, dtype)
@@ -44,33 +47,121 @@ def test_the_product(n_rows, shape, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_bits_of_a_row_are_its_own(shape, dtype):
-    rows, matrix = factors(2 * TILE + 50, *shape, dtype)
-    with one_blas_thread():
-        whole = tiled_matmul(rows, matrix)
-        order = np.random.default_rng(0).permutation(len(rows))
-        for chosen in (
-            slice(1),
-            slice(7, 12),
-            slice(TILE),
-            slice(TILE - 3, TILE + 90),
-            slice(60, None),
-            slice(None, None, 3),  # not contiguous
-            order,
-            order[:TILE],
-        ):
-            np.testing.assert_array_equal(
-                tiled_matmul(rows[chosen], matrix), whole[chosen]
-            )
-        neighbours = rows.copy()
-        neighbours[1::2] = 1e20
-        np.testing.assert_array_equal(tiled_matmul(neighbours, matrix)[::2], whole[::2])
+    """Whatever its place, the number of rows, and the rows around it."""
+    rows, matrix = factors(241, *shape, dtype)
+    whole = tiled_matmul(rows, matrix)
+    order = np.random.default_rng(0).permutation(len(rows))
+    for chosen in (
+        *(slice(first, first + n) for first, n in enumerate(ROWS)),
+        slice(60, None),
+        slice(None, None, 3),  # not contiguous
+        slice(None, None, -1),
+        order,
+    ):
+        np.testing.assert_array_equal(tiled_matmul(rows[chosen], matrix), whole[chosen])
+    for n in range(24):  # each place in a tile
+        np.testing.assert_array_equal(tiled_matmul(rows[n : n + 1], matrix)[0], whole[n])
+    neighbours = rows.copy()
+    neighbours[1::2] = 1e20
+    np.testing.assert_array_equal(tiled_matmul(neighbours, matrix)[::2], whole[::2])
 
 
-def test_any_layout_of_the_matrix_does():
-    rows, matrix = factors(200, 40, 30, np.float64)
-    expected = rows @ matrix
-    for other in (np.asfortranarray(matrix), np.repeat(matrix, 2, axis=1)[:, ::2]):
-        np.testing.assert_allclose(tiled_matmul(rows, other), expected, rtol=1e-11)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_infinite_neighbours_do_not_matter(dtype):
+    rows, matrix = factors(40, 20, 30, dtype)
+    expected = tiled_matmul(rows, matrix)
+    rows[1::2] = np.nan
+    rows[3::4] = np.inf
+    np.testing.assert_array_equal(tiled_matmul(rows, matrix)[::2], expected[::2])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_any_layout_does(dtype):
+    rows, matrix = factors(200, 40, 30, dtype)
+    expected = tiled_matmul(rows, matrix)
+    read_only = matrix.copy()
+    read_only.flags.writeable = False
+    shifted = np.empty(matrix.nbytes + 1, np.uint8)[1:].view(dtype)
+    shifted = shifted.reshape(matrix.shape)  # at an odd address
+    shifted[...] = matrix
+    for other in (
+        np.asfortranarray(matrix),
+        np.repeat(matrix, 2, axis=1)[:, ::2],
+        matrix[::-1, ::-1].copy()[::-1, ::-1],
+        read_only,
+        shifted,
+    ):
+        np.testing.assert_array_equal(tiled_matmul(rows, other), expected)
+    for other in (
+        np.asfortranarray(rows),
+        np.repeat(rows, 2, axis=1)[:, ::2],
+        rows[:, ::-1].copy()[:, ::-1],
+        np.hstack([rows, rows])[:, :40],
+    ):
+        np.testing.assert_array_equal(tiled_matmul(other, matrix), expected)
+
+
+def test_mixed_types_give_the_wider():
+    rows, matrix = factors(20, 7, 9, np.float32)
+    for pair in ((rows, matrix.astype(np.float64)), (rows.astype(np.float64), matrix)):
+        product = tiled_matmul(*pair)
+        assert product.dtype == np.float64
+        exact = rows.astype(np.float64) @ matrix.astype(np.float64)
+        np.testing.assert_allclose(product, exact, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 4), (5, 0, 4), (5, 3, 0)])
+def test_nothing_to_multiply(shape):
+    rows, matrix = factors(*shape, np.float64)
+    np.testing.assert_array_equal(tiled_matmul(rows, matrix), rows @ matrix)
+
+
+def test_products_of_several_calls(monkeypatch):
+    rows, matrix = factors(100, 20, 30, np.float64)
+    expected = tiled_matmul(rows, matrix)
+    monkeypatch.setattr(linalg, "TERMS_AT_ONCE", 7 * 20 * 30)
+    np.testing.assert_array_equal(tiled_matmul(rows, matrix), expected)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_user_s_bits_are_their_own(dtype):
+    """The public symptom: predictions of a user beside others, and alone."""
+    random = np.random.default_rng(0)
+    X = np.where(random.random((40, 30)) < 0.4, random.normal(size=(40, 30)), np.nan)
+    X[:, 0] = 1.0
+    model = TemperedMatrixFactorization(5, tempering=None, max_iter=3)
+    X = X.astype(dtype)
+    whole = model.fit(X).predict(X)
+    assert whole.dtype == dtype
+    for i in range(13):
+        np.testing.assert_array_equal(model.predict(X[i : i + 1])[0], whole[i])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_features_give_values_row_by_row(dtype):
+    X = np.random.default_rng(0).normal(size=(40, 9)).astype(dtype)
+    mixture = TemperedFactorialMixture(4, tempering=None, max_iter=3)
+    nu = mixture.fit(X).transform(X)
+    whole = mixture.inverse_transform(nu)
+    for i in range(13):
+        row = slice(i, i + 1)
+        np.testing.assert_array_equal(mixture.transform(X[row])[0], nu[i])
+        np.testing.assert_array_equal(mixture.inverse_transform(nu[row])[0], whole[i])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_a_sample_s_cluster_is_its_own(kind, dtype):
+    X = np.random.default_rng(0).normal(size=(40, 5)).astype(dtype)
+    mixture = TemperedGaussianMixture(
+        3, covariance_type=kind, tempering=None, max_iter=3, random_state=0
+    )
+    whole = mixture.fit(X).predict_proba(X)
+    for i in range(13):
+        np.testing.assert_array_equal(mixture.predict_proba(X[i : i + 1])[0], whole[i])
 
 
 def threads():

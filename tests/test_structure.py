@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "tempering": GROUND | {"schedules"},
     "noise": GROUND | {"schedules"},
     "moves": GROUND | {"schedules", "tempering"},
-    "linalg": set(),
+    "linalg": {"special"},
     "inference": GROUND | POLICIES | {"linalg"},
     "base": GROUND | POLICIES | {"inference"},
     "kinds": GROUND | POLICIES,

@@ -19,6 +19,7 @@ from ..kinds import (
     document,
     svi_plus,
 )
+from ..linalg import tiled_matmul
 from .model import FactorialMixtureModel, filled
 from .starts import STARTS
 
@@ -129,7 +130,7 @@ class _FactorialMixture(
                 f"X has {X.shape[1]} features, but there are {len(components)} "
                 "components."
             )
-        return X @ components
+        return tiled_matmul(X, components)
 
     def impute(self, X):
         """Return ``X`` with its missing values at their expectation.

@@ -21,9 +21,11 @@ typedef REAL VECTOR
 #define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5)
 #endif
 /* Terms that are summed before the next tile, and rows before the next panel: the part
- * of a panel stays in the first cache, that of the rows in the second. */
+ * of a panel stays in the first cache, that of the rows in the second.  Where terms are
+ * few, it is the product that should be written in its order. */
 #define TERMS 256
-#define ROWS_AT_ONCE (8 * ROWS)
+#define FEW_TERMS 128
+#define MANY_ROWS (8 * ROWS)
 
 /* One panel after the other, each (n_inner, COLUMNS), zeros behind the last column; of
  * the last one (n_inner, LANES), if that is enough. */
@@ -148,8 +150,9 @@ static void NAME(product)(intptr_t n_rows, intptr_t n_inner, intptr_t n_columns,
 {
     for (intptr_t term = 0; term < n_inner; term += TERMS) {
         const intptr_t n_terms = n_inner - term < TERMS ? n_inner - term : TERMS;
-        for (intptr_t top = 0; top < n_rows; top += ROWS_AT_ONCE) {
-            const intptr_t end = n_rows - top < ROWS_AT_ONCE ? n_rows : top + ROWS_AT_ONCE;
+        const intptr_t height = n_terms < FEW_TERMS ? ROWS : MANY_ROWS;
+        for (intptr_t top = 0; top < n_rows; top += height) {
+            const intptr_t end = n_rows - top < height ? n_rows : top + height;
             for (intptr_t column = 0; column < n_columns; column += COLUMNS) {
                 const intptr_t left = n_columns - column;
                 const intptr_t width = left < COLUMNS ? left : COLUMNS;
@@ -170,4 +173,5 @@ static void NAME(product)(intptr_t n_rows, intptr_t n_inner, intptr_t n_columns,
 #undef ROWS
 #undef EACH_ROW
 #undef TERMS
-#undef ROWS_AT_ONCE
+#undef FEW_TERMS
+#undef MANY_ROWS
