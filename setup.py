@@ -67,9 +67,11 @@ class BuildExt(build_ext):
         super().build_extension(ext)
 
 
-setup(
-    ext_modules=extensions(),
-    cmdclass={"build_ext": BuildExt},
-    # A debug build must not be taken for a release build that is up to date.
-    options={"build": {"build_base": "build/debug"}} if DEBUG else {},
-)
+# Scripts in .ci/ import this module for what stands above.
+if __name__ == "__main__":
+    setup(
+        ext_modules=extensions(),
+        cmdclass={"build_ext": BuildExt},
+        # A debug build must not be taken for a release build that is up to date.
+        options={"build": {"build_base": "build/debug"}} if DEBUG else {},
+    )

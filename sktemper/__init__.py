@@ -1,5 +1,6 @@
 """Annealed, tempered and noise-tuned variational inference for scikit-learn."""
 
+from . import _check_build  # noqa: F401, before anything that needs a kernel
 from .factorial_mixture import (
     AnnealedFactorialMixture,
     SVIPlusFactorialMixture,

@@ -2,7 +2,11 @@
 
 import ast
 import inspect
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,7 +39,9 @@ MAY_IMPORT = {
     "metrics": {"lda"},
     "plotting": set(),
     "datasets": set(),
+    "_check_build": set(),
     "__init__": {
+        "_check_build",
         "factorial_mixture",
         "gaussian_mixture",
         "lda",
@@ -80,6 +86,27 @@ def test_the_loop_knows_no_model_and_no_policy(module):
     names = r"(LDA|Annealing|Untempered|FactorialMixture|GaussianMixture|Factorization)"
     assert not re.search(rf"isinstance\([^)]*{names}", source)
     assert not re.search(r"\btype\([^)]*\)\s*(is|==)", source)
+
+
+def test_sources_without_kernels_say_so(tmp_path):
+    without = shutil.ignore_patterns("*.so", "*.pyd", "data", "__pycache__")
+    shutil.copytree(PACKAGE, tmp_path / "sktemper", ignore=without)
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONSAFEPATH"}
+    # No -P here, so that the current directory is imported from; -S hides what else is
+    # installed, of which nothing is needed to get as far as the message.
+    run = subprocess.run(
+        [sys.executable, "-S", "-c", "import sktemper"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    last_line = run.stderr.strip().splitlines()[-1]
+    assert run.returncode == 1
+    assert last_line.startswith("ImportError: The kernels of sktemper are not compiled")
+    assert str(tmp_path / "sktemper") in last_line
+    for remedy in "python -P", "pip install -e":
+        assert remedy in last_line
 
 
 def test_every_public_name_is_exported():

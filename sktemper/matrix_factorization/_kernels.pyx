@@ -257,7 +257,9 @@ def moments(
     cdef int status = 0
     if n_ratings:
         _fill(ratings, starts, others, table[0], None, table)
-        ratings.block.own_rows = NULL if own_rows is None else &own_rows[0]
+        ratings.block.own_rows = NULL
+        if own_rows is not None:
+            ratings.block.own_rows = &own_rows[0]
         ratings.block.means = &means[0]
         ratings.block.squares = &squares[0]
         with nogil:

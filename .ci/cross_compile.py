@@ -1,0 +1,136 @@
+"""Translates every .pyx to C and compiles all C for each target, without a warning.
+
+The compiler is Clang, with the headers of each system, as the package ziglang has it.
+Nothing is linked or run. It compiles with the flags of setup.py, since optimisers warn
+too, all instruction sets of a target, and no warning is left out, in C that Cython
+generates either. Run it by the script beside it.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from Cython.Build import cythonize
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+os.chdir(ROOT)
+import setup  # noqa: E402, the one of this project
+
+# What Clang calls each, and what its C needs besides.
+TARGETS = {
+    "x86_64-linux": ["x86_64-linux-gnu", "-fPIC"],
+    "aarch64-linux": ["aarch64-linux-gnu", "-fPIC"],
+    "riscv64-linux": ["riscv64-linux-gnu", "-fPIC"],
+    "x86_64-macos": ["x86_64-macos", "-fPIC"],
+    "aarch64-macos": ["aarch64-macos", "-fPIC"],
+    "x86_64-windows": ["x86_64-windows-gnu"],
+    "aarch64-windows": ["aarch64-windows-gnu"],
+    "wasm32-wasi": ["wasm32-wasi", "-msimd128"],
+}
+WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+
+# No more of pyconfig.h than Python.h has to know, and that from the compiler: the file
+# of the running interpreter describes this machine.
+PYCONFIG = """
+#define SIZEOF_SHORT __SIZEOF_SHORT__
+#define SIZEOF_INT __SIZEOF_INT__
+#define SIZEOF_LONG __SIZEOF_LONG__
+#define SIZEOF_LONG_LONG __SIZEOF_LONG_LONG__
+#define SIZEOF_FLOAT __SIZEOF_FLOAT__
+#define SIZEOF_DOUBLE __SIZEOF_DOUBLE__
+#define SIZEOF_VOID_P __SIZEOF_POINTER__
+#define SIZEOF_UINTPTR_T __SIZEOF_POINTER__
+#define SIZEOF_SIZE_T __SIZEOF_SIZE_T__
+#define SIZEOF_WCHAR_T __SIZEOF_WCHAR_T__
+#define SIZEOF_PID_T 4
+#define SIZEOF_TIME_T 8
+#define HAVE_STDINT_H 1
+#define HAVE_STDDEF_H 1
+#define HAVE_WCHAR_H 1
+#define HAVE_SYS_TYPES_H 1
+#define HAVE_SSIZE_T 1
+#ifdef _WIN32
+#define MS_WINDOWS
+#define MS_WIN32
+#ifdef _WIN64
+#define MS_WIN64
+#endif
+#define NT_THREADS
+#define Py_NO_LINK_LIB
+#else
+#define HAVE_UNISTD_H 1
+#ifdef __wasi__
+#define HAVE_PTHREAD_STUBS 1
+#else
+#define HAVE_PTHREAD_H 1
+#define _POSIX_THREADS 1
+#endif
+#endif
+"""
+
+
+def python_headers(directory):
+    """Copy the interpreter's headers, for pyconfig.h is found beside Python.h."""
+    shutil.copytree(sysconfig.get_path("include"), directory)
+    config = PYCONFIG
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        config += "#define Py_GIL_DISABLED 1\n"
+    (directory / "pyconfig.h").write_text(config, encoding="utf-8")
+
+
+def compile_one(target, source, include, scratch):
+    """Return what the compiler says, if it is anything, and the seconds it took."""
+    name, *own = TARGETS[target]
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", name, *own]
+    command += [*setup.FLAGS["unix"], "-DNDEBUG", *WARNINGS]
+    command += ["-isystem", str(include), f"-I{setup.SIMD}", "-c", source]
+    command += ["-o", str(scratch / f"{target}_{source.replace('/', '_')}.o")]
+    begin = time.perf_counter()
+    run = subprocess.run(command, capture_output=True, text=True)
+    said = (run.stdout + run.stderr).strip()
+    if run.returncode and not said:
+        said = f"exit code {run.returncode}"
+    return said, time.perf_counter() - begin
+
+
+def main(targets):
+    """Compile everything for these targets; return the number of failures."""
+    unknown = set(targets) - set(TARGETS)
+    if unknown:
+        sys.exit(f"Unknown: {', '.join(unknown)}. Targets: {', '.join(TARGETS)}.")
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = Path(scratch)
+        python_headers(scratch / "include")
+        translated = cythonize(
+            setup.extensions(),
+            build_dir=str(scratch),
+            compiler_directives=setup.DIRECTIVES,
+            quiet=True,
+        )
+        sources = sorted({source for each in translated for source in each.sources})
+        jobs = [(target, source) for target in targets for source in sources]
+        failures = 0
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            results = pool.map(
+                lambda job: compile_one(*job, scratch / "include", scratch), jobs
+            )
+            for (target, source), (said, seconds) in zip(jobs, results, strict=True):
+                label = source.removeprefix(f"{scratch}/")
+                verdict = "FAILED" if said else "ok"
+                print(f"{target:16} {label:44} {verdict} {seconds:5.1f} s", flush=True)
+                if said:
+                    failures += 1
+                    print(said, flush=True)
+    print(f"{len(jobs) - failures} passed, {failures} failed")
+    return failures
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:] or list(TARGETS)) > 0)

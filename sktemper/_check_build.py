@@ -1,0 +1,18 @@
+"""Explains an import of sources whose kernels are not compiled.
+
+``python -c "import sktemper"`` in a checkout takes the folder there, even where another
+``sktemper`` is installed.  Without this the first kernel that is missing is reported as
+a circular import.
+"""
+
+from importlib.util import find_spec
+
+if find_spec("sktemper.special") is None:
+    folder = __file__.rpartition("_check_build")[0].rstrip("/\\")
+    raise ImportError(
+        f"The kernels of sktemper are not compiled for this Python in {folder}, which "
+        "is probably the source folder. If sktemper is installed, run Python from "
+        "another folder, or as `python -P`, which does not import from the current "
+        "folder. To work on the sources themselves, compile the kernels in place with "
+        "`python -m pip install -e .` beside pyproject.toml."
+    )
