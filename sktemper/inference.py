@@ -1,5 +1,6 @@
 """The loop: one stochastic natural-gradient step, repeated; its state; its history."""
 
+import contextlib
 import copy
 import functools
 import itertools
@@ -7,7 +8,7 @@ import math
 import operator
 import time
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor, TimeoutError, wait
+from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError, wait
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -41,6 +42,8 @@ SETTLING_STEPS = 3
 JUDGING_ROWS = 100_000
 #: Proposals in a row that are tried on the same rows, at most.
 MOVES_OF_A_PART = 5
+#: Seconds that the calling thread may sleep without a look for Ctrl-C.
+LONGEST_SLEEP = 0.05
 #: Rows of a memory map are visited in runs of this many neighbours.
 MAPPED_RUN = 64
 
@@ -80,9 +83,14 @@ class Workers:
         self._blas.__enter__()
         return self
 
-    def __exit__(self, *exception):
-        self._pool.shutdown()
-        self._blas.__exit__(None, None, None)
+    def __exit__(self, error, *_):
+        if error is not None:
+            self.stop[0] = 1  # for what nobody waited for
+        try:
+            self._pool.shutdown(cancel_futures=True)
+            self.stop[0] = 0
+        finally:
+            self._blas.__exit__(None, None, None)
 
     def map(self, function, items):
         """Yield ``function(item)`` in the order of ``items``, few of them ahead."""
@@ -95,29 +103,48 @@ class Workers:
                     return
                 yield _result(pending[0])
                 pending.popleft()
-        except BaseException:
+        except BaseException as error:
             self.stop[0] = 1
+            for future in pending:  # what has not begun never does
+                future.cancel()
             wait(pending)
-            self.stop[0] = 0
+            if not isinstance(error, KeyboardInterrupt):
+                self.stop[0] = 0  # else a task may be on its way that is not pending
             raise
 
     def run_whole(self, function):
-        """Run ``function()`` to its end, whatever signals arrive meanwhile."""
-        future = self._pool.submit(function)
+        """Run ``function()`` to its end or not at all, whatever signals arrive."""
+        future = Future()
+
+        def run():
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(function())
+                except BaseException as error:
+                    future.set_exception(error)
+
         try:
+            self._pool.submit(run)
             _result(future)
         except KeyboardInterrupt:
-            wait([future])
+            while not future.cancel() and not future.done():
+                with contextlib.suppress(KeyboardInterrupt):  # one is enough
+                    wait([future])
             raise
 
 
 def _result(future):
-    while True:  # a timeout lets Ctrl-C through where a wait blocks it (Windows)
+    """Return a future's result, or raise; a signal raises soon.
+
+    One that arrives in the moment before the thread sleeps does not wake it up, and on
+    Windows none does.
+    """
+    while True:
         try:
-            return future.result(timeout=1.0)
+            return future.result(timeout=LONGEST_SLEEP)
         except TimeoutError:
-            if future.done():
-                raise
+            if future.done():  # meanwhile, or with this very error
+                return future.result()
 
 
 # -- state ---------------------------------------------------------------------------

@@ -699,7 +699,8 @@ static int NAME(lda_local_step)(lda_block *block)
     const int noted = block->statistics && !block->temperature_per_document;
     if (block->sampled && NAME(sample_documents)(block))
         return -1;
-    NAME(fill_rows)(block);
+    if (NAME(fill_rows)(block))
+        return -1;
     if (noted)
         NAME(find_places)(block);
     for (intptr_t i = 0; i < block->n_documents; i++) {

@@ -91,8 +91,6 @@ static int NAME(mixture_local_step)(mixture_block *block)
     REAL *restrict z = x + D * LANES;
     REAL *restrict logs = z + D * LANES;
     for (intptr_t first = 0; first < n; first += LANES) {
-        if (*block->stop)
-            return -1;
         const intptr_t width = n - first < LANES ? n - first : LANES;
         REAL powers[LANES], top[LANES], sums[LANES] = {0}, scores[LANES] = {0};
         REAL distances[LANES];
@@ -104,6 +102,8 @@ static int NAME(mixture_local_step)(mixture_block *block)
                 x[d * LANES + lane] = all_x[i * D + d];
         }
         for (intptr_t k = 0; k < K; k++) {
+            if (*block->stop)
+                return -1;
             for (intptr_t d = 0; d < D; d++) {
                 const REAL mean = means[k * D + d];
                 VECTORISE

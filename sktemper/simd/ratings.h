@@ -46,9 +46,9 @@ static int NAME(rating_sums)(ratings_block *block)
         double *restrict out = block->sums + row * stride;
         intptr_t next = block->starts[row];
         const intptr_t end = block->starts[row + 1];
-        if (*block->stop)
-            return -1;
         while (next < end) {
+            if (*block->stop)
+                return -1;
             const intptr_t last = next + MOST_ADDED < end ? next + MOST_ADDED : end;
             double squares = 0, total = 0;
             memset(sums, 0, (size_t)(width + span) * sizeof(REAL));
@@ -99,9 +99,9 @@ static int NAME(rating_moments)(ratings_block *block, const REAL *restrict own_t
     for (intptr_t row = 0; row < block->n_rows; row++) {
         const REAL *restrict u = own_table
                                  + (block->own_rows ? block->own_rows[row] : row) * width;
-        if (*block->stop)
-            return -1;
         for (intptr_t n = block->starts[row]; n < block->starts[row + 1]; n++) {
+            if (*block->stop)
+                return -1;
             const REAL *restrict v = table + block->others[n] * width;
             double twice = 0, once = 0, mean = 0;
             VECTORISE_REDUCTION(+ : twice)

@@ -116,12 +116,14 @@ static void NAME(add_to_statistics)(CHAIN *c, const int32_t *tokens, intptr_t n,
 }
 
 /* Draws every token anew, the first time from those before it alone, and adds `weight`
- * for each to the statistics. */
-static void NAME(sweep_tokens)(CHAIN *c, int first, REAL weight, REAL *statistics)
+ * for each to the statistics; 0, or -1 when told to stop. */
+static int NAME(sweep_tokens)(CHAIN *c, int first, REAL weight, REAL *statistics)
 {
     const intptr_t width = c->block->width;
     int32_t *token = c->tokens;
     for (intptr_t n = 0; n < c->n_words; n++) {
+        if (*c->block->stop)
+            return -1;
         const REAL *row = c->rows + c->slots[n] * width;
         const intptr_t count = (intptr_t)c->counts[n];
         for (intptr_t i = 0; i < count; i++) {
@@ -135,6 +137,7 @@ static void NAME(sweep_tokens)(CHAIN *c, int first, REAL weight, REAL *statistic
                                     statistics + c->words[n] * width);
         token += count;
     }
+    return 0;
 }
 
 /* Samples a document's tokens; gamma = alpha + mean counts.  The statistics are left as
@@ -149,9 +152,8 @@ static int NAME(sample_document)(CHAIN *c, double weight, REAL *restrict gamma,
         gamma[k] = (REAL)block->untempered_prior[k];
     for (intptr_t sweep = 0; sweep < n_sweeps; sweep++) {
         const int kept = sweep >= block->n_burn_in;
-        if (*block->stop)
+        if (NAME(sweep_tokens)(c, sweep == 0, kept ? (REAL)weight : 0, statistics))
             return -1;
-        NAME(sweep_tokens)(c, sweep == 0, kept ? (REAL)weight : 0, statistics);
         for (intptr_t j = 0; kept && j < c->n_present; j++)
             gamma[c->present[j]] += share * (REAL)c->n[c->present[j]];
     }

@@ -30,8 +30,9 @@ static void NAME(rounded_row)(const lda_block *block, intptr_t slot, REAL *restr
 #undef LAMBDA_ROW
 
 /* exp(b E log beta) of the block's words, or E log beta where each document has a
- * temperature of its own; scaled to what floats hold: by exp(-b row_tops). */
-static void NAME(fill_rows)(const lda_block *block)
+ * temperature of its own; scaled to what floats hold: by exp(-b row_tops).  0, or -1
+ * when told to stop. */
+static int NAME(fill_rows)(const lda_block *block)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;
     const double b = block->inverse_temperatures[0];
@@ -47,6 +48,8 @@ static void NAME(fill_rows)(const lda_block *block)
         factors[k] = 0;
     }
     for (intptr_t n = 0; n < block->n_words; n++, rows += width) {
+        if (*block->stop)
+            return -1;
         NAME(rounded_row)(block, n, x);
         if (block->temperature_per_document || b != 1.0) {
             block->row_tops[n] = NAME(log_row)(n_topics, x, block->digamma_totals, rows);
@@ -64,6 +67,7 @@ static void NAME(fill_rows)(const lda_block *block)
     }
     for (intptr_t k = 0; k < width; k++)
         rows[k] = 0;
+    return 0;
 }
 
 /* The mean of a topic-word distribution, lambda / sum lambda, for a word. */
