@@ -151,7 +151,10 @@ effective_batch_size : float, int, Schedule or callable, default=0.5
         Least improvement of the held-out score, in nats per $unit.$tol_of_bound
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
     n_jobs : int, default=None
         Threads; None is 1 unless in a `joblib.parallel_config`.  The result is the
         same, bit for bit, for every value.
