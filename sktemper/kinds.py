@@ -7,7 +7,7 @@ noise.  These mixins fix them, and `document` fills in what all docstrings say.
 from string import Template
 
 from .moves import as_moves
-from .noise import SVIPlusNoise
+from .noise import SVIPlusNoise, as_size
 from .policy import Slot
 from .schedules import as_schedule
 from .tempering import Annealing
@@ -65,7 +65,8 @@ def annealed(general):
 def svi_plus(general):
     """Return slots and constraints of the SVI+ kind of a ``general`` estimator."""
     constraints = SVIPlusNoise._parameter_constraints
-    return _exchanged(general, "gradient_noise", {}, constraints)
+    slots = {"effective_batch_size": Slot(as_size)}
+    return _exchanged(general, "gradient_noise", slots, constraints)
 
 
 def _exchanged(general, name, slots, constraints):
