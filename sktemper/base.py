@@ -333,9 +333,12 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             self._resolve_batch_size(model, X, len(train)), len(train)
         )
         if state.steps == 0:
-            per_pass = math.ceil(len(train) / state.batch_size)
+            n_batches = math.ceil(len(train) / state.batch_size)
+            total = self.total_samples or len(train)
             state.plan = Plan(
-                per_pass * self.max_iter, per_pass, model.auto_temperature(state.hyper)
+                n_batches * self.max_iter,
+                n_batches * total / len(train),
+                model.auto_temperature(state.hyper),
             )
         everything = self.batch_size is None
         policies = self._resolve_policies(

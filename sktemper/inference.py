@@ -44,8 +44,6 @@ JUDGING_ROWS = 100_000
 MOVES_OF_A_PART = 5
 #: Seconds that the calling thread may sleep without a look for Ctrl-C.
 LONGEST_SLEEP = 0.05
-#: Rows of a memory map are visited in runs of this many neighbours.
-MAPPED_RUN = 64
 
 
 class Policies(NamedTuple):
@@ -277,6 +275,9 @@ class State:
         Those before the first step that changed anything: no clock counts them.
     passes, batches_into_pass, planned_passes : int
         Where in the plan of `fit` the state is.
+    rows_of_pass, batches_of_pass : int
+        Into how many batches the last pass cut how many rows: what `batches_into_pass`
+        counts, see `first_batch`.
     moves_left : tuple of int
         Proposals that the plan still has, of each kind of moves.
     moves_made, moves_failed : int
@@ -307,6 +308,8 @@ class State:
     idle_samples: int = 0
     passes: int = 0
     batches_into_pass: int = 0
+    rows_of_pass: int = 0
+    batches_of_pass: int = 0
     planned_passes: int = 0
     moves_left: tuple = ()
     moves_made: int = 0
@@ -502,24 +505,35 @@ def advance(
 # -- many steps ----------------------------------------------------------------------
 
 
-def is_mapped(array):
-    """Return whether an array, or a sparse matrix's data, is a memory map."""
-    while array is not None:
-        if isinstance(array, np.memmap):
-            return True
-        array = getattr(array, "data" if hasattr(array, "indptr") else "base", None)
-    return False
-
-
-def order_of_pass(X, rows, seed, number, shuffle):
+def order_of_pass(rows, seed, number, shuffle):
     """Return the rows in the order in which a pass visits them."""
     if not shuffle:
         return rows
     random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, 1)))
-    if not is_mapped(X):
-        return random.permutation(rows)
-    runs = np.array_split(rows, max(1, len(rows) // MAPPED_RUN))
-    return np.concatenate([runs[i] for i in random.permutation(len(runs))])
+    return random.permutation(rows)
+
+
+def first_batch(state, n_rows, n_batches):
+    """Return with which of its batches the pass under way goes on.
+
+    If batches have another size now, with the one that has the first row not visited
+    yet: none is left out, and few are visited again.  If there are other rows, which
+    the pass visits in another order, with its first.
+    """
+    if state.batches_into_pass == 0 or state.rows_of_pass != n_rows:
+        return 0
+    if state.batches_of_pass == n_batches:
+        return state.batches_into_pass
+    before = _ends_of_batches(n_rows, state.batches_of_pass)
+    visited = before[state.batches_into_pass - 1]
+    return int(np.searchsorted(_ends_of_batches(n_rows, n_batches), visited, "right"))
+
+
+def _ends_of_batches(n_rows, n_batches):
+    """Return where `numpy.array_split` ends each batch."""
+    size, larger = divmod(n_rows, n_batches)
+    number = np.arange(1, n_batches + 1)
+    return size * number + np.minimum(number, larger)
 
 
 def run_passes(
@@ -540,7 +554,8 @@ def run_passes(
     """Finish the planned passes of a fit over ``X[rows]``.
 
     A pass is cut into batches of at most ``state.batch_size`` rows, as even as
-    possible: there is no small last batch with a great weight.
+    possible: there is no small last batch with a great weight.  An interrupted pass
+    goes on where it was, see `first_batch`.
 
     Parameters
     ----------
@@ -554,14 +569,15 @@ def run_passes(
     while state.passes < state.planned_passes:
         if before_pass is not None:
             before_pass()
-        order = order_of_pass(X, rows, state.seed, state.passes, shuffle)
+        order = order_of_pass(rows, state.seed, state.passes, shuffle)
         batches = np.array_split(order, n_batches)
-        for batch in batches[state.batches_into_pass :]:
-            last = state.batches_into_pass == n_batches - 1
+        first = first_batch(state, len(rows), n_batches)
+        for number, batch in enumerate(batches[first:], first + 1):
 
-            def count(last=last):
-                state.batches_into_pass = 0 if last else state.batches_into_pass + 1
-                state.passes += last
+            def count(number=number):
+                state.rows_of_pass, state.batches_of_pass = len(rows), n_batches
+                state.batches_into_pass = number % n_batches
+                state.passes += number == n_batches
                 if on_commit is not None:
                     on_commit()
 

@@ -7,7 +7,7 @@ noise.  These mixins fix them, and `document` fills in what all docstrings say.
 from string import Template
 
 from .moves import as_moves
-from .noise import SVIPlusNoise
+from .noise import SVIPlusNoise, as_size
 from .policy import Slot
 from .schedules import as_schedule
 from .tempering import Annealing
@@ -65,7 +65,8 @@ def annealed(general):
 def svi_plus(general):
     """Return slots and constraints of the SVI+ kind of a ``general`` estimator."""
     constraints = SVIPlusNoise._parameter_constraints
-    return _exchanged(general, "gradient_noise", {}, constraints)
+    slots = {"effective_batch_size": Slot(as_size)}
+    return _exchanged(general, "gradient_noise", slots, constraints)
 
 
 def _exchanged(general, name, slots, constraints):
@@ -151,7 +152,10 @@ effective_batch_size : float, int, Schedule or callable, default=0.5
         Least improvement of the held-out score, in nats per $unit.$tol_of_bound
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
     n_jobs : int, default=None
         Threads; None is 1 unless in a `joblib.parallel_config`.  The result is the
         same, bit for bit, for every value.

@@ -5,8 +5,8 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .policy import Policy, refuse
-from .schedules import Schedule, as_schedule
+from .policy import Policy, Slot, refuse
+from .schedules import RampSchedule, Schedule, as_schedule
 
 __all__ = ["GradientNoise", "NoNoise", "SVIPlusNoise"]
 
@@ -78,7 +78,8 @@ class SVIPlusNoise(GradientNoise):
     effective_batch_size : float, int, Schedule or callable, default=0.5
         M.  A float in (0, 1] is a share of the batch, an int a number of units, a
         schedule gives the number at each step: `sktemper.schedules.RampSchedule` is
-        the paper's M = 50 t.  Where M >= S the weights are 1.
+        the paper's M = 50 t, and what ``effective_batch_size__slope`` makes of a
+        number.  Where M >= S the weights are 1.
     distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         "dirichlet" is S times a Dirichlet(c, ..., c), c = M / (S - M) - 1 / S: the
         same two moments, and never negative.  "gaussian" is the paper's 1 + e_i -
@@ -104,6 +105,7 @@ class SVIPlusNoise(GradientNoise):
     True
     """
 
+    _slots = {"effective_batch_size": Slot(lambda value: as_size(value))}
     _parameter_constraints = {
         "effective_batch_size": [
             Interval(Real, 0, 1, closed="right"),
@@ -117,13 +119,6 @@ class SVIPlusNoise(GradientNoise):
     def __init__(self, effective_batch_size=0.5, distribution="dirichlet"):
         self.effective_batch_size = effective_batch_size
         self.distribution = distribution
-
-    def validate(self):
-        """Check the parameters, those of a schedule included; return self."""
-        super().validate()
-        if isinstance(self.effective_batch_size, Schedule):
-            self.effective_batch_size.validate()
-        return self
 
     def resolved(self, plan):
         """Return a policy whose schedule, if any, is resolved."""
@@ -160,6 +155,16 @@ class SVIPlusNoise(GradientNoise):
         if self.distribution == "dirichlet":
             return rate
         return min(rate, 0.9 * largest_rate())
+
+
+def as_size(value):
+    """Return the schedule whose parameters those of an effective batch size are.
+
+    A number has none: of it that is a ramp, from there if it counts units.
+    """
+    if isinstance(value, Integral):
+        return RampSchedule(start=value)
+    return RampSchedule() if isinstance(value, Real) else as_schedule(value)
 
 
 def as_noise(value):

@@ -41,7 +41,8 @@ class Plan(NamedTuple):
     n_steps : int or None
         The steps planned in all; None for a stream.
     steps_per_pass : float or None
-        None if the size of the data is unknown.
+        As the clock counts passes: in samples seen over the total.  None if the size
+        of the data is unknown.
     temperature : float
         Where the model would have an annealing begin.
     """

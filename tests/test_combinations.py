@@ -9,6 +9,7 @@ import pytest
 from fits import NOISES, RATES, TEMPERINGS, data_of
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import InvalidParameterError
 
 from sktemper import (
     AnnealedFactorialMixture,
@@ -23,6 +24,7 @@ from sktemper import (
 )
 from sktemper.moves import BirthMoves
 from sktemper.noise import SVIPlusNoise
+from sktemper.schedules import RampSchedule
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
 MODELS = {
@@ -91,10 +93,10 @@ def test_every_combination_fits_and_resumes(name, tempering, rate, noise):
         again = pickle.loads(pickle.dumps(clone(streamed).partial_fit(X[:80])))
         again.set_params(total_samples=None).partial_fit(X[80:])
         parts.fit(X)
-        pickle.loads(pickle.dumps(parts)).fit(X)
+        parts = pickle.loads(pickle.dumps(parts)).fit(X)
     for fitted in (whole, streamed, again, parts):
         assert_valid(fitted, X)
-    assert whole.n_batch_iter_ == 12
+    assert whole.n_batch_iter_ == parts.n_batch_iter_ == 12
     if noise is None or noise.distribution == "dirichlet":
         assert (whole.history_["rate_share"] == 1).all()
 
@@ -142,6 +144,25 @@ def test_svi_plus_is_tempered_with_noise(family):
         everything = svi_plus(3, effective_batch_size=1000, **shared).fit(X)
     np.testing.assert_array_equal(everything.components_, plain.components_)
     assert not np.array_equal(named.components_, plain.components_)
+
+
+@each_family
+def test_nested_parameters_of_an_effective_batch_size(family):
+    general, svi_plus, _ = family
+    for size, start in ((0.5, 50), (0.1, 50), (20, 20), (RampSchedule(7), 7)):
+        named = svi_plus(effective_batch_size=size)
+        named.set_params(effective_batch_size__slope=3)
+        ramp = named.effective_batch_size
+        assert (ramp.start, ramp.slope) == (start, 3)
+        assert (ramp is size) == isinstance(size, RampSchedule)
+    other = general(gradient_noise=SVIPlusNoise(20))
+    other.set_params(gradient_noise__effective_batch_size__slope=3)
+    assert repr(other.gradient_noise.effective_batch_size) == repr(RampSchedule(20, 3))
+    with pytest.raises(ValueError, match="Invalid parameter 'slop'"):
+        svi_plus().set_params(effective_batch_size__slop=3)
+    with pytest.raises(InvalidParameterError, match="slope"):
+        X = data_of(named)
+        svi_plus().set_params(effective_batch_size__slope=-3).fit(X)
 
 
 @each_family

@@ -233,6 +233,26 @@ def test_auto_length(cls, unit, plan, length):
 
 
 @pytest.mark.parametrize("cls", [LinearSchedule, ExponentialSchedule])
+@pytest.mark.parametrize("share", [0.1, 1, 3, 10])
+@pytest.mark.parametrize("batch_size", [30, 50, None])
+def test_a_fit_that_stands_for_more_rows_cools_too(documents, cls, share, batch_size):
+    """The plan counts passes as the clock does, over ``total_samples``."""
+    lda = TemperedLDA(
+        3,
+        tempering=Annealing(cls(unit="passes")),
+        total_samples=int(share * 120),
+        batch_size=batch_size,
+        learning_rate=0.5,
+        random_state=0,
+    )
+    temperatures = lda.fit(documents).history_["temperature"]  # warnings are errors
+    assert temperatures[-1] == 1
+    by_steps = clone(lda).set_params(tempering__schedule__unit="steps").fit(documents)
+    steps = by_steps.tempering_.schedule.length
+    assert (temperatures > 1).sum() == pytest.approx(steps, abs=1)
+
+
+@pytest.mark.parametrize("cls", [LinearSchedule, ExponentialSchedule])
 def test_auto_start(cls):
     for plan, start in (
         (Plan(100, 10, 4.5), 4.5),

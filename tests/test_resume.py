@@ -1,10 +1,12 @@
 """Interrupted, pickled, continued, or on more threads: the same bits."""
 
 import copy
+import itertools
 import pickle
 import threading
 import time
 
+import joblib
 import numpy as np
 import pytest
 from fits import (
@@ -24,10 +26,12 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from sktemper import (
+    AnnealedGaussianMixture,
     TemperedFactorialMixture,
     TemperedLDA,
     TemperedMatrixFactorization,
 )
+from sktemper.inference import State, first_batch
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
 from sktemper.moves import BirthMoves
 from sktemper.noise import SVIPlusNoise
@@ -176,6 +180,58 @@ def test_warm_start_continues_a_finished_plan_and_does_not_reheat(documents):
     np.testing.assert_array_equal(lda.history_["temperature"], temperatures)
     rates = [RATE(t) for t in range(1, 49)]
     np.testing.assert_array_equal(lda.history_["learning_rate"], rates)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("changed", "n_steps"),
+    [
+        ({}, 1),  # what is left of batches of 30 after three
+        ({"batch_size": 120}, 1),
+        ({"batch_size": 100}, 1),
+        ({"batch_size": 50}, 1),  # three of 40
+        ({"batch_size": 20}, 2),
+        ({"batch_size": 7}, 5),  # 12 of 7 and 6 of 6: thirteen of them are 90 rows
+        ({"batch_size": None, "learning_rate": 0.5}, 1),
+        ({"n_iter_no_change": 9}, 4),  # of other rows all
+        ({"evaluate_every": 1, "validation_fraction": 0.6, "batch_size": 50}, 1),
+    ],
+)
+def test_an_interrupted_pass_goes_on_whatever_batches_are_now(
+    documents, changed, n_steps
+):
+    lda = lda_of(schedule=PressingAt(3), warm_start=True, max_iter=2)
+    with pytest.raises(KeyboardInterrupt):
+        lda.fit(documents)
+    assert (lda.n_iter_, lda.state_.batches_into_pass) == (0, 3)
+    lda.set_params(schedule=SCHEDULE, **changed).set_callbacks(StopAt(1))
+    lda.fit(documents)
+    assert (lda.n_iter_, lda.n_batch_iter_) == (1, 3 + n_steps)
+    lda.set_callbacks().fit(documents)
+    assert lda.n_iter_ == 2
+
+
+def test_an_interrupted_pass_leaves_out_no_row():
+    """And visits again only rows that share a batch with new ones."""
+    for n_rows, old, new in itertools.product((7, 30, 31), (3, 4, 30), (1, 5, 8, 31)):
+        rows = np.arange(n_rows)
+        n_old, n_new = -(-n_rows // old), -(-n_rows // new)
+        for done in range(n_old):
+            state = State(
+                None,
+                None,
+                0,
+                None,
+                batches_into_pass=done,
+                rows_of_pass=n_rows,
+                batches_of_pass=n_old,
+            )
+            visited = sum(map(len, np.array_split(rows, n_old)[:done]))
+            first = first_batch(state, n_rows, n_new)
+            left = np.array_split(rows, n_new)[first:]
+            assert left[0][0] <= visited <= left[0][-1]
+            assert first_batch(state, n_rows, n_old) == done
+            assert first_batch(state, n_rows + 1, n_new) == 0
 
 
 def test_without_warm_start_fit_starts_anew(documents):
@@ -445,6 +501,54 @@ def test_a_fitted_model_may_be_used_from_many_threads(estimator_of):
     for transformed, scores in results:
         np.testing.assert_array_equal(transformed, results[0][0])
         np.testing.assert_array_equal(scores, results[0][1])
+
+
+def reloaded(folder, X, load):
+    """Return the data as another process would get them: from a file."""
+    if not sparse.issparse(X):
+        return load(folder / "X", X)
+    names = "data", "indices", "indptr"
+    parts = tuple(load(folder / name, getattr(X, name)) for name in names)
+    mapped = sparse.csr_array(parts, shape=X.shape, copy=False)
+    assert isinstance(parts[0], np.memmap)
+    assert np.shares_memory(mapped.data, parts[0])
+    return mapped
+
+
+def by_joblib(path, array):
+    """As joblib gives its workers arrays of more than a megabyte."""
+    joblib.dump(array, path)
+    return joblib.load(path, mmap_mode="r")
+
+
+def by_numpy(path, array):
+    mapped = np.memmap(path, array.dtype, "w+", shape=array.shape)
+    mapped[...] = array
+    mapped.flush()
+    return np.memmap(path, array.dtype, "r", shape=array.shape)
+
+
+@pytest.mark.parametrize("load", [by_joblib, by_numpy])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        lda_of(),
+        mixture_of(),
+        factorization_of(),
+        AnnealedGaussianMixture(
+            3, schedule=SCHEDULE, batch_size=30, max_iter=3, random_state=0, moves=None
+        ),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_maps_of_files_give_the_fit_of_arrays(tmp_path, estimator, load):
+    X = data_of(estimator)
+    mapped = reloaded(tmp_path, X, load)
+    in_memory, from_file = clone(estimator).fit(X), clone(estimator).fit(mapped)
+    for name in ("globals_", "hyper"):
+        one, other = (getattr(fit.state_, name) for fit in (in_memory, from_file))
+        assert joblib.hash(one) == joblib.hash(other)
+    np.testing.assert_array_equal(in_memory.transform(X), from_file.transform(mapped))
 
 
 # -- warnings --------------------------------------------------------------------------
