@@ -116,7 +116,7 @@ static void NAME(add_to_statistics)(CHAIN *c, const int32_t *tokens, intptr_t n,
 }
 
 /* Draws every token anew, the first time from those before it alone, and adds `weight`
- * for each to the statistics. */
+ * for each to the statistics, if there are any. */
 static void NAME(sweep_tokens)(CHAIN *c, int first, REAL weight, REAL *statistics)
 {
     const intptr_t width = c->block->width;
@@ -130,7 +130,7 @@ static void NAME(sweep_tokens)(CHAIN *c, int first, REAL weight, REAL *statistic
             token[i] = NAME(draw)(c, row, c->masses[n]);
             NAME(add_token)(c, token[i]);
         }
-        if (weight != 0)
+        if (weight != 0 && statistics)
             NAME(add_to_statistics)(c, token, count, weight,
                                     statistics + c->words[n] * width);
         token += count;
@@ -221,6 +221,8 @@ static int NAME(sample_documents)(lda_block *block)
     }
     const REAL share = (REAL)(1.0 / block->n_kept);
     REAL *restrict sums = block->statistics;
+    if (!sums)
+        return 0;
     VECTORISE
     for (intptr_t i = 0; i < block->n_words * block->width; i++)
         sums[i] *= share;
