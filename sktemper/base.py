@@ -43,6 +43,7 @@ from .noise import as_noise
 from .policy import Slot, SlotsMixin
 from .schedules import Clock, Plan
 from .tempering import as_tempering
+from .validation import check_sparse, looks_like_text
 
 logger = logging.getLogger("sktemper")
 
@@ -829,17 +830,39 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
 
 def validate_counts(estimator, X, reset):
     """Validate a matrix of counts, CSR or dense; integers stay integers."""
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        dtype="numeric",
-        ensure_non_negative=True,
-    )
+    try:
+        X = validate_data(
+            estimator,
+            check_sparse(X),
+            reset=reset,
+            accept_sparse="csr",
+            dtype="numeric",
+            ensure_non_negative=True,
+        )
+    except (TypeError, ValueError) as error:
+        remedy = _remedy_for_counts(X, str(error))
+        if remedy is None:
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{error}\n{remedy}") from error
     counts = X.data if issparse(X) else X
     if X.dtype.kind == "f" and float(counts.max(initial=0)) > LARGEST_COUNT:
         raise ValueError(
             f"{type(estimator).__name__} takes no counts above {LARGEST_COUNT:g}."
         )
     return X
+
+
+def _remedy_for_counts(X, message):
+    """Return what makes counts of data that were refused, or None."""
+    if "Negative values" in message:
+        return (
+            "Counts are not negative. HashingVectorizer and FeatureHasher give hashes "
+            "a sign unless alternate_sign=False."
+        )
+    if looks_like_text(X):
+        return (
+            "Texts are to be counted first, by "
+            "sklearn.feature_extraction.text.CountVectorizer."
+        )
+    return None

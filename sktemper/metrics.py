@@ -13,6 +13,8 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from .validation import check_sparse
+
 __all__ = [
     "completion_log_likelihood",
     "completion_rmse",
@@ -101,11 +103,11 @@ def completion_log_likelihood(
     >>> lda = TemperedLDA(5, tempering="local", random_state=0).fit(X)
     >>> score = completion_log_likelihood(lda, X, temperatures="learned")
     """
-    X = check_array(X, accept_sparse="csr", ensure_non_negative=True)
+    X = check_array(
+        check_sparse(X), accept_sparse="csr", ensure_non_negative=True, input_name="X"
+    )
     random = check_random_state(random_state)
-    topic_word = np.asarray(estimator.components_, dtype=np.float64)
-    topic_word /= topic_word.sum(axis=1, keepdims=True)
-    word_topic = np.ascontiguousarray(topic_word.T)
+    word_topic = np.ascontiguousarray(_distributions(estimator, X.shape[1]).T)
     score = total = 0.0
     for start in range(0, X.shape[0], BLOCK):
         block = sparse.csr_array(X[start : start + BLOCK], copy=True)
@@ -114,10 +116,18 @@ def completion_log_likelihood(
         observed, held_out = _SPLITS[split](block, random)
         given = _TEMPERATURES[temperatures](estimator, observed)
         doc_topic = np.asarray(estimator.transform(observed, **given), dtype=np.float64)
-        doc_topic /= doc_topic.sum(axis=1, keepdims=True)
         words = held_out.tocoo()
+        totals = doc_topic.sum(axis=1)
+        usable = (totals > 0) & np.isfinite(totals)
+        if not usable[words.row].all():
+            raise ValueError(
+                "The topic weights that transform returned of a document do not sum to "
+                "a positive number: its other half has no probability."
+            )
+        doc_topic = doc_topic / np.where(usable, totals, 1.0)[:, None]
         probability = np.einsum("nk,nk->n", doc_topic[words.row], word_topic[words.col])
-        score += words.data @ np.log(probability)
+        with np.errstate(divide="ignore"):  # impossible words: -inf
+            score += words.data @ np.log(probability)
         total += held_out.sum()
     if total == 0:
         raise ValueError("Nothing is held out to be scored.")
@@ -163,7 +173,35 @@ def perplexity(estimator, X, *, split="words", temperatures="unit", random_state
     score = completion_log_likelihood(
         estimator, X, split=split, temperatures=temperatures, random_state=random_state
     )
-    return float(np.exp(-score))
+    with np.errstate(over="ignore"):
+        return float(np.exp(-score))
+
+
+def _components(estimator, n_features):
+    """Return ``components_`` of a fitted model for data of so many features."""
+    if isinstance(estimator, BaseEstimator):
+        check_is_fitted(estimator)
+    components = check_array(
+        estimator.components_, dtype=[np.float64, np.float32], input_name="components_"
+    )
+    if components.shape[1] != n_features:
+        raise ValueError(
+            f"X has {n_features} features, but the model was fitted to "
+            f"{components.shape[1]}."
+        )
+    return components
+
+
+def _distributions(estimator, n_features):
+    """Return the topics as distributions over words: new, the model's stay."""
+    components = _scaled(_components(estimator, n_features).astype(np.float64))
+    totals = components.sum(axis=1, keepdims=True)
+    if components.min() < 0 or totals.min() == 0:
+        raise ValueError(
+            "components_ is not of topics: its rows must have no negative entry, and "
+            "a positive sum."
+        )
+    return components / totals
 
 
 def _unit_temperatures(estimator, observed):
@@ -192,7 +230,8 @@ def _split_words(X, random):
 
 
 def _split_tokens(X, random):
-    counts = X.data.astype(np.int64)
+    with np.errstate(invalid="ignore"):  # too large for an integer
+        counts = X.data.astype(np.int64)
     if not np.array_equal(counts, X.data):
         raise ValueError("split='tokens' needs whole counts; use split='words'.")
     half = random.binomial(counts, 0.5)
@@ -247,6 +286,7 @@ def completion_rmse(estimator, X, *, clip=None):
     >>> bool(0.5 < completion_rmse(model, X[800:]) < 0.7)
     True
     """
+    _check_clip(clip)
     X = _as_ratings(X)
     rows = max(1, min(BLOCK, BLOCK_RATINGS // max(X.shape[1], 1)))
     squared = n_ratings = 0
@@ -313,6 +353,7 @@ def heldout_rmse(estimator, X, *, clip=None):
     >>> bool(0.5 < heldout_rmse(model, X_test) < 0.6)
     True
     """
+    _check_clip(clip)
     X, pairs = _pairs(estimator, X)
     error = _clipped(estimator.predict_pairs(pairs), clip) - X.data
     return float(np.sqrt(np.mean(error.astype(np.float64) ** 2)))
@@ -378,11 +419,16 @@ def interval_coverage(estimator, X, *, levels=(0.5, 0.9)):
 def _as_ratings(X):
     """Return ratings as a CSR array with sorted rows; X is not touched."""
     if sparse.issparse(X):
-        X = check_array(X, accept_sparse="csr")
+        X = check_array(check_sparse(X), accept_sparse="csr", input_name="X")
         X = sparse.csr_array(X, copy=not X.has_canonical_format)
         X.sum_duplicates()
         return X
-    X = check_array(X, ensure_all_finite="allow-nan", dtype=[np.float64, np.float32])
+    X = check_array(
+        X,
+        ensure_all_finite="allow-nan",
+        dtype=[np.float64, np.float32],
+        input_name="X",
+    )
     rows, columns = np.nonzero(~np.isnan(X))
     starts = np.searchsorted(rows, np.arange(len(X) + 1))
     return sparse.csr_array((X[rows, columns], columns, starts), shape=X.shape)
@@ -400,16 +446,21 @@ def _kept(X, chosen):
 
 
 def _clipped(ratings, clip):
+    return ratings if clip is None else np.clip(ratings, *clip)
+
+
+def _check_clip(clip):
     if clip is None:
-        return ratings
-    low, high = clip
-    if not low < high:
+        return
+    numbers = len(clip) == 2 and all(isinstance(end, Real) for end in clip)
+    if not numbers or not clip[0] < clip[1]:
         raise ValueError(f"clip must be the two ends of a scale, got {clip!r}.")
-    return np.clip(ratings, low, high)
 
 
 def _pairs(estimator, X):
     """Return ratings, and the rows and columns that these are of."""
+    if isinstance(estimator, BaseEstimator):
+        check_is_fitted(estimator)
     X = _as_ratings(X)
     fitted = len(estimator.user_factors_), estimator.n_features_in_
     if X.shape != fitted:
@@ -583,7 +634,9 @@ _EPSILON = 1e-12
 
 def _coherence(topics_or_estimator, X, n_words, coherence):
     """Return ``coherence(alone, together, n_documents)`` of each topic."""
-    X = check_array(X, accept_sparse="csr", dtype="numeric", ensure_non_negative=True)
+    X = check_array(
+        check_sparse(X), accept_sparse="csr", ensure_non_negative=True, input_name="X"
+    )
     topics = _topics(topics_or_estimator, n_words, X.shape[1])
     words, positions = np.unique(np.concatenate(topics), return_inverse=True)
     present = sparse.csr_array(X[:, words])
@@ -601,20 +654,14 @@ def _coherence(topics_or_estimator, X, n_words, coherence):
 
 def _topics(topics_or_estimator, n_words, n_features):
     """Return each topic's columns, the most probable word first."""
-    if isinstance(topics_or_estimator, BaseEstimator):
-        check_is_fitted(topics_or_estimator, "components_")
-    if hasattr(topics_or_estimator, "components_"):
-        components = np.asarray(topics_or_estimator.components_)
-        if components.shape[1] != n_features:
-            raise ValueError(
-                f"X has {n_features} features, but the model was fitted to "
-                f"{components.shape[1]}."
-            )
+    if hasattr(topics_or_estimator, "components_") or isinstance(
+        topics_or_estimator, BaseEstimator
+    ):
+        components = _components(topics_or_estimator, n_features)
         topics = np.argsort(-components, axis=1, kind="stable")
     else:
-        topics = [np.asarray(topic) for topic in topics_or_estimator]
-    topics = [topic[:n_words] for topic in topics]
-    if not topics:
+        topics = _listed(topics_or_estimator)
+    if len(topics) == 0:
         raise ValueError("There is no topic.")
     for topic in topics:
         if topic.ndim != 1 or len(topic) < 2:
@@ -628,7 +675,18 @@ def _topics(topics_or_estimator, n_words, n_features):
             raise ValueError(
                 f"A topic has words outside the {n_features} columns of X."
             )
-    return topics
+    return [topic[:n_words] for topic in topics]
+
+
+def _listed(topics):
+    """Return topics that are given as lists as arrays."""
+    try:
+        return [np.asarray(topic) for topic in topics]
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "Topics must be a fitted model with components_, or lists of column "
+            f"numbers, got {topics!r}."
+        ) from error
 
 
 @validate_params(
@@ -686,8 +744,18 @@ def match_components(components_a, components_b, *, metric="cosine"):
     """
     non_negative = metric == "jensenshannon"
     a, b = (
-        check_array(part, dtype=np.float64, ensure_non_negative=non_negative)
-        for part in (components_a, components_b)
+        _scaled(
+            check_array(
+                part,
+                dtype=np.float64,
+                ensure_non_negative=non_negative,
+                input_name=name,
+            )
+        )
+        for part, name in (
+            (components_a, "components_a"),
+            (components_b, "components_b"),
+        )
     )
     if a.shape[1] != b.shape[1]:
         raise ValueError(
@@ -701,6 +769,12 @@ def match_components(components_a, components_b, *, metric="cosine"):
     similarities = _SIMILARITIES[metric](a, b)
     rows, permutation = linear_sum_assignment(similarities, maximize=True)
     return permutation, similarities[rows, permutation]
+
+
+def _scaled(components):
+    """Return rows over powers of two, so that no sum of squares overflows."""
+    _, exponents = np.frexp(np.abs(components).max(axis=1, keepdims=True))
+    return np.ldexp(components, -exponents)
 
 
 def _jensen_shannon_similarity(a, b):

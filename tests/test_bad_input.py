@@ -10,8 +10,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from sktemper import AnnealedLDA, TemperedLDA
+from sktemper import AnnealedLDA, AnnealedMatrixFactorization, TemperedLDA, metrics
+from sktemper.datasets import make_ratings
+from sktemper.lda import _kernels
 from sktemper.schedules import LinearSchedule
+from sktemper.validation import check_sparse
 
 SCHEDULE = LinearSchedule(start=3, length=8)
 METHODS = (
@@ -497,3 +500,226 @@ def test_columns_outside_of_the_matrix_are_refused(documents, bad, n_features):
     for method in (lda.fit, lda.partial_fit, lda.transform, lda.score):
         with pytest.raises(ValueError, match="column indices outside"):
             method(X)
+
+
+# -- sparse matrices whose arrays contradict each other --------------------------------
+
+
+def damaged(part, value, container=sparse.csr_matrix):
+    """Return a function that sets an entry, or cuts off what follows it (None)."""
+
+    def damage(X):
+        X = container(X, copy=True)
+        array = getattr(X, part)
+        if value is None:
+            setattr(X, part, array[: len(array) // 2])
+        elif callable(value):
+            setattr(X, part, value(array))
+        else:
+            array[5] = value
+        return X
+
+    return damage
+
+
+def lists_of_unequal_length(X):
+    X = sparse.lil_matrix(X)
+    X.data[3] = [*X.data[3], *range(100_000)]
+    return X
+
+
+def more_offsets_than_diagonals(X):
+    X = sparse.dia_matrix((np.ones((2, 5)), [0, 1]), X.shape)
+    X.offsets = np.arange(9)
+    return X
+
+
+DAMAGES = {
+    "far start": (damaged("indptr", 10**6), "indptr decreases"),
+    "negative start": (damaged("indptr", -7), "indptr decreases"),
+    "few starts": (damaged("indptr", None), "indptr has .* expected"),
+    "first start": (damaged("indptr", lambda a: a + 1), "indptr begins with 1"),
+    "starts of floats": (damaged("indptr", lambda a: a + 0.5), "indptr is not an arr"),
+    "starts in two dimensions": (damaged("indptr", lambda a: a[None]), "indptr is not"),
+    "few indices": (damaged("indices", None), "indices has .* but indptr ends at"),
+    "few data": (damaged("data", None), "data has .* but indptr ends at"),
+    "data in blocks": (damaged("data", lambda a: a[:, None, None]), "data is not of"),
+    "far column": (damaged("indices", 10**6), "column indices outside of its"),
+    "negative column": (damaged("indices", -1), "column indices outside of its"),
+    "csr_array": (damaged("indptr", 10**6, sparse.csr_array), "indptr decreases"),
+    "csc": (damaged("indptr", 10**6, sparse.csc_matrix), "indptr decreases"),
+    "far row of csc": (damaged("indices", 10**6, sparse.csc_array), "row indices out"),
+    "bsr": (damaged("indptr", 10**6, sparse.bsr_matrix), "indptr decreases"),
+    "coo": (damaged("row", 10**6, sparse.coo_matrix), "row indices outside of its"),
+    "few coo": (damaged("data", None, sparse.coo_matrix), "row has .* but data"),
+    "dia": (more_offsets_than_diagonals, "data has shape"),
+    "lil": (lists_of_unequal_length, "not as many values"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_damaged_sparse_matrices_are_refused(counts, damage):
+    damage, message = damage
+    ratings = make_ratings(30, 20, n_ratings=200, random_state=0)
+    factorization = AnnealedMatrixFactorization(2, max_iter=2)
+    for estimator, X in ((lda_of(), counts), (factorization, ratings)):
+        bad = damage(X)
+        for method in ("fit", "partial_fit"):
+            with pytest.raises(ValueError, match=message):
+                getattr(estimator, method)(bad)
+        assert not hasattr(estimator, "state_")
+        estimator.partial_fit(X)
+        before = estimator.n_batch_iter_
+        for method in ("fit", "partial_fit", "transform", "score", "lower_bound"):
+            with pytest.raises(ValueError, match=message):
+                getattr(estimator, method)(bad)
+        assert estimator.n_batch_iter_ == before
+    with pytest.raises(ValueError, match=message):
+        factorization.recommend(damage(ratings))
+    lda = lda_of().partial_fit(counts)
+    for measure in (metrics.completion_log_likelihood, metrics.npmi_coherence):
+        with pytest.raises(ValueError, match=message):
+            measure(lda, damage(counts))
+    for measure in (metrics.completion_rmse, metrics.heldout_rmse):
+        with pytest.raises(ValueError, match=message):
+            measure(factorization, damage(ratings))
+
+
+def test_sound_sparse_matrices_are_not_copied(counts, tmp_path):
+    paths = [tmp_path / f"{name}.npy" for name in ("data", "indices", "indptr")]
+    for path, part in zip(paths, parts_of(counts), strict=True):
+        np.save(path, part)
+    X = sparse.csr_matrix(counts.shape)
+    X.data, X.indices, X.indptr = (np.load(path, mmap_mode="r") for path in paths)
+    assert check_sparse(X) is X
+    assert all(isinstance(part, np.memmap) for part in parts_of(X))
+    assert check_sparse("text") == "text"
+    one_row = sparse.coo_array(np.arange(4.0))
+    assert check_sparse(one_row) is one_row
+
+
+def test_what_is_behind_the_last_entry_is_left_out(counts, reference):
+    X = counts.copy()
+    X.data = np.append(X.data, [np.nan, -1e300])
+    X.indices = np.append(X.indices, np.array([-1, 10**6], X.indices.dtype))
+    lda = lda_of().fit(X)
+    np.testing.assert_array_equal(lda.components_, reference.components_)
+    assert len(X.data) == X.nnz + 2
+    assert metrics.npmi_coherence(lda, X).tolist() == (
+        metrics.npmi_coherence(lda, counts).tolist()
+    )
+
+
+# -- mistakes of beginners -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_transform"])
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        (list, "Expected 2D array, got 1D array"),
+        (np.array, "Expected 2D array, got 1D array"),
+        (lambda texts: " ".join(texts), "Expected 2D array, got scalar"),
+        (lambda texts: [text.encode() for text in texts], "Expected 2D array"),
+        (lambda texts: np.array(texts, dtype=object)[:, None], "convert string to flo"),
+        (lambda texts: [text.split() for text in texts], "inhomogeneous"),
+        (
+            lambda texts: pytest.importorskip("pandas").Series(texts),
+            "could not convert string",
+        ),
+    ],
+)
+def test_of_texts_the_vectorizer_is_named(texts, method, form, message):
+    with pytest.raises(ValueError, match=rf"(?s){message}.*CountVectorizer"):
+        getattr(lda_of(), method)(form(texts))
+
+
+def test_of_signed_hashes_the_option_is_named(texts):
+    text = pytest.importorskip("sklearn.feature_extraction.text")
+    X = text.HashingVectorizer(n_features=64, norm=None).transform(texts)
+    message = r"(?s)Negative values in data passed to X.*alternate_sign=False"
+    with pytest.raises(ValueError, match=message):
+        lda_of().fit(X)
+    X = text.HashingVectorizer(n_features=64, alternate_sign=False).transform(texts)
+    lda_of().fit(X)
+
+
+def test_other_mistakes_have_the_message_of_scikit_learn_alone(counts):
+    for bad in (counts.toarray()[0], np.full((3, 3), np.nan), 3.0, None):
+        with pytest.raises(ValueError) as caught:
+            lda_of().fit(bad)
+        assert "Vectorizer" not in str(caught.value)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_zeros_in_place_of_nan_are_warned_of(method):
+    pandas = pytest.importorskip("pandas")
+    ratings = make_ratings(40, 15, n_ratings=200, n_stars=5, random_state=0).tocoo()
+    table = pandas.DataFrame({"u": ratings.row, "i": ratings.col, "r": ratings.data})
+    pivot = table.pivot(index="u", columns="i", values="r")
+    model = AnnealedMatrixFactorization(2, batch_size=None, max_iter=60, tol=1e3)
+    with pytest.warns(UserWarning, match="NaN .* sparse .*ratings_matrix"):
+        getattr(clone(model), method)(pivot.fillna(0))
+    # neither of these is the mistake
+    getattr(clone(model), method)(pivot)
+    getattr(clone(model), method)(ratings.tocsr())
+    getattr(clone(model), method)(pivot.fillna(3))
+    stored_zeros = ratings.tocsr()
+    stored_zeros.data[::2] = 0
+    getattr(clone(model), method)(stored_zeros)
+
+
+def test_more_items_than_there_are_are_not_recommended():
+    X = make_ratings(30, 20, n_ratings=200, random_state=0)
+    model = AnnealedMatrixFactorization(2).partial_fit(X)
+    assert model.recommend(X, n_items=20)[0].shape == (30, 20)
+    for n_items in (21, 10**9, 10**30):
+        with pytest.raises(ValueError, match="Expected n_items <= n_features_in_"):
+            model.recommend(X, n_items=n_items)
+
+
+# -- kernels ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("want_statistics", [False, True])
+def test_sampled_documents_with_words_that_do_not_occur(dtype, want_statistics):
+    words, n_topics = np.arange(40), 3
+    topics = np.ones((40, n_topics)), np.full((40, n_topics), 0.1), 1.0, 0.0, 0.0
+    totals, prior = np.full(n_topics, 40.0), np.full(n_topics, 0.1)
+    for starts in ([0, 0, 0], [0, 2, 2]):
+        n_entries = starts[-1]
+        documents = (
+            np.ones(n_entries, dtype),
+            np.array(starts, np.intp),
+            words,
+            np.arange(n_entries),
+        )
+        gamma = np.ones((2, n_topics), dtype)
+        _, statistics = _kernels.local_step(
+            documents,
+            topics,
+            np.log(totals),
+            prior,
+            np.ones(1),
+            False,
+            np.ones(2),
+            1e-3,
+            10,
+            0.0,
+            np.zeros(1, np.int32),
+            np.ones(2, np.uint8),  # all sampled
+            totals,
+            prior,
+            0,
+            2,
+            2,
+            gamma,
+            want_statistics,
+            np.empty(2),
+        )
+        np.testing.assert_allclose(gamma.sum(axis=1), 0.3 + np.diff(starts), rtol=1e-5)
+        if want_statistics:
+            assert statistics.sum() == pytest.approx(n_entries)
+        else:
+            assert statistics is None

@@ -253,6 +253,109 @@ def test_completion_of_any_topic_model(counts):
         perplexity(theirs, counts[:1] * 0)
 
 
+@pytest.mark.parametrize("split", ["words", "tokens"])
+def test_completion_leaves_the_model_as_it_was(counts, split):
+    theirs = LatentDirichletAllocation(4, random_state=0).fit(counts)
+    before = theirs.components_.copy()
+    perplexity(theirs, counts, split=split)
+    np.testing.assert_array_equal(theirs.components_, before)
+
+
+class Remembering(LatentDirichletAllocation):
+    """Hands out what it keeps."""
+
+    def transform(self, X):
+        self.weights = 2.0 * super().transform(X)
+        self.sum = self.weights.sum()
+        return self.weights
+
+
+def test_completion_does_not_write_into_what_transform_returns(counts):
+    theirs = Remembering(4, random_state=0).fit(counts)
+    completion_log_likelihood(theirs, counts)
+    assert theirs.weights.sum() == theirs.sum
+
+
+class Fixed:
+    """A topic model of given arrays."""
+
+    def __init__(self, components, doc_topic):
+        self.components_, self.doc_topic = components, doc_topic
+
+    def transform(self, X):
+        return np.broadcast_to(self.doc_topic, (X.shape[0], len(self.doc_topic)))
+
+
+@pytest.mark.parametrize(
+    ("components", "doc_topic", "message"),
+    [
+        (np.ones((2, 59)), [0.5, 0.5], "X has 60 features, but the model was fitted"),
+        (-np.ones((2, 60)), [0.5, 0.5], "components_ is not of topics"),
+        (np.zeros((2, 60)), [0.5, 0.5], "components_ is not of topics"),
+        (np.full((2, 60), np.nan), [0.5, 0.5], "components_ contains NaN"),
+        (np.ones(60), [0.5, 0.5], "Expected 2D array"),
+        (np.ones((2, 60)), [0.0, 0.0], "do not sum to a positive number"),
+        (np.ones((2, 60)), [np.nan, 0.0], "do not sum to a positive number"),
+    ],
+)
+def test_completion_of_what_is_no_topic_model(counts, components, doc_topic, message):
+    with pytest.raises(ValueError, match=message):
+        completion_log_likelihood(Fixed(components, doc_topic), counts)
+
+
+def test_completion_does_not_depend_on_the_scale_of_the_components(counts):
+    components = np.random.default_rng(0).gamma(1.0, size=(2, 60))
+    expected = completion_log_likelihood(Fixed(components, [0.5, 0.5]), counts)
+    for scale in (1e-280, 1e307):
+        model = Fixed(scale * components, [0.5, 0.5])
+        assert completion_log_likelihood(model, counts) == pytest.approx(expected)
+
+
+def test_impossible_words_have_no_likelihood(counts):
+    model = Fixed(np.eye(2, 60), [0.5, 0.5])
+    assert completion_log_likelihood(model, counts) == -np.inf
+    assert perplexity(model, counts) == np.inf
+
+
+@pytest.mark.parametrize(
+    "measure", [completion_log_likelihood, perplexity, umass_coherence, npmi_coherence]
+)
+def test_measures_of_topics_want_a_fitted_model(counts, measure):
+    for unfitted in (LatentDirichletAllocation(4), TemperedLDA(4)):
+        with pytest.raises(NotFittedError):
+            measure(unfitted, counts)
+
+
+@pytest.mark.parametrize(
+    ("topics", "message"),
+    [
+        (None, "Topics must be a fitted model"),
+        (3, "Topics must be a fitted model"),
+        ("word", "A topic must be a list of two words or more"),
+        ([1, 2, 3], "A topic must be a list of two words or more"),
+        ([[[1, 2], [3]]], "Topics must be a fitted model"),
+        (np.zeros((0, 2), int), "There is no topic"),
+        (iter([]), "There is no topic"),
+        (Fixed(np.ones(60), [1.0]), "Expected 2D array"),
+        (Fixed(np.full((2, 60), np.nan), [1.0]), "components_ contains NaN"),
+    ],
+)
+def test_what_are_no_topics(counts, topics, message):
+    for measure in (umass_coherence, npmi_coherence):
+        with pytest.raises(ValueError, match=message):
+            measure(topics, counts)
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-200, 1e200, 1e308])
+@pytest.mark.parametrize("metric", ["cosine", "jensenshannon"])
+def test_matches_do_not_depend_on_the_scale(scale, metric):
+    a = np.eye(3, 5)
+    a[1] = 1.0
+    permutation, similarities = match_components(a * scale, a[::-1], metric=metric)
+    assert permutation.tolist() == [2, 1, 0]
+    np.testing.assert_allclose(similarities, 1.0)
+
+
 # -- ratings ---------------------------------------------------------------------------
 
 
@@ -389,6 +492,10 @@ def test_measures_of_ratings_refuse(rated, factorization):
         completion_rmse(factorization, sparse.csr_array(np.eye(80)))
     with pytest.raises(ValueError, match="two ends of a scale"):
         completion_rmse(factorization, test, clip=(5, 1))
+    for clip in ((1,), (1, 2, 3), ("a", "b"), (np.nan, 1), (None, 3)):
+        for measure in (completion_rmse, heldout_rmse):
+            with pytest.raises(ValueError, match="clip must be the two ends"):
+                measure(factorization, test, clip=clip)
     with pytest.raises(ValueError, match="'clip' parameter of heldout_rmse"):
         heldout_rmse(factorization, test, clip=5)
     with pytest.raises(ValueError, match="levels must be numbers between 0 and 1"):

@@ -19,7 +19,11 @@ PACKAGE = Path(sktemper.__file__).parent
 # Each module, and what of ours it may import.
 GROUND = {"policy", "model"}
 POLICIES = {"schedules", "tempering", "learning_rates", "noise", "moves"}
-MODELS = GROUND | POLICIES | {"linalg", "special", "inference", "base", "kinds"}
+MODELS = (
+    GROUND
+    | POLICIES
+    | {"linalg", "special", "inference", "base", "kinds", "validation"}
+)
 MAY_IMPORT = {
     "policy": set(),
     "model": set(),
@@ -29,14 +33,15 @@ MAY_IMPORT = {
     "noise": GROUND | {"schedules"},
     "moves": GROUND | {"schedules", "tempering"},
     "linalg": {"special"},
+    "validation": set(),
     "inference": GROUND | POLICIES | {"linalg"},
-    "base": GROUND | POLICIES | {"inference"},
+    "base": GROUND | POLICIES | {"inference", "validation"},
     "kinds": GROUND | POLICIES,
     "lda": MODELS,
     "factorial_mixture": MODELS,
     "gaussian_mixture": MODELS,
     "matrix_factorization": MODELS,
-    "metrics": {"lda"},
+    "metrics": {"lda", "validation"},
     "plotting": set(),
     "datasets": set(),
     "_check_build": set(),

@@ -1,5 +1,6 @@
 """The estimators of probabilistic matrix factorization."""
 
+import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -22,6 +23,7 @@ from ..kinds import (
 )
 from ..linalg import tiled_matmul
 from ..policy import refuse
+from ..validation import check_sparse
 from .gaussians import unpacked
 from .model import MatrixFactorizationModel
 from .noise import Noise
@@ -29,6 +31,8 @@ from .ratings import Ratings
 
 #: Expected ratings that are looked at in one go.
 MOST_SCORES = 2**22
+#: From this share of zeros on, ratings without NaN look as if filled with zeros.
+MANY_ZEROS = 0.25
 
 
 class _MatrixFactorization(
@@ -57,12 +61,18 @@ class _MatrixFactorization(
     def _validate(self, X, reset):
         return validate_data(
             self,
-            X,
+            check_sparse(X),
             reset=reset,
             accept_sparse="csr",
             dtype="numeric",
             ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
         )
+
+    def _validate_training(self, X, reset):
+        X = super()._validate_training(X, reset)
+        if not sparse.issparse(X):
+            _warn_of_zeros(X)
+        return X
 
     def _check_enough(self, X):
         n_ratings = X.nnz if sparse.issparse(X) else np.count_nonzero(~np.isnan(X))
@@ -251,7 +261,7 @@ class _MatrixFactorization(
         X : {array-like, sparse matrix} of shape (n_samples, n_items)
             Ratings of these users.
         n_items : int, default=10
-            How many for each user.
+            How many for each user, at most all of the items.
 
         Returns
         -------
@@ -259,9 +269,20 @@ class _MatrixFactorization(
             Best first; -1 where a user has rated all the others.
         ratings : ndarray of shape (n_samples, n_items)
             Expected ratings; NaN where there is no item.
+
+        Raises
+        ------
+        ValueError
+            If ``n_items`` is less than 1, or more than the items that there are.
         """
+        check_is_fitted(self, "state_")
         if not isinstance(n_items, Integral) or n_items < 1:
             refuse("n_items", "an int of at least 1", n_items)
+        if n_items > self.n_features_in_:
+            raise ValueError(
+                f"Expected n_items <= n_features_in_, but n_items = {n_items}, "
+                f"n_features_in_ = {self.n_features_in_}."
+            )
 
         def best(model, block, prepared):
             """Return those of a block, of a few users at a time: scores are many."""
@@ -401,14 +422,28 @@ class _MatrixFactorization(
         return self._rank()
 
 
+def _warn_of_zeros(X):
+    """Warn of a dense array in which zeros seem to stand for what was not rated."""
+    n_zeros = X.size - np.count_nonzero(X)
+    if n_zeros < MANY_ZEROS * X.size or np.isnan(X).any():
+        return
+    warnings.warn(
+        f"{n_zeros / X.size:.0%} of X are zeros and none is NaN: zeros are taken as "
+        "ratings of 0. Let NaN stand for what was not rated (do not fill it with 0), "
+        "or pass a sparse matrix of the ratings, such as "
+        "sktemper.datasets.ratings_matrix makes; its stored zeros are ratings.",
+        UserWarning,
+        stacklevel=6,
+    )
+
+
 def _best(ratings, users, items, n_best):
     """Return the best items in rows of expected ratings, and these.
 
     ``users`` and ``items`` say which are not to be had.
     """
-    n_found = min(n_best, ratings.shape[1])
     ratings[users, items] = -np.inf
-    best = np.argpartition(-ratings, n_found - 1, axis=1)[:, :n_found]
+    best = np.argpartition(-ratings, n_best - 1, axis=1)[:, :n_best]
     best.sort(axis=1)  # among equals the first
     scores = np.take_along_axis(ratings, best, axis=1)
     order = np.argsort(-scores, axis=1, kind="stable")
@@ -416,11 +451,7 @@ def _best(ratings, users, items, n_best):
     scores = np.take_along_axis(scores, order, axis=1)
     missing = np.isinf(scores)
     best[missing], scores[missing] = -1, np.nan
-    more = ((0, 0), (0, n_best - n_found))
-    return (
-        np.pad(best, more, constant_values=-1),
-        np.pad(scores, more, constant_values=np.nan),
-    )
+    return best, scores
 
 
 #: What the docstrings of the estimators share.

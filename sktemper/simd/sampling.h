@@ -116,7 +116,7 @@ static void NAME(add_to_statistics)(CHAIN *c, const int32_t *tokens, intptr_t n,
 }
 
 /* Draws every token anew, the first time from those before it alone, and adds `weight`
- * for each to the statistics; 0, or -1 when told to stop. */
+ * for each to the statistics, if there are any; 0, or -1 when told to stop. */
 static int NAME(sweep_tokens)(CHAIN *c, int first, REAL weight, REAL *statistics)
 {
     const intptr_t width = c->block->width;
@@ -132,7 +132,7 @@ static int NAME(sweep_tokens)(CHAIN *c, int first, REAL weight, REAL *statistics
             token[i] = NAME(draw)(c, row, c->masses[n]);
             NAME(add_token)(c, token[i]);
         }
-        if (weight != 0)
+        if (weight != 0 && statistics)
             NAME(add_to_statistics)(c, token, count, weight,
                                     statistics + c->words[n] * width);
         token += count;
@@ -223,6 +223,8 @@ static int NAME(sample_documents)(lda_block *block)
     }
     const REAL share = (REAL)(1.0 / block->n_kept);
     REAL *restrict sums = block->statistics;
+    if (!sums)
+        return 0;
     VECTORISE
     for (intptr_t i = 0; i < block->n_words * block->width; i++)
         sums[i] *= share;

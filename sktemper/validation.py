@@ -1,0 +1,140 @@
+"""Checks of data before anything else touches them."""
+
+import copy
+
+import numpy as np
+from scipy import sparse
+
+__all__ = ["check_sparse", "looks_like_text"]
+
+#: Of these many items of an array one tells that it is text.
+LOOKED_AT = 100
+
+
+def check_sparse(X):
+    """Return a sparse matrix whose parts fit together; anything else as it is.
+
+    scipy checks a matrix when it is made, not what becomes of its arrays, and then
+    reads wherever these point to.  Only the arrays are looked at, once: a memory map
+    stays one, and nothing is copied.
+
+    Parameters
+    ----------
+    X : object
+
+    Returns
+    -------
+    X : object
+        The same; without what its arrays have behind the last entry.
+
+    Raises
+    ------
+    ValueError
+        If the arrays of a sparse matrix contradict each other or its shape.
+    """
+    if not sparse.issparse(X):
+        return X
+    if X.format == "lil":
+        _check_lists(X)
+    if X.format in ("lil", "dok"):
+        X = X.tocsr()
+    if X.format in ("csr", "csc", "bsr"):
+        return _check_compressed(X)
+    if X.format == "coo":
+        _check_coordinates(X)
+    if X.format == "dia":
+        _check_diagonals(X)
+    return X
+
+
+def _check_compressed(X):
+    n_major, n_minor = X.shape if X.ndim == 2 else (1, X.shape[0])
+    if X.format == "csc":
+        n_major, n_minor = n_minor, n_major
+    if X.format == "bsr":
+        if np.ndim(X.data) != 3 or 0 in X.data.shape[1:]:
+            _refuse(X, "data is not an array of blocks")
+        n_major, n_minor = np.floor_divide((n_major, n_minor), X.data.shape[1:])
+    elif np.ndim(X.data) != 1:
+        _refuse(X, "data is not of one dimension")
+    starts, indices = X.indptr, X.indices
+    _check_integers(X, indptr=starts, indices=indices)
+    if len(starts) != n_major + 1:
+        _refuse(X, f"indptr has {len(starts)} entries; expected {n_major + 1}")
+    if starts[0] != 0:
+        _refuse(X, f"indptr begins with {starts[0]}; expected 0")
+    if (starts[1:] < starts[:-1]).any():
+        _refuse(X, "indptr decreases")
+    n_entries = int(starts[-1])
+    for name, length in (("indices", len(indices)), ("data", len(X.data))):
+        if length < n_entries:
+            _refuse(X, f"{name} has {length} entries, but indptr ends at {n_entries}")
+    if len(indices) > n_entries or len(X.data) > n_entries:
+        X = copy.copy(X)
+        X.indices, X.data = indices[:n_entries], X.data[:n_entries]
+    what = "row" if X.format == "csc" else "column"
+    _check_range(X, what, X.indices, n_minor)
+    return X
+
+
+def _check_coordinates(X):
+    coords = X.coords if X.ndim == 1 else (X.row, X.col)
+    coords = dict(zip(("row", "column")[-X.ndim :], coords, strict=True))
+    _check_integers(X, **coords)
+    if np.ndim(X.data) != 1:
+        _refuse(X, "data is not of one dimension")
+    for (name, places), size in zip(coords.items(), X.shape, strict=True):
+        if len(places) != len(X.data):
+            _refuse(X, f"{name} has {len(places)} entries, but data {len(X.data)}")
+        _check_range(X, name, places, size)
+
+
+def _check_diagonals(X):
+    _check_integers(X, offsets=X.offsets)
+    if np.ndim(X.data) != 2 or len(X.data) != len(X.offsets):
+        _refuse(X, f"data has shape {X.data.shape} for {len(X.offsets)} offsets")
+
+
+def _check_lists(X):
+    parts = (X.rows, X.data)
+    if not all(np.shape(part) == X.shape[:1] for part in parts) or any(
+        not isinstance(row, list)
+        or not isinstance(values, list)
+        or len(row) != len(values)
+        for row, values in zip(*parts, strict=True)
+    ):
+        _refuse(X, "a row has not as many values as column indices")
+
+
+def _check_integers(X, **parts):
+    for name, part in parts.items():
+        if np.ndim(part) != 1 or part.dtype.kind not in "iu":
+            _refuse(X, f"{name} is not an array of integers of one dimension")
+
+
+def _check_range(X, what, places, size):
+    if len(places) and not 0 <= places.min() <= places.max() < size:
+        raise ValueError(
+            f"X has {what} indices outside of its {size} {what}s: it was built with a "
+            "wrong shape."
+        )
+
+
+def _refuse(X, why):
+    raise ValueError(f"X is no valid {X.format} matrix: {why}.")
+
+
+def looks_like_text(X):
+    """Return whether some of the first items of ``X`` are strings, or lists of them."""
+    if isinstance(X, (str, bytes)):
+        return True
+    if sparse.issparse(X):
+        return False
+    try:
+        items = np.asarray(X, dtype=object).ravel()[:LOOKED_AT].tolist()
+    except Exception:  # of user-defined containers anything
+        return False
+    firsts = (
+        item[0] if isinstance(item, (list, tuple)) and item else item for item in items
+    )
+    return any(isinstance(first, (str, bytes)) for first in firsts)
