@@ -15,10 +15,15 @@ PACKAGE = Path(sktemper.__file__).parent
 # Each module, and what of ours it may import.
 GROUND = {"policy", "model"}
 POLICIES = {"schedules", "tempering", "learning_rates", "noise", "moves"}
-MODELS = GROUND | POLICIES | {"linalg", "special", "inference", "base", "kinds"}
+MODELS = (
+    GROUND
+    | POLICIES
+    | {"_limits", "linalg", "special", "inference", "base", "kinds"}
+)
 MAY_IMPORT = {
     "policy": set(),
     "model": set(),
+    "_limits": {"policy"},
     "schedules": {"policy"},
     "learning_rates": GROUND | {"schedules"},
     "tempering": GROUND | {"schedules"},
@@ -26,7 +31,7 @@ MAY_IMPORT = {
     "moves": GROUND | {"schedules", "tempering"},
     "linalg": set(),
     "inference": GROUND | POLICIES | {"linalg"},
-    "base": GROUND | POLICIES | {"inference"},
+    "base": GROUND | POLICIES | {"_limits", "inference"},
     "kinds": GROUND | POLICIES,
     "lda": MODELS,
     "factorial_mixture": MODELS,
