@@ -25,6 +25,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from ._limits import LARGEST_COUNT, check_weights
 from .inference import (
     Policies,
     State,
@@ -49,8 +50,6 @@ logger = logging.getLogger("sktemper")
 
 #: Share of the random start left in the model above which `fit` warns.
 LARGEST_START_SHARE = 0.1
-#: Above this, float32 overflows where the inner loops multiply.
-LARGEST_COUNT = 1e30
 
 
 def _has_sample_temperatures(estimator):
@@ -560,9 +559,11 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     def _validate_weight(self, sample_weight, X):
         if sample_weight is None:
             return None
-        return _check_sample_weight(
+        sample_weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
+        check_weights(sample_weight)
+        return sample_weight
 
     def _workers(self, model):
         return Workers(effective_n_jobs(self.n_jobs), model.stop)

@@ -18,7 +18,7 @@ from sktemper.gaussian_mixture.model import GaussianMixtureModel, Hyper, Natural
 from sktemper.gaussian_mixture.splits import SplitMergeSearch
 from sktemper.gaussian_mixture.starts import STARTS
 from sktemper.gaussian_mixture.weights import WEIGHTS
-from sktemper.model import Powers, Stopped
+from sktemper.model import IllDefined, Powers, Stopped
 
 TYPES = ("full", "tied", "diag", "spherical")
 PRIORS = tuple(WEIGHTS)
@@ -828,8 +828,8 @@ def test_steps_end_where_the_domain_does(covariance_type, weight_prior):
             continue
         assert 0 < rate < 1
         assert model._is_valid(model.step(globals_, *arguments, rate, hyper))
-        too_far = model.step(globals_, *arguments, rate + 1e-6, hyper)
-        assert not model._is_valid(too_far)
+        with pytest.raises(IllDefined):
+            model.step(globals_, *arguments, rate + 1e-6, hyper)
     assert n_infinite < 20
     step = local(model, X, globals_, hyper, Powers(), np.abs(weights))
     assert model.largest_rate(globals_, step.statistics, 1.0, Powers(), hyper) == np.inf

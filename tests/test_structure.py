@@ -22,11 +22,12 @@ POLICIES = {"schedules", "tempering", "learning_rates", "noise", "moves"}
 MODELS = (
     GROUND
     | POLICIES
-    | {"linalg", "special", "inference", "base", "kinds", "validation"}
+    | {"_limits", "linalg", "special", "inference", "base", "kinds", "validation"}
 )
 MAY_IMPORT = {
     "policy": set(),
     "model": set(),
+    "_limits": {"policy"},
     "schedules": {"policy"},
     "learning_rates": GROUND | {"schedules"},
     "tempering": GROUND | {"schedules"},
@@ -35,7 +36,7 @@ MAY_IMPORT = {
     "linalg": {"special"},
     "validation": set(),
     "inference": GROUND | POLICIES | {"linalg"},
-    "base": GROUND | POLICIES | {"inference", "validation"},
+    "base": GROUND | POLICIES | {"_limits", "inference", "validation"},
     "kinds": GROUND | POLICIES,
     "lda": MODELS,
     "factorial_mixture": MODELS,

@@ -9,6 +9,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._limits import check_values, check_variances
 from ..base import TemperedEstimator
 from ..kinds import (
     TOL_OF_BOUND,
@@ -63,16 +64,21 @@ class _FactorialMixture(
         return tags
 
     def _validate(self, X, reset):
-        return validate_data(
+        X = validate_data(
             self,
             X,
             reset=reset,
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan",
         )
+        dtype = self._compute_dtype(X) if reset else self.state_.dtype
+        check_values(X, dtype, training=reset)
+        return X
 
     def _make_model(self, n_features, dtype):
         K = self.n_components
+        check_variances(self.noise_variance, dtype, "noise_variance")
+        check_variances(self.component_variance, dtype, "component_variance")
         return FactorialMixtureModel(
             K,
             n_features,

@@ -102,6 +102,8 @@ class Covariance:
             lower = np.linalg.cholesky(inverse_scale)
         except np.linalg.LinAlgError:
             raise IllDefined(ILL_DEFINED) from None
+        if not np.isfinite(lower).all():
+            raise IllDefined(ILL_DEFINED)
         diagonal = np.diagonal(lower, axis1=-2, axis2=-1)
         return np.linalg.inv(lower), -2 * np.log(diagonal).sum(axis=-1)
 
@@ -227,7 +229,7 @@ class Diagonal(Covariance):
 
     def factors(self, inverse_scale):
         """Return the roots of the scales, and log |scale|."""
-        if not (inverse_scale > 0).all():
+        if not ((inverse_scale > 0) & (inverse_scale < np.inf)).all():
             raise IllDefined(ILL_DEFINED)
         return inverse_scale**-0.5, -np.log(inverse_scale).sum(axis=-1)
 

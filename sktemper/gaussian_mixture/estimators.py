@@ -1,5 +1,6 @@
 """The estimators of the Gaussian mixture."""
 
+import functools
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._limits import check_prior, check_values, check_variances
 from ..base import TemperedEstimator
 from ..inference import evidence_bound, map_blocks
 from ..kinds import (
@@ -73,16 +75,21 @@ class _GaussianMixture(
         return tags
 
     def _validate(self, X, reset):
-        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])
+        X = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])
+        check_values(X, self.state_.dtype)
+        return X
 
     def _validate_training(self, X, reset):
-        return validate_data(
+        X = validate_data(
             self,
             X,
             reset=reset,
             dtype=[np.float64, np.float32],
             ensure_min_samples=2 if reset else 1,  # a start has a covariance
         )
+        dtype = self._compute_dtype(X) if reset else self.state_.dtype
+        check_values(X, dtype, training=reset)
+        return X
 
     def _check_enough(self, X):
         if X.shape[0] < self.n_components:
@@ -101,13 +108,13 @@ class _GaussianMixture(
             n_features,
             covariance_type=self.covariance_type,
             weight_prior=self.weight_concentration_prior_type,
-            priors=self._priors,
+            priors=functools.partial(self._priors, dtype=dtype),
             init=STARTS[self.init_params],
             reg_covar=self.reg_covar,
             dtype=dtype,
         )
 
-    def _priors(self, mean, covariance):
+    def _priors(self, mean, covariance, dtype):
         """Return the priors; None stands for scikit-learn's choice for such data."""
         n_features = len(mean)
         concentration = self.weight_concentration_prior
@@ -122,6 +129,9 @@ class _GaussianMixture(
                 "The parameter 'degrees_of_freedom_prior' should be greater than "
                 f"{n_features - 1}, but got {freedom:.3f}."
             )
+        check_prior(concentration, "weight_concentration_prior")
+        check_prior(precision, "mean_precision_prior")
+        check_prior(freedom, "degrees_of_freedom_prior")
         prior_mean = mean
         if self.mean_prior is not None:
             prior_mean = check_array(self.mean_prior, dtype=np.float64, ensure_2d=False)
@@ -130,19 +140,22 @@ class _GaussianMixture(
                     f"The parameter 'means' should have the shape of ({n_features},), "
                     f"but got {prior_mean.shape}"
                 )
+            check_values(prior_mean, dtype, "mean_prior")
         return Hyper(
             float(concentration),
             1.0 if precision is None else float(precision),
             float(freedom),
             prior_mean,
-            self._covariance_prior(covariance),
+            self._covariance_prior(covariance, dtype),
             mean,
         )
 
-    def _covariance_prior(self, default):
+    def _covariance_prior(self, default, dtype):
         """Return the inverse scale of the prior, of the shape of ``default``."""
         if self.covariance_prior is None:
-            return self._regular(default)
+            prior = self._regular(default)
+            check_variances(_variances(prior), dtype, "X has features with a variance")
+            return prior
         prior = check_array(
             np.atleast_1d(self.covariance_prior), dtype=np.float64, ensure_2d=False
         ).reshape(np.shape(self.covariance_prior))
@@ -151,6 +164,8 @@ class _GaussianMixture(
                 f"The parameter '{self.covariance_type} covariance_prior' should have "
                 f"the shape of {np.shape(default)}, but got {prior.shape}"
             )
+        if (_variances(prior) > 0).all():
+            check_variances(_variances(prior), dtype, "covariance_prior has variances")
         matrix = prior if prior.ndim == 2 else np.diag(np.atleast_1d(prior))
         symmetric = np.allclose(matrix, matrix.T)
         if not symmetric or not (np.linalg.eigvalsh(matrix) > 0).all():
@@ -401,6 +416,11 @@ class _GaussianMixture(
         state = self._state()
         counts = state.globals_.precision - state.hyper.mean_precision
         return int((counts > ACTIVE).sum())
+
+
+def _variances(covariance):
+    """Return the diagonal of a covariance of any type."""
+    return np.diag(covariance) if np.ndim(covariance) == 2 else covariance
 
 
 def _is_regular(covariance):

@@ -15,7 +15,7 @@ from scipy.special import gammaln, logsumexp, polygamma, psi
 from ..linalg import tiled_matmul
 from ..model import ConjugateModel, IllDefined, LocalStep, Powers, Stopped
 from . import _kernels
-from .covariances import TYPES
+from .covariances import ILL_DEFINED, TYPES
 from .splits import SplitMergeSearch
 from .starts import order_of_rows
 from .weights import WEIGHTS
@@ -170,6 +170,7 @@ class GaussianMixtureModel(ConjugateModel):
         self.reg_covar = reg_covar
         self.dtype = dtype
         self._splits = {}
+        self._expected = None, None
         n_second = n_features
         if self.covariance.products:
             n_second = n_features * (n_features + 1) // 2
@@ -219,7 +220,9 @@ class GaussianMixtureModel(ConjugateModel):
             block = np.ascontiguousarray(rows[part])
             one = self._statistics(block, hyper, responsibilities[part])
             sums = one if sums is None else sums + one
-        return self._target(sums, scale, Powers(), hyper)
+        start = self._target(sums, scale, Powers(), hyper)
+        self._check(start)
+        return start
 
     def prepare(self, globals_, hyper):
         """Return what `local_step` needs, computed once a step."""
@@ -258,7 +261,17 @@ class GaussianMixtureModel(ConjugateModel):
         )
 
     def expected(self, globals_):
-        """Return the Normal-Wishart parameters of natural ones."""
+        """Return the Normal-Wishart parameters of natural ones.
+
+        Those of the last ones are known: a step has looked whether there are any.
+        """
+        known, expected = self._expected
+        if known is not globals_:
+            expected = self._expected_of(globals_)
+            self._expected = globals_, expected
+        return expected
+
+    def _expected_of(self, globals_):
         precision = globals_.precision
         means = globals_.means / precision[:, None]
         inverse_scale = globals_.second - self.covariance.outer(precision, means)
@@ -321,7 +334,9 @@ class GaussianMixtureModel(ConjugateModel):
     def _kernel(self, block, prepared, local, only_distances=False):
         if prepared.whitening is not None:
             centred = block.astype(np.float64) - prepared.hyper.origin
-            block = tiled_matmul(centred, prepared.whitening).astype(self.dtype)
+            white = tiled_matmul(centred, prepared.whitening)
+            with np.errstate(over="ignore"):  # the kernel knows what is far
+                block = white.astype(self.dtype)
         n_rows = len(block)
         out = np.empty((n_rows, self.n_components), dtype=self.dtype)
         bounds, scores = np.empty(n_rows), np.empty(n_rows)
@@ -383,7 +398,9 @@ class GaussianMixtureModel(ConjugateModel):
     def step(self, globals_, statistics, scale, powers, rate, hyper):
         """Step the natural parameters toward the prior's plus the statistics."""
         target = self._target(statistics, scale, powers, hyper)
-        return globals_.scaled(1 - rate) + target.scaled(rate)
+        stepped = globals_.scaled(1 - rate) + target.scaled(rate)
+        self._check(stepped)
+        return stepped
 
     def largest_rate(self, globals_, statistics, scale, powers, hyper):
         """Return the rate at which a parameter would leave its domain."""
@@ -399,15 +416,22 @@ class GaussianMixtureModel(ConjugateModel):
 
     def _is_valid(self, globals_):
         """Return whether these are parameters of distributions."""
-        if not (globals_.weights > -1).all() or not (globals_.precision > 0).all():
-            return False
-        if not (globals_.freedom > -1).all():
-            return False
         try:
-            self.expected(globals_)
+            self._check(globals_)
         except IllDefined:
             return False
         return True
+
+    def _check(self, globals_):
+        """Raise `IllDefined` if these are no parameters of distributions."""
+        positive = (
+            (globals_.weights > -1).all()
+            and (globals_.precision > 0).all()
+            and (globals_.freedom > -1).all()
+        )
+        if not positive:
+            raise IllDefined(ILL_DEFINED)
+        self.expected(globals_)
 
     # -- dense vectors ---------------------------------------------------------------
     def natural_parameters(self, globals_):
@@ -476,7 +500,7 @@ class GaussianMixtureModel(ConjugateModel):
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
         """Return p E log p(pi, mu, Lambda) - E log q(pi, mu, Lambda)."""
         prior = self._prior(hyper)
-        q, p = self.expected(globals_), self.expected(prior)
+        q, p = self.expected(globals_), self._expected_of(prior)
         power = powers.prior
         bound = self.weights.bound(globals_.weights, prior.weights, power)
         log_precision = np.broadcast_to(self._log_precision(q), self.n_components)
@@ -533,7 +557,7 @@ class GaussianMixtureModel(ConjugateModel):
                 "partition_priors must be a positive number, the factor of the prior "
                 "covariance."
             )
-        prior = self.expected(self._prior(hyper))
+        prior = self._expected_of(self._prior(hyper))
         log_scale = np.broadcast_to(prior.log_determinants, self.n_components)
         log_scale = log_scale - D * math.log(factor)
         degrees = hyper.degrees_of_freedom - np.arange(D)

@@ -8,6 +8,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._limits import check_prior, check_weights
 from ..base import TemperedEstimator, validate_counts
 from ..kinds import AnnealedMixin, SVIPlusMixin, annealed, document, svi_plus
 from ..model import Powers
@@ -55,6 +56,12 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
             check_samplable(X)
         return X
 
+    def _validate_weight(self, sample_weight, X):
+        sample_weight = super()._validate_weight(sample_weight, X)
+        if sample_weight is not None:
+            check_weights(sample_weight, X)
+        return sample_weight
+
     def _compute_dtype(self, X):
         """Integer counts are computed in float32; wide floats in float64."""
         wide = X.dtype.kind == "f" and X.dtype.itemsize > 4
@@ -72,6 +79,8 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
             "topic_word_prior",
             [(n_features,), (K, n_features)],
         )
+        check_prior(alpha, "doc_topic_prior")
+        check_prior(eta, "topic_word_prior")
         return LDAModel(
             K,
             n_features,

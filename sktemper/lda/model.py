@@ -15,6 +15,7 @@ from scipy.special import gammaln, logsumexp, psi
 from sklearn.utils import check_array
 
 from .. import special
+from .._limits import check_prior
 from ..linalg import sparse_rows
 from ..model import ConjugateModel, LocalStep, Powers, Stopped
 from . import _kernels
@@ -262,6 +263,7 @@ class LDAModel(ConjugateModel):
         init = self.init
         if init is not None:
             init = positive(init, "init", [shape])
+            check_prior(init, "init")
         else:
             init = random.gamma(100.0, 0.01, shape).astype(self.dtype, copy=False)
         return Topics.from_dense(init.T, self.topic_word_prior.T)

@@ -11,6 +11,7 @@ from sklearn.utils import check_array, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._limits import check_values, check_variances
 from ..base import TemperedEstimator
 from ..inference import map_blocks
 from ..kinds import (
@@ -59,7 +60,7 @@ class _MatrixFactorization(
         return tags
 
     def _validate(self, X, reset):
-        return validate_data(
+        X = validate_data(
             self,
             check_sparse(X),
             reset=reset,
@@ -67,6 +68,9 @@ class _MatrixFactorization(
             dtype="numeric",
             ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
         )
+        dtype = self._compute_dtype(X) if reset else self.state_.dtype
+        check_values(X, dtype, training=reset)
+        return X
 
     def _validate_training(self, X, reset):
         X = super()._validate_training(X, reset)
@@ -80,6 +84,10 @@ class _MatrixFactorization(
             raise ValueError("X has no ratings: no stored entry, or none but NaN.")
 
     def _make_model(self, n_features, dtype):
+        if self.global_mean is not None:
+            check_values(self.global_mean, dtype, "global_mean")
+        check_variances(self.noise_variance, dtype, "noise_variance")
+        check_variances(self.component_variance, dtype, "component_variance")
         return MatrixFactorizationModel(
             self.n_components,
             n_features,
@@ -90,10 +98,10 @@ class _MatrixFactorization(
             user_noise=self.noise_type == "user",
             rating_temperatures=self.temperature_of == "rating",
             dtype=dtype,
-            init=self._init(n_features),
+            init=self._init(n_features, dtype),
         )
 
-    def _init(self, n_features):
+    def _init(self, n_features, dtype):
         if self.init is None:
             return None
         init = check_array(self.init, dtype=np.float64, input_name="init")
@@ -102,6 +110,7 @@ class _MatrixFactorization(
                 f"init has shape {init.shape}; expected "
                 f"({self.n_components}, {n_features})."
             )
+        check_values(init, dtype, "init")
         return init
 
     def _install(self, state, policies):
@@ -175,6 +184,8 @@ class _MatrixFactorization(
             raise ValueError(
                 f"user_biases has shape {user_biases.shape}; expected ({len(X)},)."
             )
+        check_values(X, self.state_.dtype)
+        check_values(user_biases, self.state_.dtype, "user_biases")
         return self._ratings(X, user_biases, self._items())
 
     def predict(self, X):

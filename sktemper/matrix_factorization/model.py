@@ -124,6 +124,7 @@ class MatrixFactorizationModel(ConjugateModel):
         self.rating_temperatures = rating_temperatures
         self.dtype = np.dtype(dtype)
         self.init = init
+        self._items = None, None
         self.n_own = n_components + biases
         self.n_packed = self.n_own * (self.n_own + 1) // 2
         self.n_natural = self.n_packed + self.n_own
@@ -261,7 +262,20 @@ class MatrixFactorizationModel(ConjugateModel):
                 "n_components, biases or noise_type changed since the model was "
                 "fitted: fit it anew."
             )
-        return Prepared(self.gaussians(globals_), globals_, hyper)
+        return Prepared(self.items(globals_), globals_, hyper)
+
+    def items(self, globals_):
+        """Return the items' posteriors; raise if there are none, or not in the dtype.
+
+        Those of the last parameters are known: a step has looked whether there are any.
+        """
+        known, items = self._items
+        if known is not globals_:
+            items = self.gaussians(globals_)
+            if not np.isfinite(items.table).all():
+                self._refuse_precisions()
+            self._items = globals_, items
+        return items
 
     def gaussians(self, natural, with_covariances=False):
         """Return the posteriors that have these natural parameters."""
@@ -562,6 +576,12 @@ class MatrixFactorizationModel(ConjugateModel):
         """Return the parameters of a vector."""
         return np.reshape(vector, (self.n_features, self.n_natural))
 
+    def step(self, globals_, statistics, scale, powers, rate, hyper):
+        """Step the natural parameters; raise if the items would have no posteriors."""
+        stepped = super().step(globals_, statistics, scale, powers, rate, hyper)
+        self.items(stepped)
+        return stepped
+
     def largest_rate(self, globals_, statistics, scale, powers, hyper):
         """Return the rate at which an item's precision would not be positive."""
         target = self.target_parameters(statistics, scale, powers, hyper)
@@ -586,7 +606,7 @@ class MatrixFactorizationModel(ConjugateModel):
                 hyper = hyper._replace(noise_shape=shape)
         if self.component_variance is None:
             items = self._moments_of(
-                self.gaussians(globals_).table, np.ones(self.n_features)
+                self.items(globals_).table, np.ones(self.n_features)
             )
             hyper = hyper._replace(
                 users=blended(hyper.users, statistics.users, powers.prior, rate),
@@ -617,7 +637,7 @@ class MatrixFactorizationModel(ConjugateModel):
     # -- objectives ------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
         """Return p E log p(items) - E log q(items), p = ``powers.prior``."""
-        items = self.gaussians(globals_)
+        items = self.items(globals_)
         moments = self._moments_of(items.table, np.ones(self.n_features))
         natural = hyper.items.natural()
         precision = unpacked(natural[: self.n_packed], self.n_own)

@@ -82,17 +82,21 @@ static void NAME(log_gamma)(intptr_t n, const REAL *restrict x, double *restrict
     }
 }
 
-/* trigamma(x), x < 1e20: eight steps of the recurrence as one fraction, Stirling's series
- * behind them. */
+/* trigamma(x): eight steps of the recurrence as one fraction, Stirling's series behind
+ * them; from 1e15 on, where x + 8 is x and the fraction's powers would overflow later, the
+ * series alone. */
 static void NAME(trigamma)(intptr_t n, const REAL *restrict x, double *restrict out)
 {
     VECTORISE
     for (intptr_t i = 0; i < n; i++) {
-        double y = x[i], above = 0, below = 1;
+        const double far = x[i];
+        double y = far < 1e15 ? far : 1e15, above = 0, below = 1;
         for (int step = 0; step < 8; step++, y += 1) {
             above = above * (y * y) + below;
             below *= y * y;
         }
+        y = far < 1e15 ? y : far;
+        above = far < 1e15 ? above : 0;
         const double r = 1 / y, s = r * r;
         const double series = s * r * (1. / 6 - s * (1. / 30 - s * (1. / 42 - s * (
             1. / 30 - s * (5. / 66 - s * (691. / 2730 - s * 7 / 6))))));

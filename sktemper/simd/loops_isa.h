@@ -92,6 +92,7 @@ static inline uint64_t random_stream(uint64_t seed, uint64_t number)
 #define LN2_LOW 1.90821492927058770002e-10
 #define TINY_MASS 1e-280
 #define NEGLIGIBLE 1e-9
+#define FARTHEST 1e250
 #define UNIFORM(bits) ((double)((bits) >> 11) * 0x1p-53)
 #define EXP_POLYNOMIAL(r)                                                             \
     (1 + r * (1 + r * (1. / 2 + r * (1. / 6 + r * (1. / 24 + r * (1. / 120 + r *      \
@@ -102,12 +103,14 @@ static inline uint64_t random_stream(uint64_t seed, uint64_t number)
     (ATANH(1) + q * (ATANH(2) + q * (ATANH(3) + q * (ATANH(4) + q * (ATANH(5) + q *   \
     (ATANH(6) + q * (ATANH(7) + q * (ATANH(8) + q * (ATANH(9) + q *                   \
     (ATANH(10)))))))))))
-/* z = x + 7/2; R sums the three reciprocals of the recurrence and half of one. */
+/* z = x + 7/2; R sums the three reciprocals of the recurrence and half of one.  Where its
+ * fourth powers would overflow it is less than a rounding error of log z. */
 #define DIGAMMA_PARTS(x, z, s, R)                                                      \
     const REAL z = (x) + 3.5;                                                          \
     const REAL s = 1 / (z * z);                                                        \
-    const REAL z##_q = (x) * ((x) + 3);                                                \
-    const REAL R = (2 * (x) + 3) * (2 * z##_q + 2) / (z##_q * (z##_q + 2))
+    const REAL z##_x = (x) < 1e70 ? (x) : 1e70;                                        \
+    const REAL z##_q = z##_x * (z##_x + 3);                                            \
+    const REAL R = (2 * z##_x + 3) * (2 * z##_q + 2) / (z##_q * (z##_q + 2))
 static const double H_f64[9] = {
     .041666666666664035, -.006423611105866687, .003552481169841459,
     -.0039533302103197, .007349862115424968, -.020144907289977067,
@@ -145,6 +148,7 @@ static const double L_f64[9] = {
 #undef LN2_LOW
 #undef TINY_MASS
 #undef NEGLIGIBLE
+#undef FARTHEST
 #undef UNIFORM
 #undef EXP_POLYNOMIAL
 #undef ATANH_POLYNOMIAL
@@ -173,6 +177,7 @@ static const double L_f64[9] = {
 #define LN2_LOW 1.4286067653e-06f
 #define TINY_MASS 1e-30f
 #define NEGLIGIBLE 1e-6f
+#define FARTHEST 1e30f
 #define UNIFORM(bits) ((float)((bits) >> 40) * 0x1p-24f)
 #define EXP_POLYNOMIAL(r)                                                             \
     (1 + r * (1 + r * (1.f / 2 + r * (1.f / 6 + r * (1.f / 24 + r * (1.f / 120 + r    \

@@ -114,6 +114,10 @@ static int NAME(mixture_local_step)(mixture_block *block)
                 NAME(triangular_distances)(D, factors + k * factor_size, z, distances);
             else
                 NAME(diagonal_distances)(D, factors + k * factor_size, z, distances);
+            /* of what overflowed, NaN among it, only that it is far is known */
+            VECTORISE
+            for (intptr_t lane = 0; lane < LANES; lane++)
+                distances[lane] = distances[lane] < FARTHEST ? distances[lane] : FARTHEST;
             if (block->only_distances) {
                 for (intptr_t lane = 0; lane < width; lane++)
                     out[(first + lane) * K + k] = distances[lane];

@@ -167,7 +167,7 @@ typedef struct {
 #define DECLARE_LOOPS(REAL, SUFFIX)                                                   \
     /* out = digamma(x) */                                                            \
     void (*digamma_##SUFFIX)(intptr_t n, const REAL *x, REAL *out);                   \
-    /* out = trigamma(x), 0 < x < 1e20 */                                             \
+    /* out = trigamma(x), x > 0 */                                                    \
     void (*trigamma_##SUFFIX)(intptr_t n, const REAL *x, double *out);                \
     /* out = log Gamma(x), 0 < x < 1e40 */                                            \
     void (*log_gamma_##SUFFIX)(intptr_t n, const REAL *x, double *out);               \
