@@ -11,7 +11,7 @@ from .special import multiply, packed_columns
 
 __all__ = ["one_blas_thread", "sparse_rows", "tiled_matmul"]
 
-#: Terms of a product in one call, some milliseconds: between calls it can be interrupted.
+#: Terms of a product in one call, some milliseconds: between calls it can be stopped.
 TERMS_AT_ONCE = 2**27
 
 

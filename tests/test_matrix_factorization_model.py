@@ -16,13 +16,19 @@ from scipy.special import psi, softmax
 from sktemper import special
 from sktemper.matrix_factorization import _kernels
 from sktemper.matrix_factorization import model as module
-from sktemper.matrix_factorization.gaussians import Prior, packed, unpacked
+from sktemper.matrix_factorization.gaussians import (
+    LEAST_EIGENVALUE,
+    Prior,
+    packed,
+    unpacked,
+)
 from sktemper.matrix_factorization.model import MatrixFactorizationModel
 from sktemper.matrix_factorization.noise import SHAPES, best_shape
 from sktemper.model import Powers, Stopped
 from sktemper.tempering import GlobalTempering, LocalTempering
 
 ALL = slice(None)
+EPS = np.finfo(float).eps
 RANKS = (1, 2, 3, 5, 16, 17, 40, 128)
 if "SKTEMPER_SIMD" in os.environ:
     RANKS = (1, 3, 17, 128)
@@ -1023,6 +1029,7 @@ def test_learned_variances_stay_positive():
     assert learned.users is hyper.users
 
 
+@pytest.mark.machine
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_ratings_without_noise(dtype):
     """More factors than the data have, and precisions of great range."""
@@ -1031,12 +1038,34 @@ def test_ratings_without_noise(dtype):
     X = np.where(random.random(ratings.shape) < 0.7, ratings, np.nan).astype(dtype)
     model = model_of(8, 40, dtype=dtype)
     bounds = bounds_of(model, X, Powers(), 40)
-    if dtype == np.float64:  # as far as rounding errors let the bound be known
-        assert np.diff(bounds).min() > -1e-3 * np.abs(bounds).max()
+    if dtype == np.float64:
+        # The precisions of the priors are known to rounding errors times condition
+        # number, at most 1 / LEAST_EIGENVALUE, and count for each user and item; the
+        # smallest of the last steps is a thousand times as large.
+        known = EPS / LEAST_EIGENVALUE * sum(X.shape)
+        assert np.diff(bounds).min() > -known
+        assert np.diff(bounds)[-1] > 100 * known
     assert bounds[-1] > 15_000
     hopeless = model_of(8, 40, dtype=dtype, noise_variance=1e-16)
     with pytest.raises(ValueError, match=f"too small for ratings of {X.dtype}"):
         bounds_of(hopeless, X, Powers(), 40)
+
+
+@pytest.mark.machine
+@pytest.mark.parametrize("least", [1e-2, 1e-6, 1e-9])
+def test_the_density_of_an_ill_conditioned_prior(least):
+    """E log p adds up, whatever the BLAS: moments of much variance meet little."""
+    random = np.random.default_rng(0)
+    for n in (2, 5, 9):
+        directions = np.linalg.qr(random.normal(size=(n, n)))[0]
+        covariance = (directions * np.geomspace(least, 1, n)) @ directions.T
+        prior = Prior(random.normal(size=n), 0.5 * (covariance + covariance.T))
+        natural = prior.natural()
+        precision, linear = unpacked(natural, n), natural[-n:]
+        x = prior.mean + directions[:, -1]  # a standard deviation away
+        density = prior.log_normaliser() + x @ linear - 0.5 * x @ precision @ x
+        exact = -0.5 * (n * np.log(2 * np.pi) + np.log(np.geomspace(least, 1, n)).sum())
+        assert density == pytest.approx(exact - 0.5, rel=0, abs=20 * EPS * n / least)
 
 
 # -- weights ---------------------------------------------------------------------------

@@ -23,14 +23,23 @@ class Prior(NamedTuple):
 
     def natural(self):
         """Return the packed precision, and precision times mean, as one vector."""
-        precision = np.linalg.inv(self.covariance)
+        # Symmetric, and as near to the inverse in directions of large variances as in
+        # those of small ones, of which there is much: not so `np.linalg.inv`.
+        variances, directions = np.linalg.eigh(self.covariance)
+        precision = (directions / variances) @ directions.T
         return np.concatenate([packed(precision), precision @ self.mean])
 
     def log_normaliser(self):
-        """Return the part of E log p that no posterior changes."""
-        log_determinant = np.linalg.slogdet(2 * math.pi * self.covariance)[1]
-        squared = self.mean @ np.linalg.solve(self.covariance, self.mean)
-        return -0.5 * (log_determinant + squared)
+        """Return the part of E log p that no posterior changes.
+
+        Of the precision in `natural`, as the rest of E log p is: the covariance has
+        another one, in the last digits, and each user and item counts the difference.
+        """
+        natural = self.natural()
+        linear = natural[-len(self.mean) :]
+        precision = unpacked(natural, len(self.mean))
+        log_determinant = np.linalg.slogdet(precision / (2 * math.pi))[1]
+        return 0.5 * (log_determinant - self.mean @ linear)
 
 
 class Gaussians(NamedTuple):
