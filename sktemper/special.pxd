@@ -65,9 +65,11 @@ cdef extern from "simd.h" nogil:
         const void *products
         const void *gram
         const void *offsets
+        int gram_per_sample
         const double *powers
         int power_per_sample
-        double heat, cooling
+        const double *heats
+        double cooling
         double tol
         intptr_t max_iter
         const int *stop
@@ -76,6 +78,20 @@ cdef extern from "simd.h" nogil:
         double *entropies
         intptr_t n_iterations
         void *scratch
+
+    ctypedef struct grams_block:
+        intptr_t n_samples, n_dimensions, n_features
+        intptr_t width
+        const unsigned char *missing
+        const double *means
+        const double *products
+        const double *spread
+        int completing
+        const int *stop
+        int32_t *listed
+        double *sums
+        void *grams
+        double *diagonals
 
     ctypedef struct mixture_block:
         intptr_t n_samples, n_features, n_components
@@ -135,6 +151,7 @@ cdef extern from "simd.h" nogil:
         int (*lda_local_step_f32)(lda_block *) noexcept nogil
         int (*lda_scores_f32)(lda_block *) noexcept nogil
         int (*binary_local_step_f32)(binary_block *) noexcept nogil
+        int (*binary_grams_f32)(grams_block *) noexcept nogil
         void (*row_squares_f32)(
             intptr_t, intptr_t, intptr_t, const float *, double *
         ) noexcept nogil
@@ -163,6 +180,7 @@ cdef extern from "simd.h" nogil:
         int (*lda_local_step_f64)(lda_block *) noexcept nogil
         int (*lda_scores_f64)(lda_block *) noexcept nogil
         int (*binary_local_step_f64)(binary_block *) noexcept nogil
+        int (*binary_grams_f64)(grams_block *) noexcept nogil
         void (*row_squares_f64)(
             intptr_t, intptr_t, intptr_t, const double *, double *
         ) noexcept nogil

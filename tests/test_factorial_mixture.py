@@ -96,6 +96,16 @@ def test_missing_values_are_imputed():
     np.testing.assert_allclose(mixture.impute(both)[0], [1, 1, 0, 0, 1, 1], atol=0.1)
 
 
+@pytest.mark.parametrize("posterior", ["structured", "factorised"])
+def test_the_lower_bound_is_what_the_fit_raised(posterior):
+    _, X = planted(40, noise=0.3, missing=0.3)
+    mixture = TemperedFactorialMixture(
+        3, init=SHAPES, tempering=None, posterior=posterior, max_iter=400, tol=0
+    ).fit(X)
+    bounds = mixture.history_["lower_bound"]
+    assert mixture.lower_bound(X) == pytest.approx(bounds[-1], rel=1e-4)
+
+
 def test_dropped_columns_are_the_model_of_the_others():
     _, X = planted()
     mixture = mixture_of(posterior="structured").fit(X)

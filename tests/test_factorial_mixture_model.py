@@ -7,6 +7,8 @@ import oracles
 import pytest
 from scipy.special import expit, xlogy
 
+from sktemper.factorial_mixture import _kernels
+from sktemper.factorial_mixture import model as models
 from sktemper.factorial_mixture.model import (
     Components,
     FactorialMixtureModel,
@@ -53,6 +55,12 @@ def local(model, X, components, powers, hyper=None, **arguments):
     block = model.take(X.astype(model.dtype), slice(None))
     prepared = model.prepare(components, hyper)
     return model.local_step(block, prepared, powers, **arguments)
+
+
+def observed(model, X, components):
+    block = model.take(X.astype(model.dtype), slice(None))
+    prepared = model.prepare(components, model.initial_hyper(X))
+    return model.observed_step(block, prepared)
 
 
 def reference(model, X, components, powers, completing=True, **rest):
@@ -500,9 +508,10 @@ def directions(model, n, seed=0):
         )
 
 
+@pytest.mark.parametrize("structured", [True, False])
 @pytest.mark.parametrize("name", ["plain", "likelihood", "posterior"])
-def test_the_natural_gradient_against_finite_differences(name):
-    X, model, components = problem(n=60, **EXACT)
+def test_the_natural_gradient_against_finite_differences(name, structured):
+    X, model, components = problem(n=60, structured=structured, **EXACT)
     powers, hyper, h = POWERS[name], model.initial_hyper(X), 1e-5
     vector = model.natural_parameters(components)
     step = local(model, X, components, powers)
@@ -524,15 +533,16 @@ def test_the_natural_gradient_against_finite_differences(name):
         assert difference == pytest.approx(gradient @ direction, rel=1e-5)
 
 
-def test_the_fisher_product_is_the_change_of_the_mean_parameters():
-    _, model, components = problem()
+@pytest.mark.parametrize("structured", [True, False])
+def test_the_fisher_product_is_the_change_of_the_mean_parameters(structured):
+    _, model, components = problem(structured=structured)
     vector, h = model.natural_parameters(components), 1e-5
 
     def mean_parameters(vector):
-        means, covariance = (
-            (c := model.from_natural_parameters(vector)).means(),
-            np.linalg.inv(c.precision),
-        )
+        components = model.from_natural_parameters(vector)
+        means, covariance = components.means(), np.linalg.inv(components.precision)
+        if not structured:
+            covariance = np.diag(1 / np.diag(components.precision))
         return np.concatenate(
             [-0.5 * (means @ means.T + D * covariance).ravel(), means.ravel()]
         )
@@ -641,27 +651,116 @@ def test_missing_values_are_the_marginal_model(structured, cooling):
     Y, n = X.copy(), len(patterns)
     for i in range(N):
         Y[i, patterns[i % n]] = np.nan
-    want = ("bound", "score", "local")
-    step = local(model, Y, components, Powers(), want=want)
+    step = observed(model, Y, components)
     assert step.n_observed == (~np.isnan(Y)).sum()
     for i, missing in enumerate(patterns):
         columns = np.setdiff1d(np.arange(D), missing)
-        alone = local(
-            *(m := marginal(model, components, columns))[:1],
-            X[i::n][:, columns],
-            m[1],
-            Powers(),
-            want=want,
-        )
+        other, marginals = marginal(model, components, columns)
+        alone = observed(other, X[i::n][:, columns], marginals)
         for name in ("local_parameters", "row_bounds", "row_scores", "row_observed"):
             np.testing.assert_allclose(
                 getattr(step, name)[i::n], getattr(alone, name), rtol=1e-11, atol=1e-11
             )
 
 
+@dtypes
+@pytest.mark.parametrize("k", [1, 2, 5, 8, 9, 17, 33])
+def test_a_gram_for_each_sample_is_the_reference(dtype, rtol, k):
+    """Rows that miss little, and much: what is seen or what is not is added up."""
+    X, model, components = problem(k=k, d=19, dtype=dtype, tol=1e-5, local_cooling=2.0)
+    share = np.linspace(0, 1, N)[:, None]
+    X[np.random.default_rng(3).random(X.shape) < share] = np.nan
+    assert_is_reference(model, X, components, Powers(), rtol)
+    nu, bounds, scores, _ = reference(model, X, components, Powers(), completing=False)
+    step = observed(model, X, components)
+    size = dict(rtol=rtol, atol=rtol * np.abs(scores).max())
+    np.testing.assert_allclose(step.local_parameters, nu, rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(step.row_bounds, bounds, **size)
+
+
+def test_samples_with_missing_values_share_the_calls_of_kernels(monkeypatch):
+    """No two samples miss the same; a few calls are enough for a step, or a birth."""
+    X, model, components = problem(n=60, d=40, missing=0.2)
+    assert len({row.tobytes() for row in np.isnan(X)}) == 60
+    calls, kernel = [], _kernels.local_step
+    monkeypatch.setattr(
+        _kernels, "local_step", lambda *args: calls.append(1) or kernel(*args)
+    )
+    start = local(model, X, components, Powers()).local_parameters
+    assert len(calls) == 1
+    model.local_cooling = 2.0
+    local(model, X, components, Powers(), local_init=start)
+    assert len(calls) == 3
+    hyper, block = model.initial_hyper(X), model.take(X, slice(None))
+    calls.clear()
+    larger = model._least_missed(components, hyper, block)
+    assert larger in range(K)
+    assert len(calls) == K
+
+
+@pytest.mark.parametrize("most", [1, 40, 200])
+def test_grams_that_are_not_kept_are_made_anew(monkeypatch, most):
+    X, model, components = problem(n=40, missing=0.1, local_cooling=2.0)
+    X[:11] = np.nan_to_num(X[:11])
+    start = np.random.default_rng(0).random((40, K))
+    whole = local(model, X, components, Powers(), local_init=start)
+    block, hyper = model.take(X, slice(None)), model.initial_hyper(X)
+    dead = model._least_missed(components, hyper, block)
+    monkeypatch.setattr(models, "MOST_ENTRIES", most)
+    parts = local(model, X, components, Powers(), local_init=start)
+    np.testing.assert_array_equal(parts.local_parameters, whole.local_parameters)
+    np.testing.assert_array_equal(parts.row_bounds, whole.row_bounds)
+    assert parts.n_iterations == whole.n_iterations
+    assert model._least_missed(components, hyper, block) == dead
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+@pytest.mark.parametrize("structured", [True, False])
+def test_the_component_that_is_missed_least(missing, structured):
+    X, model, components = problem(missing=missing, structured=structured)
+    hyper, bounds = model.initial_hyper(X), []
+    for k in range(K):
+        left = np.delete(np.arange(K), k)
+        _, row_bounds, _, _ = oracles.binary_local_step(
+            X,
+            components.means()[left],
+            model.covariance(components)[np.ix_(left, left)],
+            hyper.noise_variance,
+            hyper.inclusion_probability[left],
+            1.0,
+            tol=model.tol,
+            max_iter=model.max_iter,
+            completing=True,
+        )
+        bounds.append(row_bounds.sum())
+    least = model._least_missed(components, hyper, model.take(X, slice(None)))
+    assert least == np.argmax(bounds)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_what_is_wanted_does_not_change_the_answer(missing):
+    X, model, components = problem(missing=missing)
+    whole = local(model, X, components, Powers())
+    for want in (("bound",), ("score", "local"), ("local",), ("statistics",)):
+        step = local(model, X, components, Powers(), want=want)
+        np.testing.assert_array_equal(step.row_bounds, whole.row_bounds)
+        np.testing.assert_array_equal(step.row_scores, whole.row_scores)
+        if "local" in want:
+            np.testing.assert_array_equal(step.local_parameters, whole.local_parameters)
+
+
+def test_a_stopped_gram_is_void():
+    X, model, components = problem(missing=0.3)
+    block = model.take(X, slice(None))
+    prepared = model.prepare(components, model.initial_hyper(X))
+    model.stop[0] = 1
+    with pytest.raises(Stopped):
+        model.grams(block, np.arange(N), prepared, True)
+
+
 def test_nothing_observed_is_the_prior():
     X, model, components = problem(missing=1.0)
-    step = local(model, X, components, Powers(), want=("bound", "local"))
+    step = observed(model, X, components)
     np.testing.assert_allclose(
         step.local_parameters, np.tile(model.inclusion_probability, (N, 1)), rtol=1e-12
     )

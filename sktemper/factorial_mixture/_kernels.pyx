@@ -7,26 +7,28 @@ loops themselves are C, in ``simd/binary.h``, one table per instruction set.
 import numpy as np
 
 from cython cimport floating
-from libc.stdint cimport intptr_t
+from libc.stdint cimport int32_t, intptr_t
 
 from sktemper.special cimport (
     BINARY_BYTES,
     SIMD,
     binary_block,
+    grams_block,
     simd_flush_subnormals,
     simd_restore_subnormals,
 )
 
-from sktemper.special import aligned
+from sktemper.special import aligned, padded
 
 
 def local_step(
     const floating[:, ::1] products,
     const floating[:, ::1] gram,
-    const floating[::1] offsets,
+    const floating[:, ::1] offsets,
+    bint gram_per_sample,
     const double[::1] powers,
     bint power_per_sample,
-    double heat,
+    const double[::1] heats,
     double cooling,
     double tol,
     intptr_t max_iter,
@@ -46,14 +48,19 @@ def local_step(
         Samples times components, over the noise variance.
     gram : ndarray of shape (n_features, n_features)
         E[components times components], over the noise variance; symmetric.
-    offsets : ndarray of shape (n_features,)
+    offsets : ndarray of shape (1, n_features)
+    gram_per_sample : bool
+        Whether each sample has a gram and offsets of its own, that is a row of ``gram``
+        from `grams` and one of ``offsets``.
     powers : ndarray of shape (1,) or (n_samples,)
         Exponent of the likelihood, for all samples or for each,
     power_per_sample : bool
         which this says.
-    heat, cooling : float
-        The first sweep is at ``heat`` times the temperature, and each one after it at
-        1 / ``cooling`` of that of the last, until the factor is 1.
+    heats : ndarray of shape (1,), or (n_samples,) if each has a gram
+    cooling : float
+        The first sweep is at the heat times the temperature, and each one after it at
+        1 / ``cooling`` of that of the last, until the factor is 1.  At once, if the
+        heat is infinite or NaN.
     tol, max_iter
         A sample is done once no probability changed by ``tol`` in a sweep, or after
         ``max_iter`` sweeps beside those that cooled.
@@ -78,14 +85,16 @@ def local_step(
     block.n_samples = products.shape[0]
     block.n_features = products.shape[1]
     lanes = BINARY_BYTES // <intptr_t>sizeof(floating)
-    kept = aligned(np.empty, 2 * block.n_features * lanes, dtype)
+    height = 2 * block.n_features + (gram.shape[1] if gram_per_sample else 0)
+    kept = aligned(np.empty, height * lanes, dtype)
     cdef floating[::1] scratch = kept
     block.products = &products[0, 0]
     block.gram = &gram[0, 0]
-    block.offsets = &offsets[0]
+    block.offsets = &offsets[0, 0]
+    block.gram_per_sample = gram_per_sample
     block.powers = &powers[0]
     block.power_per_sample = power_per_sample
-    block.heat = heat
+    block.heats = &heats[0]
     block.cooling = cooling
     block.tol = tol
     block.max_iter = max_iter
@@ -102,6 +111,73 @@ def local_step(
             status = SIMD.binary_local_step_f64(&block)
         simd_restore_subnormals(mode)
     return -1 if status else block.n_iterations
+
+
+def grams(
+    missing,
+    means,
+    const double[::1] products,
+    const double[::1] spread,
+    bint completing,
+    const int[::1] stop,
+    floating[:, ::1] out,
+    double[:, ::1] diagonals,
+):
+    """Write the gram of each sample, of what it does not miss, into ``out``.
+
+    Triangles are upper ones, row by row: n_features (n_features + 1) / 2 entries.
+
+    Parameters
+    ----------
+    missing : ndarray of shape (n_samples, n_dimensions), bool
+    means : ndarray of shape (n_features, n_dimensions)
+    products : ndarray of shape (n_entries,)
+        Triangle of ``means @ means.T``.
+    spread : ndarray of shape (n_entries,)
+        Triangle of what is added for each dimension; for those that are missing too if
+        ``completing``.
+    completing : bool
+    stop : ndarray of shape (1,)
+        Read at each sample; set it to make the call return.
+    out : ndarray of shape (n_samples, n_entries)
+    diagonals : ndarray of shape (n_samples, n_features)
+        Receives the diagonals, in float64.
+
+    Returns
+    -------
+    status : int
+        -1 if stopped, else 0.
+    """
+    cdef grams_block block
+    cdef int status
+    K, D = means.shape
+    width = padded(K, np.float64)
+    columns = aligned(np.zeros, (D, width), np.float64)
+    columns[:, :K] = means.T
+    cdef const unsigned char[:, ::1] absent = missing.view(np.uint8)
+    cdef const double[:, ::1] table = columns
+    cdef double[:, ::1] sums = aligned(np.empty, (width, width), np.float64)
+    cdef int32_t[::1] listed = np.empty(D + 1, dtype=np.int32)
+    block.n_samples = absent.shape[0]
+    block.n_dimensions = D
+    block.n_features = K
+    block.width = width
+    block.missing = &absent[0, 0]
+    block.means = &table[0, 0]
+    block.products = &products[0]
+    block.spread = &spread[0]
+    block.completing = completing
+    block.stop = &stop[0]
+    block.listed = &listed[0]
+    block.sums = &sums[0, 0]
+    block.grams = &out[0, 0]
+    block.diagonals = &diagonals[0, 0]
+    with nogil:
+        if floating is float:
+            status = SIMD.binary_grams_f32(&block)
+        else:
+            status = SIMD.binary_grams_f64(&block)
+    return status
 
 
 def row_squares(const floating[:, :] rows, double[::1] out):

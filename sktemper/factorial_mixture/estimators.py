@@ -113,7 +113,14 @@ class _FactorialMixture(
         probabilities : ndarray of shape (n_samples, n_components)
             The posterior inclusion probabilities nu, at T=1.
         """
-        return self._local_parameters(X)
+        return np.concatenate(
+            self._map(
+                X,
+                lambda model, block, prepared: (
+                    model.observed_step(block, prepared).local_parameters
+                ),
+            )
+        )
 
     def inverse_transform(self, X):
         """Return the values that features stand for.
@@ -300,7 +307,8 @@ _ATTRIBUTES = """
     Notes
     -----
     ``NaN`` is a value that is not known.  `transform` and the scores leave it out;
-    `fit` takes it as one more latent variable.
+    `fit` takes it as one more latent variable, and so does `lower_bound`, which is
+    what `fit` raises.
 
     `score_samples` is a lower bound on log p(x) under the posterior of the components:
     comparable between fits, and with any other density of x.  `score` is its mean.

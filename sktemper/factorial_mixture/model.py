@@ -35,6 +35,8 @@ BIRTH_STEPS, NEAREST = 10, 10
 LEAST_SCALE = 1e-6
 #: The least noise variance that is learned, in component variances.
 LEAST_NOISE = 1e-9
+#: The most entries of the grams of samples that miss values that are kept at once.
+MOST_ENTRIES = 2**22
 #: How far learned inclusion probabilities keep from 0 and 1.
 LEAST_INCLUSION = 1e-6
 
@@ -145,6 +147,40 @@ class Prepared(NamedTuple):
     #: The means' products.
     products: np.ndarray
     hyper: Hyper
+
+
+class Coupling(NamedTuple):
+    """How features depend on one another in some samples of a block.
+
+    Attributes
+    ----------
+    rows : slice or ndarray
+        Which samples these are.
+    gram : ndarray
+        E[mu mu^T] over the noise variance: of shape (n_components, n_components) if it
+        is one for all of them; otherwise (n_rows, n_entries), the upper triangle of
+        each, row by row.
+    diagonal : ndarray of shape (1, n_components) or (n_rows, n_components)
+    of_each : bool
+        Whether each sample has its own.
+    """
+
+    rows: Any
+    gram: np.ndarray
+    diagonal: np.ndarray
+    of_each: bool
+
+    def without(self, k):
+        """Return the coupling of all features but one, of the same rows."""
+        left = np.delete(np.arange(self.diagonal.shape[1]), k)
+        if self.of_each:
+            on, other = np.triu_indices(self.diagonal.shape[1])
+            entries = np.flatnonzero((on != k) & (other != k))
+            gram = np.take(self.gram, entries, axis=1)  # in C order, unlike an index
+        else:
+            gram = self.gram[np.ix_(left, left)]
+        diagonal = np.take(self.diagonal, left, axis=1)
+        return Coupling(slice(None), gram, diagonal, self.of_each)
 
 
 class FactorialMixtureModel(ConjugateModel):
@@ -306,16 +342,35 @@ class FactorialMixtureModel(ConjugateModel):
         From the start cooled down, and from ``local_init`` too if there is one: each
         sample takes the better of the two, so that steps on all samples ascend.
 
-        For statistics, missing values are latent too: those of a sample have the
-        covariance of all dimensions then, which steps on all samples need to ascend.
+        Missing values are latent too: those of a sample have the covariance of all
+        dimensions then, which steps on all samples need to ascend.
         """
+        return self._local_step(
+            block, prepared, powers, weights, local_init, want, completing=True
+        )
+
+    def observed_step(self, block, prepared):
+        """Return a `LocalStep` at T=1, with nu, of what is observed alone.
+
+        Samples that miss values are those of the model of the other dimensions.
+        """
+        return self._local_step(
+            block, prepared, Powers(), None, None, ("local",), completing=False
+        )
+
+    def _local_step(
+        self, block, prepared, powers, weights, local_init, want, *, completing
+    ):
         n_rows = len(block.values)
         nu = np.empty((n_rows, self.n_components), dtype=self.dtype)
         nu[...] = prepared.hyper.inclusion_probability
-        completing = "statistics" in want
-        products = tiled_matmul(block.values, prepared.filters.T)
         infer = functools.partial(
-            self._infer, block, prepared, powers, products, completing=completing
+            self._infer,
+            block,
+            prepared.hyper,
+            powers,
+            tiled_matmul(block.values, prepared.filters.T),
+            Couplings(self, block, prepared, completing),
         )
         if local_init is None:
             likelihoods, scores, bounds, n_iterations = infer(nu, cooled=True)
@@ -332,7 +387,7 @@ class FactorialMixtureModel(ConjugateModel):
                 ):
                     kept[better] = other[better]
         statistics = None
-        if completing:
+        if "statistics" in want:
             factors = np.ones(n_rows) if weights is None else weights
             residuals = -2 * prepared.hyper.noise_variance * likelihoods
             statistics = self._statistics(
@@ -351,7 +406,7 @@ class FactorialMixtureModel(ConjugateModel):
             local_parameters=nu if "local" in want else None,
         )
 
-    def _infer(self, block, prepared, powers, products, nu, *, completing, cooled):
+    def _infer(self, block, hyper, powers, products, couplings, nu, *, cooled):
         """Optimise nu in place; return what it means for each row, and the sweeps.
 
         Returns
@@ -359,17 +414,13 @@ class FactorialMixtureModel(ConjugateModel):
         likelihoods, scores, bounds : ndarray of shape (n_rows,)
         n_iterations : int
         """
-        noise, prior = (
-            prepared.hyper.noise_variance,
-            prepared.hyper.inclusion_probability,
-        )
+        noise, prior = hyper.noise_variance, hyper.inclusion_probability
         fits, entropies, n_iterations = self._optimise(
-            block,
-            prepared,
+            prior,
             np.asarray(powers.local, dtype=float),
             products,
+            couplings,
             nu,
-            completing,
             cooled and self.local_cooling is not None,
         )
         likelihoods = fits - block.squares / (2 * noise)
@@ -380,31 +431,22 @@ class FactorialMixtureModel(ConjugateModel):
         )
         return likelihoods, scores, bounds, n_iterations
 
-    def _optimise(self, block, prepared, powers, products, nu, completing, cooled):
+    def _optimise(self, prior, powers, products, couplings, nu, cooled):
         """Optimise nu in place; return each row's fit and entropy, and the sweeps."""
-        noise, prior = (
-            prepared.hyper.noise_variance,
-            prepared.hyper.inclusion_probability,
-        )
         fits, entropies = np.empty(len(nu)), np.empty(len(nu))
         n_iterations = 0
-        for rows, absent in patterns(block.missing):
-            gram, dimensions = prepared.products, self.n_features
-            if absent is not None:
-                hidden = prepared.means[:, absent]
-                gram = gram - hidden @ hidden.T
-                dimensions -= 0 if completing else len(absent)
-            gram = (gram + dimensions * prepared.spread) / noise
-            offsets = logit(prior) - 0.5 * np.diag(gram)
-            heat = max(0.5 * np.diag(gram).max(), 1.0) if cooled else 1.0
+        for rows, gram, diagonal, of_each in couplings:
+            offsets = logit(prior) - 0.5 * diagonal
+            heats = np.maximum(0.5 * diagonal.max(axis=1), 1.0)
             parts = nu[rows], fits[rows], entropies[rows]
             sweeps = _kernels.local_step(
                 products[rows],
-                gram.astype(self.dtype),
-                offsets.astype(self.dtype),
+                np.ascontiguousarray(gram, dtype=self.dtype),
+                np.ascontiguousarray(offsets, dtype=self.dtype),
+                of_each,
                 np.atleast_1d(powers[rows] if powers.ndim else powers),
                 powers.ndim > 0,
-                heat,
+                heats if cooled else np.ones_like(heats),
                 self.local_cooling or 1.0,
                 self.tol,
                 self.max_iter,
@@ -414,8 +456,29 @@ class FactorialMixtureModel(ConjugateModel):
             if sweeps < 0:
                 raise Stopped
             n_iterations += sweeps
-            nu[rows], fits[rows], entropies[rows] = parts
+            if not isinstance(rows, slice):
+                nu[rows], fits[rows], entropies[rows] = parts
         return fits, entropies, n_iterations
+
+    def grams(self, block, rows, prepared, completing):
+        """Return the `Coupling` of samples that miss values."""
+        noise, K = prepared.hyper.noise_variance, self.n_components
+        entries = np.triu_indices(K)
+        out = np.empty((len(rows), len(entries[0])), dtype=self.dtype)
+        diagonal = np.empty((len(rows), K))
+        status = _kernels.grams(
+            block.missing[rows],
+            prepared.means / math.sqrt(noise),
+            prepared.products[entries] / noise,
+            prepared.spread[entries] / noise,
+            completing,
+            self.stop,
+            out,
+            diagonal,
+        )
+        if status < 0:
+            raise Stopped
+        return Coupling(rows, out, diagonal, True)
 
     def _statistics(self, block, prepared, nu, residuals, factors):
         on = nu.astype(np.float64)
@@ -521,12 +584,22 @@ class FactorialMixtureModel(ConjugateModel):
     def fisher_product(self, globals_, vector):
         """Return the derivative along ``vector`` of the mean parameters of q(mu)."""
         change = self.from_natural_parameters(vector)
-        means, covariance = globals_.means(), globals_.covariance()
-        means_change = covariance @ (change.weighted_means - change.precision @ means)
+        means = globals_.means()
+        # the means are at their joint optimum, whatever covariance q(mu) has
+        means_change = globals_.covariance() @ (
+            change.weighted_means - change.precision @ means
+        )
         product = means_change @ means.T
         second_change = product + product.T
-        second_change -= self.n_features * covariance @ change.precision @ covariance
+        second_change -= self.n_features * self._covariance_change(globals_, change)
         return self.natural_parameters(Components(-0.5 * second_change, means_change))
+
+    def _covariance_change(self, globals_, change):
+        """Return minus the derivative of the covariance of q(mu) along a change."""
+        covariance, precision = self.covariance(globals_), change.precision
+        if not self.structured:
+            precision = np.diag(np.diag(precision))
+        return covariance @ precision @ covariance
 
     # -- objectives ------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
@@ -571,7 +644,7 @@ class FactorialMixtureModel(ConjugateModel):
         The local bound under q(mu), at most the log predictive density; of the values
         that are not missing.
         """
-        step = self.local_step(block, prepared, Powers(), want=("bound",))
+        step = self.observed_step(block, prepared)
         seen = block.observed > 0
         return np.where(seen, step.row_bounds, 0.0), seen.astype(float)
 
@@ -649,49 +722,71 @@ class FactorialMixtureModel(ConjugateModel):
         """Return the component without which the bound is highest."""
         prepared = self.prepare(components, hyper)
         products = tiled_matmul(block.values, prepared.filters.T)
-        bounds = []
-        for k in range(self.n_components):
-            left = np.delete(np.arange(self.n_components), k)
-            square = np.ix_(left, left)
-            prior = hyper.inclusion_probability[left]
-            without = Prepared(
-                prepared.means[left],
-                prepared.spread[square],
-                None,
-                prepared.products[square],
-                hyper._replace(inclusion_probability=prior),
+        bounds = np.empty((self.n_components, len(products)))
+        for coupling in Couplings(self, block, prepared, completing=True):
+            rows = coupling.rows
+            part = block._replace(
+                squares=block.squares[rows], observed=block.observed[rows]
             )
-            nu = np.empty((len(products), len(left)), dtype=self.dtype)
-            nu[...] = prior
-            _, _, row_bounds, _ = self._infer(
-                block,
-                without,
-                Powers(),
-                np.delete(products, k, 1),
-                nu,
-                completing=False,
-                cooled=True,
-            )
-            bounds.append(row_bounds.sum())
-        return int(np.argmax(bounds))
+            for k in range(self.n_components):
+                prior = np.delete(hyper.inclusion_probability, k)
+                left = np.delete(products[rows], k, 1)
+                nu = np.empty(left.shape, dtype=self.dtype)
+                nu[...] = prior
+                without = hyper._replace(inclusion_probability=prior)
+                couplings = [coupling.without(k)]
+                _, _, bounds[k, rows], _ = self._infer(
+                    part, without, Powers(), left, couplings, nu, cooled=True
+                )
+        return int(np.argmax([row_bounds.sum() for row_bounds in bounds]))
 
 
-def patterns(missing):
-    """Yield the rows that miss the same values, and which columns those are.
+class Couplings:
+    """The couplings of a block's samples: of all that miss nothing, and of the others.
 
-    Yields
-    ------
-    rows : slice or ndarray
-    absent : ndarray or None
+    Those of the latter are kept from one iteration to the next if they are not too
+    large; otherwise they are made anew, as many at a time as may be kept.
+
+    Parameters
+    ----------
+    model : FactorialMixtureModel
+    block : Samples
+    prepared : Prepared
+    completing : bool
+        Whether missing values are latent, or left out.
     """
-    if missing is None:
-        yield slice(None), None
-        return
-    keys, inverse = np.unique(np.packbits(missing, axis=1), axis=0, return_inverse=True)
-    order = np.argsort(inverse.ravel(), kind="stable")
-    ends = np.cumsum(np.bincount(inverse.ravel(), minlength=len(keys)))[:-1]
-    for rows in np.split(order, ends):
-        yield rows, np.flatnonzero(missing[rows[0]])
+
+    def __init__(self, model, block, prepared, completing):
+        self.model, self.block, self.prepared = model, block, prepared
+        self.completing = completing
+        self.whole, self.parts = slice(None), ()
+        if block.missing is not None:
+            lacking = block.observed < model.n_features
+            rows = np.flatnonzero(lacking)
+            self.whole = np.flatnonzero(~lacking)
+            n_entries = model.n_components * (model.n_components + 1) // 2
+            size = max(MOST_ENTRIES // n_entries, 1)
+            self.parts = [
+                rows[start : start + size] for start in range(0, len(rows), size)
+            ]
+        self.kept = None
+
+    def __iter__(self):
+        if isinstance(self.whole, slice) or len(self.whole):
+            hyper, spread = self.prepared.hyper, self.prepared.spread
+            gram = self.prepared.products + self.model.n_features * spread
+            gram = gram / hyper.noise_variance
+            yield Coupling(self.whole, gram, np.diag(gram)[None], False)
+        for rows in self.parts:
+            if self.kept is None:
+                made = self.model.grams(
+                    self.block, rows, self.prepared, self.completing
+                )
+                if len(self.parts) > 1:
+                    yield made
+                    continue
+                self.kept = made
+            yield self.kept
 
 
 def rate_to_zero(old, new):

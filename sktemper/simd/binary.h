@@ -1,7 +1,19 @@
 /* Binary latent features of samples, for one floating type: coordinate sweeps over
  * their mean-field probabilities, a panel of samples at a time, one a lane.  A sample
  * that has converged leaves its lane to the next one; no lane reads another, so that no
- * sample depends on its neighbours. */
+ * sample depends on its neighbours.
+ *
+ * Samples that miss values have a gram each: its upper triangle, row by row.  In a panel
+ * each entry of it is one of the lanes, as the probabilities are. */
+
+#ifdef VECTOR_BYTES
+#define INLINE ALWAYS_INLINE
+#else
+#define INLINE static inline
+#endif
+
+/* Where row k of an upper triangle begins, at its diagonal. */
+#define TRIANGLE(n, k) ((k) * (2 * (n) - (k) + 1) / 2)
 
 /* As many vectors as hide the latency of a sum, and as fit into registers. */
 #ifdef VECTOR_BYTES
@@ -35,6 +47,31 @@ static inline void NAME(binary_fields)(intptr_t n_features, intptr_t k,
     for (int i = 0; i < PARTS; i++)
         ((VECTOR *)fields)[i] = sums[i];
 }
+
+/* The same where each lane has a gram of its own. */
+static inline void NAME(binary_own_fields)(intptr_t n_features, intptr_t k,
+                                           const REAL *restrict grams,
+                                           const REAL *restrict nu,
+                                           const REAL *restrict start,
+                                           REAL *restrict fields)
+{
+    const VECTOR *all = (const VECTOR *)nu;
+    const VECTOR *row = (const VECTOR *)(grams + TRIANGLE(n_features, k) * LANES);
+    const VECTOR *column = (const VECTOR *)(grams + k * LANES);
+    VECTOR sums[PARTS];
+    for (int i = 0; i < PARTS; i++)
+        sums[i] = ((const VECTOR *)start)[i];
+    for (intptr_t j = k + 1; j < n_features; j++)
+        for (int i = 0; i < PARTS; i++)
+            sums[i] -= row[(j - k) * PARTS + i] * all[j * PARTS + i];
+    for (intptr_t j = 0; j < k; j++) {
+        for (int i = 0; i < PARTS; i++)
+            sums[i] -= column[i] * all[j * PARTS + i];
+        column += (n_features - j - 1) * PARTS;
+    }
+    for (int i = 0; i < PARTS; i++)
+        ((VECTOR *)fields)[i] = sums[i];
+}
 #undef VECTOR
 #else
 static inline void NAME(binary_fields)(intptr_t n_features, intptr_t k,
@@ -49,23 +86,47 @@ static inline void NAME(binary_fields)(intptr_t n_features, intptr_t k,
             fields[lane] -= row[j] * nu[j * LANES + lane];
     }
 }
+
+static inline void NAME(binary_own_fields)(intptr_t n_features, intptr_t k,
+                                           const REAL *restrict grams,
+                                           const REAL *restrict nu,
+                                           const REAL *restrict start,
+                                           REAL *restrict fields)
+{
+    for (intptr_t lane = 0; lane < LANES; lane++)
+        fields[lane] = start[lane];
+    for (intptr_t i = 1; i < n_features; i++) {
+        const intptr_t j = k + i < n_features ? k + i : k + i - n_features;
+        const intptr_t low = j < k ? j : k, high = j < k ? k : j;
+        const REAL *restrict entry =
+            grams + (TRIANGLE(n_features, low) + high - low) * LANES;
+        for (intptr_t lane = 0; lane < LANES; lane++)
+            fields[lane] -= entry[lane] * nu[j * LANES + lane];
+    }
+}
 #endif
 
 /* One sweep over the features of a panel at its lanes' powers; `change` receives each
- * lane's largest change. */
-static void NAME(binary_sweep)(intptr_t n_features, const REAL *restrict gram,
-                               const REAL *restrict offsets, const REAL *restrict products,
+ * lane's largest change.  Where lanes have grams of their own, the products have the
+ * offsets in them. */
+INLINE void NAME(binary_sweep)(const int own, intptr_t n_features,
+                               const REAL *restrict gram, const REAL *restrict offsets,
+                               const REAL *restrict products,
                                const REAL *restrict powers, REAL *restrict nu,
                                REAL *restrict change)
 {
     for (intptr_t lane = 0; lane < LANES; lane++)
         change[lane] = 0;
     for (intptr_t k = 0; k < n_features; k++) {
-        const REAL offset = offsets[k];
+        const REAL offset = own ? 0 : offsets[k];
         REAL *restrict p = nu + k * LANES;
         REAL logits[LANES];
-        NAME(binary_fields)(n_features, k, gram + k * n_features, nu,
-                            products + k * LANES, logits);
+        if (own)
+            NAME(binary_own_fields)(n_features, k, gram, nu, products + k * LANES,
+                                    logits);
+        else
+            NAME(binary_fields)(n_features, k, gram + k * n_features, nu,
+                                products + k * LANES, logits);
         VECTORISE
         for (intptr_t lane = 0; lane < LANES; lane++) {
             const REAL old = p[lane];
@@ -103,6 +164,32 @@ static void NAME(binary_terms)(intptr_t n_features, const REAL *restrict gram,
     }
 }
 
+/* The same of one sample with a gram of its own. */
+static void NAME(binary_own_terms)(intptr_t n_features, const REAL *restrict gram,
+                                   const REAL *restrict products,
+                                   const REAL *restrict nu, double *restrict fit,
+                                   double *restrict entropy)
+{
+    double sum = 0, information = 0;
+    for (intptr_t k = 0; k < n_features; k++) {
+        REAL field = products[k] - (REAL)0.5 * gram[0], others = 0;
+        VECTORISE_REDUCTION(+ : others)
+        for (intptr_t j = 1; j < n_features - k; j++)
+            others += gram[j] * nu[k + j];
+        sum += (double)(nu[k] * (field - others));
+        gram += n_features - k;
+    }
+    VECTORISE_REDUCTION(+ : information)
+    for (intptr_t k = 0; k < n_features; k++) {
+        const REAL on = nu[k], off = 1 - on;
+        const REAL safe_on = on > TINY_MASS ? on : TINY_MASS;
+        const REAL safe_off = off > TINY_MASS ? off : TINY_MASS;
+        information += (double)(on * NAME(log)(safe_on) + off * NAME(log)(safe_off));
+    }
+    *fit = sum;
+    *entropy = -information;
+}
+
 /* Put a sample's products and probabilities into a lane of a panel. */
 static void NAME(fill_lane)(const binary_block *block, intptr_t sample, intptr_t lane,
                             REAL *restrict products, REAL *restrict nu)
@@ -116,18 +203,40 @@ static void NAME(fill_lane)(const binary_block *block, intptr_t sample, intptr_t
     }
 }
 
+/* The same of a sample with a gram of its own: that, and the offsets, too. */
+static void NAME(fill_own_lane)(const binary_block *block, intptr_t sample,
+                                intptr_t lane, REAL *restrict products,
+                                REAL *restrict nu, REAL *restrict grams)
+{
+    const intptr_t K = block->n_features, size = K * (K + 1) / 2;
+    const REAL *restrict offsets = (const REAL *)block->offsets + sample * K;
+    const REAL *restrict own = (const REAL *)block->gram + sample * size;
+    NAME(fill_lane)(block, sample, lane, products, nu);
+    for (intptr_t k = 0; k < K; k++)
+        products[k * LANES + lane] += offsets[k];
+    for (intptr_t i = 0; i < size; i++)
+        grams[i * LANES + lane] = own[i];
+}
+
 /* The optimum of every sample; 0, or -1 when told to stop. */
-static int NAME(binary_optimise)(binary_block *block)
+INLINE int NAME(binary_optimise)(binary_block *block, const int own)
 {
     const intptr_t K = block->n_features, n = block->n_samples;
     REAL *restrict products = block->scratch, *restrict nu = products + K * LANES;
+    REAL *restrict grams = nu + K * LANES;
+    const REAL *restrict gram = own ? grams : (const REAL *)block->gram;
     REAL powers[LANES], cooled[LANES], heat[LANES], sweeps[LANES], change[LANES];
     REAL busy[LANES], done[LANES];
     intptr_t samples[LANES], next = 0, n_busy = 0;
-    const REAL tol = (REAL)block->tol, max_iter = (REAL)block->max_iter;
-    const REAL cooling = (REAL)block->cooling;
+    /* beyond which a float does not count */
+    const intptr_t countable = (intptr_t)1 << 24;
+    const REAL max_iter =
+        (REAL)(block->max_iter < countable ? block->max_iter : countable);
+    const REAL tol = (REAL)block->tol, cooling = (REAL)block->cooling;
     for (intptr_t i = 0; i < 2 * K * LANES; i++)
         products[i] = 0;
+    for (intptr_t i = 0; own && i < K * (K + 1) / 2 * LANES; i++)
+        grams[i] = 0;
     for (intptr_t lane = 0; lane < LANES; lane++) {
         powers[lane] = busy[lane] = sweeps[lane] = 0;
         heat[lane] = done[lane] = 1;
@@ -146,9 +255,12 @@ static int NAME(binary_optimise)(binary_block *block)
             n_busy++;
             samples[lane] = next++;
             powers[lane] = (REAL)block->powers[block->power_per_sample ? samples[lane] : 0];
-            heat[lane] = (REAL)block->heat;
+            heat[lane] = (REAL)block->heats[own ? samples[lane] : 0];
             sweeps[lane] = 0;
-            NAME(fill_lane)(block, samples[lane], lane, products, nu);
+            if (own)
+                NAME(fill_own_lane)(block, samples[lane], lane, products, nu, grams);
+            else
+                NAME(fill_lane)(block, samples[lane], lane, products, nu);
         }
         if (n_busy == 0)
             return 0;
@@ -156,7 +268,7 @@ static int NAME(binary_optimise)(binary_block *block)
             return -1;
         for (intptr_t lane = 0; lane < LANES; lane++)
             cooled[lane] = powers[lane] / heat[lane];
-        NAME(binary_sweep)(K, block->gram, block->offsets, products, cooled, nu, change);
+        NAME(binary_sweep)(own, K, gram, block->offsets, products, cooled, nu, change);
         block->n_iterations += n_busy;
         any = 0;
         VECTORISE_REDUCTION(max : any)
@@ -166,7 +278,8 @@ static int NAME(binary_optimise)(binary_block *block)
             const REAL cooler = heat[lane] / cooling;
             const REAL still = change[lane] < tol ? (REAL)1 : (REAL)0;
             sweeps[lane] += cold;
-            heat[lane] = cooler > 1 ? cooler : 1;
+            /* infinite heat, or cooling that rounds to 1, would never end */
+            heat[lane] = cooler > 1 && cooler < heat[lane] ? cooler : 1;
             const REAL last = sweeps[lane] < max_iter ? still : (REAL)1;
             done[lane] = busy[lane] * cold * last;
             any = done[lane] > any ? done[lane] : any;
@@ -179,7 +292,17 @@ static int NAME(binary_local_step)(binary_block *block)
     const intptr_t K = block->n_features, n = block->n_samples;
     REAL *restrict products = block->scratch, *restrict nu = products + K * LANES;
     block->n_iterations = 0;
-    if (NAME(binary_optimise)(block))
+    if (block->gram_per_sample) {
+        if (NAME(binary_optimise)(block, 1))
+            return -1;
+        for (intptr_t i = 0; i < n; i++)
+            NAME(binary_own_terms)(
+                K, (const REAL *)block->gram + i * (K * (K + 1) / 2),
+                (const REAL *)block->products + i * K, (const REAL *)block->nu + i * K,
+                block->fits + i, block->entropies + i);
+        return 0;
+    }
+    if (NAME(binary_optimise)(block, 0))
         return -1;
     for (intptr_t first = 0; first < n; first += LANES) {
         const intptr_t width = n - first < LANES ? n - first : LANES;
@@ -190,6 +313,101 @@ static int NAME(binary_local_step)(binary_block *block)
         for (intptr_t lane = 0; lane < width; lane++) {
             block->fits[first + lane] = fits[lane];
             block->entropies[first + lane] = entropies[lane];
+        }
+    }
+    return 0;
+}
+
+/* sums[k][j] of `n_rows` rows and the columns from `first` of `means`, of products over
+ * the listed dimensions: those of the upper triangle. */
+#ifdef VECTOR_BYTES
+typedef double NAME(gram_vector)
+    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(double)), may_alias));
+#define VECTOR NAME(gram_vector)
+#define WIDE (VECTOR_BYTES / (intptr_t)sizeof(double))
+
+ALWAYS_INLINE void NAME(gram_tile)(const int n_vectors, intptr_t width, intptr_t n_listed,
+                                   const int32_t *restrict listed,
+                                   const double *restrict means, intptr_t k, intptr_t j,
+                                   double *restrict sums)
+{
+    VECTOR tile[4][2] = {{{0}}};
+    for (intptr_t i = 0; i < n_listed; i++) {
+        const double *restrict row = means + listed[i] * width;
+        for (int v = 0; v < n_vectors; v++) {
+            const VECTOR right = *(const VECTOR *)(row + j + v * WIDE);
+            for (int r = 0; r < 4; r++)
+                tile[r][v] += row[k + r] * right;
+        }
+    }
+    for (int r = 0; r < 4; r++)
+        for (int v = 0; v < n_vectors; v++)
+            *(VECTOR *)(sums + (k + r) * width + j + v * WIDE) = tile[r][v];
+}
+
+static void NAME(gram_sums)(intptr_t n_features, intptr_t width, intptr_t n_listed,
+                            const int32_t *restrict listed, const double *restrict means,
+                            double *restrict sums)
+{
+    for (intptr_t k = 0; k < n_features; k += 4) {
+        intptr_t j = k - k % WIDE;
+        for (; j + 2 * WIDE <= width; j += 2 * WIDE)
+            NAME(gram_tile)(2, width, n_listed, listed, means, k, j, sums);
+        for (; j < width; j += WIDE)
+            NAME(gram_tile)(1, width, n_listed, listed, means, k, j, sums);
+    }
+}
+#undef VECTOR
+#undef WIDE
+#else
+static void NAME(gram_sums)(intptr_t n_features, intptr_t width, intptr_t n_listed,
+                            const int32_t *restrict listed, const double *restrict means,
+                            double *restrict sums)
+{
+    for (intptr_t i = 0; i < n_features * width; i++)
+        sums[i] = 0;
+    for (intptr_t i = 0; i < n_listed; i++) {
+        const double *restrict row = means + listed[i] * width;
+        for (intptr_t k = 0; k < n_features; k++)
+            for (intptr_t j = k; j < n_features; j++)
+                sums[k * width + j] += row[k] * row[j];
+    }
+}
+#endif
+
+/* The gram of each sample, of the dimensions that it does not miss; 0, or -1. */
+static int NAME(binary_grams)(grams_block *block)
+{
+    const intptr_t K = block->n_features, D = block->n_dimensions;
+    const intptr_t width = block->width, size = K * (K + 1) / 2;
+    for (intptr_t i = 0; i < block->n_samples; i++) {
+        const unsigned char *restrict missing = block->missing + i * D;
+        REAL *restrict gram = (REAL *)block->grams + i * size;
+        double *restrict diagonal = block->diagonals + i * K;
+        intptr_t n_missing = 0, n_listed = 0;
+        if (*block->stop)
+            return -1;
+        for (intptr_t d = 0; d < D; d++)
+            n_missing += missing[d] != 0;
+        /* the fewer are added up, or taken away from the products of all */
+        const int of_missing = 2 * n_missing <= D;
+        for (intptr_t d = 0; d < D; d++) {
+            block->listed[n_listed] = (int32_t)d;
+            n_listed += (missing[d] != 0) == of_missing;
+        }
+        NAME(gram_sums)(K, width, n_listed, block->listed, block->means, block->sums);
+        const double dimensions = (double)(block->completing ? D : D - n_missing);
+        const double sign = of_missing ? -1 : 1, all = of_missing ? 1 : 0;
+        for (intptr_t k = 0, entry = 0; k < K; k++) {
+            const double *restrict sums = block->sums + k * width + k;
+            const double *restrict products = block->products + entry;
+            const double *restrict spread = block->spread + entry;
+            VECTORISE
+            for (intptr_t j = 0; j < K - k; j++)
+                gram[entry + j] = (REAL)(all * products[j] + dimensions * spread[j] +
+                                         sign * sums[j]);
+            diagonal[k] = all * products[0] + dimensions * spread[0] + sign * sums[0];
+            entry += K - k;
         }
     }
     return 0;
@@ -211,3 +429,5 @@ static void NAME(row_squares)(intptr_t n_rows, intptr_t n_columns, intptr_t stri
 
 #undef LANES
 #undef PARTS
+#undef TRIANGLE
+#undef INLINE

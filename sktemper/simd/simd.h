@@ -91,11 +91,14 @@ typedef struct {
     const void *products;                /* (n_samples, n_features) */
     const void *gram;                    /* (n_features, n_features), symmetric */
     const void *offsets;                 /* (n_features,) */
+    /* whether each sample has a gram, its upper triangle, and offsets of its own */
+    int gram_per_sample;
     const double *powers;                /* one, or one a sample */
     int power_per_sample;
-    /* the first sweep is at `heat` times the temperature, each that follows at
-     * 1 / `cooling` of that, until it is 1 */
-    double heat, cooling;
+    /* the first sweep is at `heats`, one a gram, times the temperature, each that
+     * follows at 1 / `cooling` of that, until it is 1 */
+    const double *heats;
+    double cooling;
     double tol;
     intptr_t max_iter;
     const volatile int *stop;
@@ -105,8 +108,27 @@ typedef struct {
     double *fits;                        /* nu . products - E[z . gram z] / 2 */
     double *entropies;
     intptr_t n_iterations;
-    void *scratch;                       /* (2, n_features, BINARY_BYTES) */
+    /* (2 n_features, BINARY_BYTES), and as many more as a gram has entries */
+    void *scratch;
 } binary_block;
+
+/* Samples that miss values: what `binary_grams` reads and writes.  Triangles are upper
+ * ones, row by row. */
+typedef struct {
+    intptr_t n_samples, n_dimensions, n_features;
+    intptr_t width;                      /* n_features, rounded up to whole SIMD_BYTES */
+    const unsigned char *missing;        /* (n_samples, n_dimensions) */
+    const double *means;                 /* (n_dimensions, width), 0 beyond n_features */
+    const double *products;              /* triangle of means . means */
+    const double *spread;                /* triangle: the addend of each dimension, */
+    int completing;                      /* or only of those that are not missing */
+    const volatile int *stop;
+    int32_t *listed;                     /* scratch (n_dimensions + 1,) */
+    double *sums;                        /* scratch (width, width) */
+    /* out: (n_samples, .) */
+    void *grams;                         /* triangles */
+    double *diagonals;                   /* (n_samples, n_features) */
+} grams_block;
 
 /* A block of samples of a Gaussian mixture: what `mixture_local_step` reads and writes.
  * The expected log density of a sample under a component, its weight included, is
@@ -191,6 +213,8 @@ typedef struct {
     int (*lda_scores_##SUFFIX)(lda_block *block);                                      \
     /* bring the features of every sample to the optimum of its bound; 0, or -1 */     \
     int (*binary_local_step_##SUFFIX)(binary_block *block);                           \
+    /* the grams of samples that miss values; 0, or -1 when told to stop */            \
+    int (*binary_grams_##SUFFIX)(grams_block *block);                                 \
     /* out = the rows' sums of squares; rows are `stride` elements apart */            \
     void (*row_squares_##SUFFIX)(intptr_t n_rows, intptr_t n_columns,                 \
                                  intptr_t stride, const REAL *x, double *out);        \
