@@ -10,6 +10,7 @@ from sklearn import config_context
 
 from sktemper.datasets import (
     _generators,
+    _movielens,
     load_debian_descriptions,
     load_movielens,
     make_factorial_mixture,
@@ -587,5 +588,198 @@ def test_what_is_not_movielens_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"has none of ratings\.csv"):
         load_movielens(tmp_path)
     (tmp_path / "u.data").write_text("some text\n")
-    with pytest.raises(ValueError, match="The first line is no rating"):
+    with pytest.raises(ValueError, match="line 1 is no rating of MovieLens"):
         load_movielens(tmp_path)
+
+
+# -- files of ratings that are not as they should be -----------------------------------
+
+CSV = "userId,movieId,rating,timestamp\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("u.data", "", "has no ratings"),
+        ("u.data", "\n\n", "has no ratings"),
+        ("ratings.csv", CSV, "has no ratings"),
+        # what is before the first digit is no header
+        ("u.data", "x1\t2\t3\t4\n1\t2\t3\t4\n", "line 1 .* first three fields are not"),
+        ("u.data", "# 1\t2\t3\t4\n1\t2\t3\t4\n", "line 1 .* first three fields are"),
+        ("u.data", "#no\n1\t2\t3\t4\n", "line 1 .* it has no tab, comma or ::"),
+        ("ratings.csv", "user,film,stars\n1,2,3\n", "line 1 .* no header with userId"),
+        ("ratings.csv", "userId,movieId,rating,rating\n1,2,3,4\n", "line 1 .* no head"),
+        ("u.data", "1\t2\n1\t2\n", "line 1 .* less than three fields"),
+        ("u.data", "1\t2\t" + "3" * 70_000, "line 1 .* it has 70,004 bytes"),
+        ("u.data", "1\t2\t3\t4\n#5\t6\t3\t4\n", "line 2 .* a field is not a number"),
+        ("u.data", "1\t2\t3\t4\n\n5\t6\tx\t4\n", "line 3 .* a field is not a number"),
+        ("u.data", "1\t2\t3\t4\n5\t6\t3\n", "line 2 .* 3 fields, the first 4"),
+        ("u.data", "1\t2\t3\t4\n5\t6,3,4\n", "line 2 .* 2 fields, the first 4"),
+        ("u.data", "1\t2\t3\t4\n1\t2\t\t4\n", "line 2 .* a field is not a number"),
+        (
+            "ratings.csv",
+            CSV + '1,2,3,4\n"5",6,3,4\n',
+            "line 3 .* field is not a number",
+        ),
+        ("ratings.dat", "1::2::3::4\n5::6:x::3::4\n", "line 2 .* field is not a numb"),
+        ("ratings.dat", "1::2::3::4\n5::6::3:x:4\n", "line 2 .* 3 fields, the first 4"),
+        ("ratings.dat", "1::2::3::4\n5\t6\t3\t4::7::8::9\n", "line 2 .* not a number"),
+        # numbers that are none of users or films
+        ("u.data", "1\t2\t3\t4\n1.7\t2\t3\t4\n", "line 2 .* must be whole numbers"),
+        ("u.data", "1\t2\t3\t4\n1\t1e300\t3\t4\n", "line 2 .* must be whole numbers"),
+        ("u.data", "1\t2\t3\t4\nnan\t2\t3\t4\n", "line 2 .* must be whole numbers"),
+        ("u.data", "1\t2\t3\t4\n9007199254740993\t2\t3\t4\n", "line 2 .* whole numb"),
+        ("u.data", "1\t2\t3\t4\n2\t2\tinf\t4\n", "line 2 .* rating must be finite"),
+        ("u.data", "1\t2\t3\t4\n2\t2\t1e39\t4\n", "line 2 .* rating must be finite"),
+    ],
+)
+@pytest.mark.parametrize("form", ["folder", "zip"])
+def test_lines_that_are_no_ratings_are_named(tmp_path, name, text, message, form):
+    path = tmp_path
+    if form == "folder":
+        (tmp_path / name).write_text(text)
+    else:
+        path = tmp_path / "ml.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(f"ml/{name}", text)
+    with pytest.raises(ValueError, match=rf"{name}.*{message}"):
+        load_movielens(path)
+
+
+def test_the_line_at_fault_is_found_among_many(tmp_path, monkeypatch):
+    monkeypatch.setattr(_movielens, "_LINES", 100)
+    lines = [f"{i}\t{i}\t3\t4" for i in range(350)]
+    lines[50] = ""
+    (tmp_path / "u.data").write_text("\n".join(lines))
+    assert load_movielens(tmp_path).data.nnz == 349
+    for place in (0, 99, 100, 257, 349):
+        spoilt = lines.copy()
+        spoilt[place] = "x" + spoilt[place]
+        (tmp_path / "u.data").write_text("\n".join(spoilt))
+        with pytest.raises(
+            ValueError, match=rf"u\.data, line {place + 1} is no rating"
+        ):
+            load_movielens(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "rating,timestamp,movieId,userId",
+        "rating,timestamp,movie_id,user_id",
+        '"Rating","x","itemId","USERID"',
+    ],
+)
+@pytest.mark.parametrize("bom", ["", "\ufeff"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_the_names_of_columns_are_honoured(tmp_path, header, bom, newline):
+    lines = [header, "4,not read,302,186", "", "3,,242,196", "1,,302,196", ""]
+    text = (bom + newline.join(lines)).encode()
+    (tmp_path / "ratings.csv").write_bytes(text)
+    movielens = load_movielens(tmp_path)
+    np.testing.assert_array_equal(movielens.data.toarray(), [[0, 4], [3, 1]])
+    assert movielens.user_labels.tolist() == [186, 196]
+    (tmp_path / "movies.csv").write_text("title,genres,movieId\nKolya,x,242\n")
+    assert load_movielens(tmp_path).item_titles.tolist() == ["Kolya", ""]
+
+
+@pytest.mark.parametrize(
+    ("ratings", "films", "text", "message"),
+    [
+        ("u.data", "u.item", "2|Kolya\n3\n", "line 2 .* it has 1 field"),
+        ("u.data", "u.item", "2|Kolya\nx|Kolya\n", "line 2 .* 'x' is no number"),
+        ("u.data", "u.item", "2|Kolya\n\u00b2|Kolya\n", "line 2 .* is no number"),
+        ("u.data", "u.item", "9" * 5000 + "|Kolya\n", "line 1 .* is no number"),
+        ("ratings.dat", "movies.dat", "2::Kolya\n\n3:x\n", "line 3 .* 1 field"),
+        ("ratings.csv", "movies.csv", "movieId,title\n2\n", "line 2 .* 1 field"),
+        (
+            "ratings.csv",
+            "movies.csv",
+            'movieId,title\n2,"Kolya\n3,Z\n',
+            "line 3: unexp",
+        ),
+        ("ratings.csv", "movies.csv", "2," + "x" * 200_000, "line 1: field larger"),
+    ],
+)
+def test_lines_that_are_no_titles_are_named(tmp_path, ratings, films, text, message):
+    line = MOVIELENS[ratings][0].splitlines(keepends=True)[-1]
+    (tmp_path / ratings).write_text(line)
+    (tmp_path / films).write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"{films}, {message}"):
+        load_movielens(tmp_path)
+
+
+def test_titles_may_have_any_character_but_newlines(tmp_path):
+    (tmp_path / "u.data").write_text("1\t2\t3\t4\n")
+    title = "A\x85B\u2028C"
+    (tmp_path / "u.item").write_text(f"2|{title}|x\r\n", encoding="utf-8")
+    assert load_movielens(tmp_path).item_titles.tolist() == [title]
+
+
+def test_of_several_files_none_is_chosen(tmp_path):
+    line = "1\t2\t3\t4\n"
+    path = tmp_path / "ml.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("u.data/", "")  # a folder
+        archive.writestr("ml/u.data", line)
+    assert load_movielens(path).data.nnz == 1
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("old/u.data", line)
+    with pytest.raises(ValueError, match=r"choose: .*ml/u\.data, .*old/u\.data"):
+        load_movielens(path)
+    for name in ("u.data", "ratings.csv"):
+        (tmp_path / name).write_text(line)
+    with pytest.raises(ValueError, match=r"choose: .*ratings\.csv, .*u\.data"):
+        load_movielens(tmp_path)
+    assert load_movielens(tmp_path / "u.data").data.nnz == 1
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_damaged_zip_file_is_refused(tmp_path, method):
+    path = tmp_path / "ml.zip"
+    text = "".join(f"{i}\t{i}\t3\t4\n" for i in range(300))
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("ml/u.data", text)
+    data = path.read_bytes()
+    for size in (0, 3, 30, 200, len(data) // 2, len(data) - 1):
+        path.write_bytes(data[:size])
+        with pytest.raises(
+            ValueError, match=r"ml\.zip is no zip file that can be read"
+        ):
+            load_movielens(path)
+    changed = bytearray(data)
+    changed[len(data) // 2] ^= 1
+    renamed = tmp_path / "ml"  # known by its first bytes
+    for damaged in (changed, data[:-1]):
+        renamed.write_bytes(damaged)
+        with pytest.raises(ValueError, match="ml is no zip file that can be read"):
+            load_movielens(renamed)
+
+
+def test_a_zip_bomb_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "ml.zip"
+    for small, large in (("LARGEST_RATINGS", "u.data"), ("LARGEST_FILMS", "u.item")):
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, line in (("u.data", "1\t2\t3\t4\n"), ("u.item", "2|Kolya\n")):
+                archive.writestr(name, line + "\n" * 10_000 * (name == large))
+        assert load_movielens(path).data.nnz == 1
+        with monkeypatch.context() as context:
+            context.setattr(_movielens, small, 10_000)
+            with pytest.raises(ValueError, match=f"{large} unfolds to 10,0.* bytes"):
+                load_movielens(path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("u.data", "1\t2\t3\t4\n" * 10_000)
+        archive.filelist[0].file_size = 8  # a lie
+    with pytest.raises(ValueError, match="is no zip file that can be read"):
+        load_movielens(path)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, "NaT", "NA"])
+def test_missing_labels_among_objects_are_refused(missing):
+    if missing in ("NaT", "NA"):
+        missing = getattr(pytest.importorskip("pandas"), missing)
+    for labels in ([missing], [missing, missing], ["a", missing], [1.5, missing]):
+        labels = np.array(labels, dtype=object)
+        table = np.arange(len(labels)), np.ones(len(labels))
+        with pytest.raises(ValueError, match="users has missing labels"):
+            ratings_matrix(labels, *table)

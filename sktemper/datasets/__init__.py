@@ -2,7 +2,8 @@
 
 from ._corpora import load_debian_descriptions
 from ._generators import make_factorial_mixture, make_lda_documents, make_ratings
-from ._ratings import load_movielens, ratings_matrix
+from ._movielens import load_movielens
+from ._ratings import ratings_matrix
 
 __all__ = [
     "load_debian_descriptions",

@@ -1,21 +1,10 @@
-"""Ratings as matrices: from long tables, and from MovieLens as its users have it."""
-
-import csv
-import io
-import re
-import zipfile
-from itertools import chain
-from pathlib import Path
+"""Ratings as matrices, from long tables."""
 
 import numpy as np
-from sklearn.utils import Bunch, check_array, check_consistent_length
+from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from ._sparse import csr_container
-
-#: The files of MovieLens, of all releases: ratings, and the titles of films.
-_RATINGS = ("ratings.csv", "ratings.dat", "u.data")
-_FILMS = ("movies.csv", "movies.dat", "u.item")
 
 
 @validate_params(
@@ -150,12 +139,23 @@ def _labels(values, name):
     values = np.asarray(values)
     if values.ndim != 1:
         raise ValueError(f"{name} must be of one dimension, got {values.ndim}.")
-    # NaN, NaT and None; of pandas.NA `!=` is no boolean, and sorting refuses it.
-    if values.dtype.kind in "fcmM" and (values != values).any():
-        raise ValueError(f"{name} has missing labels.")
-    if values.dtype.kind == "O" and any(value is None for value in values):
+    if values.dtype.kind in "fcmM":
+        missing = (values != values).any()  # NaN and NaT
+    else:
+        missing = values.dtype.kind == "O" and any(map(_is_missing, values))
+    if missing:
         raise ValueError(f"{name} has missing labels.")
     return values
+
+
+def _is_missing(label):
+    """Return whether a label is None, NaN, NaT or pandas.NA."""
+    if label is None or isinstance(label, (str, int)):
+        return label is None
+    try:
+        return bool(label != label)
+    except (TypeError, ValueError):  # of pandas.NA it is no boolean
+        return True
 
 
 def _encoded(values, labels, unknown, kind):
@@ -201,145 +201,3 @@ def _merged(keys, ratings, starts, duplicates, labels):
         f"{labels[1].tolist()[column]!r}. Choose with duplicates='first', 'last' or "
         "'mean'."
     )
-
-
-@validate_params(
-    {"path": [str, Path]},
-    prefer_skip_nested_validation=True,
-)
-def load_movielens(path):
-    r"""Load the ratings of a MovieLens data set that you have downloaded.
-
-    The data sets of https://grouplens.org/datasets/movielens, from 100K to the latest,
-    may not be distributed with this package; this reads any of them, as it comes.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-        The zip file, the folder that was in it, or its file of ratings: ``u.data``,
-        ``ratings.dat`` or ``ratings.csv``.
-
-    Returns
-    -------
-    dataset : :class:`~sklearn.utils.Bunch`
-        Dictionary-like object, with the following attributes.
-
-        data : CSR matrix of float32, shape (n_users, n_items)
-            The ratings, as of `ratings_matrix`: users and films that have any.
-        user_labels : ndarray of int, shape (n_users,)
-            The numbers of the users, in MovieLens.
-        item_labels : ndarray of int, shape (n_items,)
-            The numbers of the films, in MovieLens.
-        item_titles : ndarray of str, shape (n_items,)
-            The titles of the films, from the file of films beside the ratings; None
-            where there is no such file.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there are no ratings at ``path``.
-    ValueError
-        If a line is no rating.
-
-    References
-    ----------
-    .. [1] F. M. Harper, J. A. Konstan, "The MovieLens datasets: history and context",
-       ACM Transactions on Interactive Intelligent Systems 5(4), 2015.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from sktemper.datasets import load_movielens
-    >>> with tempfile.TemporaryDirectory() as folder:  # in place of a download
-    ...     lines = "196\t242\t3\t881250949\n186\t302\t4\t891717742\n"
-    ...     _ = (Path(folder) / "u.data").write_text(lines)
-    ...     movielens = load_movielens(folder)
-    >>> movielens.user_labels
-    array([186, 196])
-    >>> movielens.data.toarray()
-    array([[0., 4.],
-           [3., 0.]], dtype=float32)
-    """
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"There is no {path}.")
-    if path.is_file() and zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            files = {
-                Path(name).name: _in_archive(archive, name)
-                for name in archive.namelist()
-            }
-            return _movielens(files, _ratings_file(files, path))
-    folder = path if path.is_dir() else path.parent
-    files = {file.name: file.open for file in folder.iterdir() if file.is_file()}
-    return _movielens(
-        files, path.name if path.is_file() else _ratings_file(files, path)
-    )
-
-
-def _in_archive(archive, name):
-    return lambda mode: archive.open(name)  # binary, as all files here
-
-
-def _ratings_file(files, path):
-    for name in _RATINGS:
-        if name in files:
-            return name
-    raise FileNotFoundError(f"{path} has none of {', '.join(_RATINGS)}.")
-
-
-def _movielens(files, name):
-    """Return the Bunch; ``files`` maps names to functions that open them."""
-    with files[name]("rb") as file:
-        users, items, ratings = _columns(file)
-    X, user_labels, item_labels = ratings_matrix(users, items, ratings)
-    return Bunch(
-        data=X,
-        user_labels=user_labels,
-        item_labels=item_labels,
-        item_titles=_titles(files, item_labels),
-    )
-
-
-def _columns(file):
-    """Return users, items and ratings: the first three columns of any release."""
-    first = file.readline().decode("utf-8-sig", errors="replace")
-    delimiter = re.search(r"::|[\t,]", first)
-    if delimiter is None:
-        raise ValueError(
-            f"The first line is no rating of MovieLens: {first.rstrip()!r}."
-        )
-    has_header = not first[:1].isdigit()
-    double = delimiter[0] == "::"  # numpy splits at one character: at each of both
-    table = np.loadtxt(
-        file if has_header else chain([first], file),
-        delimiter=delimiter[0][0],
-        usecols=(0, 2, 4) if double else (0, 1, 2),
-        ndmin=2,
-    )
-    return *table[:, :2].T.astype(np.int64), table[:, 2].astype(np.float32)
-
-
-def _titles(files, item_labels):
-    names = [name for name in _FILMS if name in files]
-    if not names:
-        return None
-    with files[names[0]]("rb") as file:
-        text = _decoded(file.read())
-    if names[0].endswith(".csv"):
-        rows = csv.reader(io.StringIO(text))
-    else:
-        delimiter = "::" if names[0].endswith(".dat") else "|"
-        rows = (line.split(delimiter) for line in text.splitlines())
-    titles = {int(row[0]): row[1] for row in rows if row and row[0].isdigit()}
-    labels = item_labels.tolist()
-    return np.array([titles.get(label, "") for label in labels], dtype=object)
-
-
-def _decoded(data):
-    """Return the text of a file: older releases are in Latin-1, later ones in UTF-8."""
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
