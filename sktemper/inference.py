@@ -105,9 +105,8 @@ class Workers:
                 pending.popleft()
         except BaseException as error:
             self.stop[0] = 1
-            for future in pending:  # what has not begun never does
-                future.cancel()
-            wait(pending)
+            # what has not begun never does, and nobody is told of it
+            wait([future for future in pending if not future.cancel()])
             if not isinstance(error, KeyboardInterrupt):
                 self.stop[0] = 0  # else a task may be on its way that is not pending
             raise
@@ -277,6 +276,8 @@ class State:
         Those before the first step that changed anything: no clock counts them.
     passes, batches_into_pass, planned_passes : int
         Where in the plan of `fit` the state is.
+    judged : int
+        Passes after which it was decided whether to go on.
     moves_left : tuple of int
         Proposals that the plan still has, of each kind of moves.
     moves_made, moves_failed : int
@@ -308,6 +309,7 @@ class State:
     passes: int = 0
     batches_into_pass: int = 0
     planned_passes: int = 0
+    judged: int = 0
     moves_left: tuple = ()
     moves_made: int = 0
     moves_failed: int = 0
