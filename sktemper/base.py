@@ -370,8 +370,6 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         def after_pass():
             over = self._evaluate(model, run, workers, X)
             self._log_pass(run.state)
-            if abs(state.bound_change) < self.tol:
-                state.planned_passes = state.passes  # converged
             return end() or over
 
         def after_move(bound, kept):
@@ -387,15 +385,16 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             "sample_weight": sample_weight,
             "on_commit": lambda: self._install(state, policies),
         }
-        run_passes(
-            *loop,
-            shuffle=self.shuffle,
-            total=self.total_samples,
-            before_pass=lambda: begin("pass"),
-            after_pass=after_pass,
-            **shared,
-        )
-        self._keep_the_best_state(run)
+        if not self._evaluate(model, run, workers, X):
+            run_passes(
+                *loop,
+                shuffle=self.shuffle,
+                total=self.total_samples,
+                before_pass=lambda: begin("pass"),
+                after_pass=after_pass,
+                **shared,
+            )
+        workers.run_whole(functools.partial(self._keep_the_best_state, run))
         hot = state.temperature != 1.0
         run.moves_were_hot = any(state.moves_left) and hot and not stopped
         if not stopped and not hot:
@@ -434,10 +433,33 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         state.best = None
 
     def _evaluate(self, model, run, workers, X):
-        """Note the held-out score if it is due; return whether to stop early."""
-        state, tempering = run.state, run.policies.tempering
-        if len(run.validation) == 0 or state.passes % max(self.evaluate_every, 1):
+        """Note the held-out score if it is due; return whether to stop early.
+
+        In one piece: Ctrl-C before leaves a pass that is not judged, which is then the
+        first thing to be done.
+        """
+        state = run.state
+        if state.judged == state.passes:
             return False
+        score = self._heldout_score(model, run, workers, X)
+        over = False
+
+        def commit():
+            nonlocal over
+            if score is not None:
+                over = self._note_score(run, score)
+            if abs(state.bound_change) < self.tol:
+                state.planned_passes = state.passes  # converged
+            state.judged = state.passes
+
+        workers.run_whole(commit)
+        return over
+
+    def _heldout_score(self, model, run, workers, X):
+        """Return the held-out score, NaN if nothing is held out, None if not due."""
+        state = run.state
+        if len(run.validation) == 0 or state.passes % max(self.evaluate_every, 1):
+            return None
         prepared = model.prepare(state.globals_, state.hyper)
         parts = map_blocks(
             model,
@@ -449,7 +471,11 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         scores, n_held_out = (
             sum(map(np.sum, part)) for part in zip(*parts, strict=True)
         )
-        score = float(scores / n_held_out) if n_held_out else math.nan
+        return float(scores / n_held_out) if n_held_out else math.nan
+
+    def _note_score(self, run, score):
+        """Add a held-out score to the history; return whether to stop early."""
+        state, tempering = run.state, run.policies.tempering
         state.history.add_score(score)
         if self.n_iter_no_change is None:
             return False
@@ -497,7 +523,8 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             for left, phase in zip(state.moves_left, phases, strict=True)
         )
         moves_wait = any(state.moves_left) and state.temperature == 1.0
-        if state.passes >= state.planned_passes and not moves_wait:
+        judged = state.judged == state.passes
+        if state.passes >= state.planned_passes and judged and not moves_wait:
             state.planned_passes = state.passes + self.max_iter
             state.moves_left = tuple(phase.n_moves for phase in moves.phases())
         if n_rows != state.total_rows:

@@ -103,9 +103,8 @@ class Workers:
                 pending.popleft()
         except BaseException as error:
             self.stop[0] = 1
-            for future in pending:  # what has not begun never does
-                future.cancel()
-            wait(pending)
+            # what has not begun never does, and nobody is told of it
+            wait([future for future in pending if not future.cancel()])
             if not isinstance(error, KeyboardInterrupt):
                 self.stop[0] = 0  # else a task may be on its way that is not pending
             raise
@@ -278,6 +277,8 @@ class State:
     rows_of_pass, batches_of_pass : int
         Into how many batches the last pass cut how many rows: what `batches_into_pass`
         counts, see `first_batch`.
+    judged : int
+        Passes after which it was decided whether to go on.
     moves_left : tuple of int
         Proposals that the plan still has, of each kind of moves.
     moves_made, moves_failed : int
@@ -311,6 +312,7 @@ class State:
     rows_of_pass: int = 0
     batches_of_pass: int = 0
     planned_passes: int = 0
+    judged: int = 0
     moves_left: tuple = ()
     moves_made: int = 0
     moves_failed: int = 0

@@ -1,0 +1,309 @@
+"""Ctrl-C at moments that are fixed: what is left, and that nothing goes on after it.
+
+How long it takes is measured by ``.ci/interrupts``.
+"""
+
+import copy
+import threading
+import time
+from concurrent.futures import Future
+
+import numpy as np
+import pytest
+from fits import (
+    Broken,
+    assert_same_fit,
+    data_of,
+    factorization_of,
+    lda_of,
+    mixture_of,
+    press_ctrl_c,
+)
+from sklearn.base import clone
+
+from sktemper import AnnealedGaussianMixture, inference
+from sktemper.inference import Workers
+from sktemper.matrix_factorization import _kernels as ratings_kernels
+from sktemper.moves import BirthMoves
+from sktemper.schedules import LinearSchedule
+
+WHILE = 20.0  # seconds, the most that anything here waits
+
+
+def until(condition):
+    """Wait for something that happens at once; return whether it did."""
+    end = time.monotonic() + WHILE
+    while not condition() and time.monotonic() < end:
+        time.sleep(1e-3)
+    return condition()
+
+
+# -- workers ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_what_has_not_begun_never_does(n_threads):
+    stop, begun = np.zeros(1, dtype=np.intc), []
+
+    def task(number):
+        begun.append(number)
+        if number == n_threads - 1:
+            press_ctrl_c()
+        assert until(lambda: stop[0])
+
+    with pytest.raises(KeyboardInterrupt), Workers(n_threads, stop) as workers:
+        list(workers.map(task, range(8)))
+    assert sorted(begun) == list(range(n_threads))
+    assert not stop[0]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Broken])
+def test_an_error_beside_the_tasks_stops_them(error):
+    stop, stopped = np.zeros(1, dtype=np.intc), []
+
+    def task(number):
+        if number > 0:
+            stopped.append(until(lambda: stop[0]))
+
+    with pytest.raises(error), Workers(2, stop) as workers:
+        steps = workers.map(task, range(8))  # still alive at the end of the block
+        next(steps)
+        raise error
+    assert all(stopped)
+    assert len(stopped) <= 2
+    assert not stop[0]
+
+
+def test_a_task_that_was_handed_over_in_the_last_moment_is_stopped():
+    stop, stopped = np.zeros(1, dtype=np.intc), []
+
+    with pytest.raises(KeyboardInterrupt), Workers(1, stop) as workers:
+        submit = workers._pool.submit
+
+        def interrupted(*arguments):
+            submit(*arguments)
+            raise KeyboardInterrupt  # before anybody knows of it
+
+        workers._pool.submit = interrupted
+        list(workers.map(lambda _: stopped.append(until(lambda: stop[0])), range(3)))
+    assert stopped in ([], [True])
+
+
+def test_a_commit_is_made_whole_however_often_ctrl_c_is_pressed():
+    done = []
+
+    def commit():
+        for number in range(3):
+            press_ctrl_c()
+            time.sleep(0.03)
+            done.append(number)
+
+    with Workers(1, np.zeros(1, dtype=np.intc)) as workers:
+        with pytest.raises(KeyboardInterrupt):
+            workers.run_whole(commit)
+        assert done == [0, 1, 2]
+
+
+def test_a_commit_handed_over_in_the_last_moment_is_whole_or_not_made():
+    done = []
+
+    def commit():
+        done.append("begun")
+        time.sleep(0.05)
+        done.append("ended")
+
+    with Workers(1, np.zeros(1, dtype=np.intc)) as workers:
+        submit = workers._pool.submit
+
+        def interrupted(*arguments):
+            submit(*arguments)
+            until(lambda: done)
+            raise KeyboardInterrupt
+
+        workers._pool.submit = interrupted
+        with pytest.raises(KeyboardInterrupt):
+            workers.run_whole(commit)
+        assert done == ["begun", "ended"]
+
+
+def test_an_error_of_a_commit_is_raised():
+    with Workers(1, np.zeros(1, dtype=np.intc)) as workers, pytest.raises(Broken):
+        workers.run_whole(lambda: (_ for _ in ()).throw(Broken))
+
+
+class Slow(Future):
+    """Done in the moment in which a wait for it ended."""
+
+    def __init__(self, n_waits):
+        super().__init__()
+        self.waits, self.n_waits = [], n_waits
+
+    def result(self, timeout=None):
+        if not self.done():
+            self.waits.append(timeout)
+            if len(self.waits) == self.n_waits:
+                self.set_result("done")
+            raise TimeoutError
+        return super().result(timeout)
+
+
+def test_the_calling_thread_looks_for_ctrl_c_many_times_a_second():
+    """A signal does not wake it up that comes before it sleeps."""
+    future = Slow(5)
+    assert inference._result(future) == "done"
+    assert len(future.waits) == 5
+    assert max(future.waits) <= 0.05
+
+
+def test_a_time_out_of_a_task_is_its_error():
+    future = Future()
+    future.set_exception(TimeoutError("own"))
+    with pytest.raises(TimeoutError, match="own"):
+        inference._result(future)
+
+
+# -- kernels ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["own_sums", "moments"])
+def test_a_row_of_many_ratings_is_left_in_the_middle(kernel):
+    """The work on it takes a second or more; stopped at once, it comes to nothing."""
+    rank, n = 60, 1_500_000
+    width = ratings_kernels.table_width(rank, True, np.float32)
+    stop = np.zeros(1, dtype=np.intc)
+    starts, others = np.array([0, n]), np.zeros(n, dtype=np.int32)
+    table = np.zeros((1, width), dtype=np.float32)
+    timer = threading.Timer(0.02, stop.__setitem__, (0, 1))
+    timer.start()
+    if kernel == "own_sums":
+        values = np.zeros(n, dtype=np.float32)
+        sums = ratings_kernels.own_sums(
+            starts, others, values, None, table, rank, True, stop
+        )
+    else:
+        sums, _ = ratings_kernels.moments(
+            starts, others, table, table, None, rank, True, stop
+        )
+    timer.join()
+    assert sums is None
+
+
+# -- estimators ------------------------------------------------------------------------
+
+
+def gaussian_of(**parameters):
+    schedule = LinearSchedule(start=3, length=8)
+    defaults = {"schedule": schedule, "batch_size": 30, "max_iter": 5, "tol": 0.0}
+    return AnnealedGaussianMixture(3, random_state=0, **defaults | parameters)
+
+
+ESTIMATORS = {
+    "lda": lda_of(),
+    "validated lda": lda_of(n_iter_no_change=50, shuffle=False),
+    "factorial mixture": mixture_of(),
+    "moves": mixture_of(batch_size=None, max_iter=12, moves=BirthMoves(n_moves=3)),
+    "gaussian mixture": gaussian_of(),
+    "matrix factorization": factorization_of(),
+    "validated factorization": factorization_of(evaluate_every=1),
+}
+each_estimator = pytest.mark.parametrize("name", ESTIMATORS)
+
+
+def watched(estimator, n_jobs, before_block):
+    """Return an unfitted copy that calls ``before_block(n)`` before its n-th block."""
+    estimator = clone(estimator).set_params(n_jobs=n_jobs, warm_start=True)
+    make_model, lock, count = estimator._make_model, threading.Lock(), 0
+
+    def make(*arguments):
+        model = make_model(*arguments)
+        take = model.take
+
+        def taking(*arguments):
+            nonlocal count
+            with lock:
+                count += 1
+            before_block(count)
+            return take(*arguments)
+
+        model.take = taking
+        return model
+
+    estimator._make_model = make
+    return estimator
+
+
+def state_of(estimator):
+    """Return what a step changes, by name."""
+    state = estimator.state_
+    model = type(estimator)._make_model(estimator, estimator.n_features_in_, np.float64)
+    return {
+        "counters": (state.steps, state.samples, state.passes, state.moves_made),
+        "globals": model.natural_parameters(state.globals_),
+        "hyper": copy.deepcopy(state.hyper),
+    }
+
+
+def whole_fit(estimator, X):
+    """Return a fit, and its states by their counters and the blocks that it took."""
+    states, blocks = {}, []
+    whole = watched(estimator, 1, blocks.append)
+    install = whole._install
+
+    def installing(*arguments):
+        install(*arguments)
+        state = state_of(whole)
+        states[state["counters"]] = state
+
+    whole._install = installing
+    whole.fit(X)
+    return whole, states, len(blocks)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@each_estimator
+def test_ctrl_c_in_a_fit_leaves_a_state_of_the_whole_fit(name, n_jobs):
+    X = data_of(ESTIMATORS[name])
+    whole, states, n_blocks = whole_fit(ESTIMATORS[name], X)
+    for moment in np.linspace(1, n_blocks, 9).astype(int):
+        estimator = watched(
+            ESTIMATORS[name], n_jobs, lambda n, at=moment: n == at and press_ctrl_c()
+        )
+        with pytest.raises(KeyboardInterrupt):
+            estimator.fit(X)
+            until(lambda: False)
+        if hasattr(estimator, "state_"):
+            left = state_of(estimator)
+            np.testing.assert_equal(
+                left["globals"], states[left["counters"]]["globals"]
+            )
+            assert repr(left["hyper"]) == repr(states[left["counters"]]["hyper"])
+            assert np.isfinite(estimator.score(X))
+        assert_same_fit(estimator.fit(X), whole)
+
+
+@pytest.mark.parametrize("method", ["partial_fit", "score", "lower_bound"])
+@pytest.mark.parametrize(
+    "name", ["lda", "factorial mixture", "gaussian mixture", "matrix factorization"]
+)
+def test_ctrl_c_in_another_method_leaves_the_fit_usable(name, method):
+    pressing = False
+    X = data_of(ESTIMATORS[name])
+
+    def press(_):
+        nonlocal pressing
+        if pressing:
+            pressing = False
+            press_ctrl_c()
+
+    estimator = watched(ESTIMATORS[name], 2, press)
+    estimator.set_params(total_samples=240).partial_fit(X)
+    whole = copy.deepcopy(estimator).partial_fit(X)
+    before, score = state_of(estimator), estimator.score(X)
+    pressing = True
+    with pytest.raises(KeyboardInterrupt):
+        getattr(estimator, method)(X)
+        until(lambda: False)
+    np.testing.assert_equal(state_of(estimator)["globals"], before["globals"])
+    assert estimator.score(X) == score
+    assert_same_fit(estimator.partial_fit(X), whole)
