@@ -16,9 +16,7 @@ PACKAGE = Path(sktemper.__file__).parent
 GROUND = {"policy", "model"}
 POLICIES = {"schedules", "tempering", "learning_rates", "noise", "moves"}
 MODELS = (
-    GROUND
-    | POLICIES
-    | {"_limits", "linalg", "special", "inference", "base", "kinds"}
+    GROUND | POLICIES | {"_limits", "linalg", "special", "inference", "base", "kinds"}
 )
 MAY_IMPORT = {
     "policy": set(),
