@@ -103,6 +103,7 @@ class _GaussianMixture(
         return moves if self.n_components > 1 else NoMoves()
 
     def _make_model(self, n_features, dtype):
+        check_variances(max(self.reg_covar, 1.0), dtype, "reg_covar")
         return GaussianMixtureModel(
             self.n_components,
             n_features,

@@ -1,0 +1,259 @@
+"""A fixed set of hostile inputs, for every estimator.
+
+Each has to be refused with a message that a user understands, or to give what is
+finite; and whatever happened, all attributes can be read and a model that there is can
+be used.  `.ci/fuzz` draws others.
+"""
+
+import functools
+import re
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import sktemper
+from sktemper._limits import LARGEST_WEIGHT, largest_value
+from sktemper.tempering import GlobalTempering
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+KINDS = "Annealed", "Tempered", "SVIPlus"
+FAMILIES = {
+    "LDA": ("transform", "score_samples", "lower_bound"),
+    "GaussianMixture": ("predict_proba", "score_samples", "lower_bound"),
+    "FactorialMixture": ("transform", "score_samples", "lower_bound"),
+    "MatrixFactorization": ("transform", "predict", "score_samples", "lower_bound"),
+}
+#: NaN by design: what was not looked at, as a bound above T=1.
+MAY_BE_MISSING = {"lower_bounds_", "history_"}
+#: What only somebody who knows the code understands.
+OBSCURE = re.compile(
+    r"positive definite|did not converge|infs or NaNs|broadcast|[Ss]ingular matrix"
+)
+
+
+def data_for(family, n_rows=14, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.poisson(1.5, (n_rows, 4)).astype(float)
+    if family == "LDA":
+        return X
+    X += random.normal(0, 0.3, X.shape)
+    if family == "MatrixFactorization":
+        X[random.random(X.shape) < 0.3] = np.nan
+    return X
+
+
+def estimator_of(kind, family, **parameters):
+    defaults = {"max_iter": 2, "random_state": 0}
+    if family.endswith("Mixture"):
+        defaults["moves"] = None
+    if kind == "Tempered":
+        defaults["tempering"] = GlobalTempering(5)
+    return getattr(sktemper, kind + family)(2, **{**defaults, **parameters})
+
+
+def with_entry(value):
+    def change(X):
+        X.flat[5] = value
+        return X
+
+    return change
+
+
+def with_column(factor):
+    def change(X):
+        X[:, 1] *= factor
+        return X
+
+    return change
+
+
+#: Data, made of sound ones.
+HOSTILE = {
+    **{f"an entry {v:g}": with_entry(v) for v in (1e-300, 1e16, 1e155, 1e300)},
+    **{f"an entry {v:g}": with_entry(v) for v in (np.inf, -1.0)},
+    **{f"a column times {v:g}": with_column(v) for v in (1e-200, 1e-40, 1e20, 1e100)},
+    **{f"all times {v:g}": lambda X, v=v: X * v for v in (1e-300, 1e-40, 1e50, 1e150)},
+    "all equal": lambda X: np.full_like(X, 3.0),
+    "nothing but 0": np.zeros_like,
+    "nothing but NaN": lambda X: np.full_like(X, np.nan),
+    "one row": lambda X: X[:1],
+    "no rows": lambda X: X[:0],
+    "equal rows": lambda X: np.tile(X[:1], (14, 1)),
+    "far from 0": lambda X: X + 1e12,
+    "half floats": lambda X: X.astype(np.float16),
+    "long doubles": lambda X: X.astype(np.longdouble) * np.longdouble(1e300),
+    "integers": lambda X: np.nan_to_num(X).astype(np.int64) * 2**61,
+    "columns first": np.asfortranarray,
+    "sparse": lambda X: sparse.csr_array(np.nan_to_num(X)),
+}
+
+
+def attempt(function, *args, **options):
+    """Return what a function returns; None if it refuses, which it may clearly."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)
+        # scikit-learn's, which looks for infinity by a sum
+        warnings.filterwarnings("ignore", "invalid value encountered in reduce")
+        try:
+            return function(*args, **options)
+        except (ValueError, TypeError) as error:
+            assert not isinstance(error, np.linalg.LinAlgError)
+            assert not OBSCURE.search(str(error))
+
+
+def assert_finite(value):
+    for part in value if isinstance(value, (tuple, list)) else [value]:
+        part = np.asarray(part)
+        assert part.dtype.kind != "f" or np.isfinite(part).all()
+
+
+def assert_usable(estimator, family):
+    """All attributes can be read and are finite; sound data can be looked at."""
+    if not hasattr(estimator, "state_"):
+        return
+    for name in dir(type(estimator)):
+        if name.endswith("_") and not name.startswith("_"):
+            try:
+                value = getattr(estimator, name)
+            except ValueError as error:  # "not fitted", of an unfinished fit's users
+                assert isinstance(error, AttributeError)
+                continue
+            if name not in MAY_BE_MISSING:
+                assert_finite(value)
+    for method in FAMILIES[family][:-1]:
+        assert_finite(getattr(estimator, method)(data_for(family)))
+
+
+@functools.cache
+def sound(kind, family):
+    """A model of sound data, in float32."""
+    return estimator_of(kind, family).fit(data_for(family).astype(np.float32))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_data(kind, family, name):
+    X = HOSTILE[name](data_for(family))
+    method = FAMILIES[family][len(name) % len(FAMILIES[family])]
+    assert_finite(attempt(getattr(sound(kind, family), method), X))
+    estimator = estimator_of(kind, family)
+    attempt(estimator.fit, X)
+    assert_usable(estimator, family)
+    if kind != "Annealed":
+        return
+    estimator = estimator_of(kind, family)
+    with np.errstate(over="ignore"):
+        attempt(estimator.partial_fit, X.astype(np.float32))
+    attempt(estimator.partial_fit, data_for(family))
+    assert_usable(estimator, family)
+
+
+EXTREMES = 1e-300, 1e-39, 1e39, 1e300, np.nan, np.inf, 0.0, -1.0
+PRIORS = [
+    ("LDA", "doc_topic_prior"),
+    ("LDA", "topic_word_prior"),
+    ("GaussianMixture", "weight_concentration_prior"),
+    ("GaussianMixture", "mean_precision_prior"),
+    ("GaussianMixture", "degrees_of_freedom_prior"),
+    ("GaussianMixture", "covariance_prior"),
+    ("GaussianMixture", "reg_covar"),
+    ("FactorialMixture", "noise_variance"),
+    ("FactorialMixture", "component_variance"),
+    ("MatrixFactorization", "noise_variance"),
+    ("MatrixFactorization", "component_variance"),
+    ("MatrixFactorization", "global_mean"),
+]
+
+
+@pytest.mark.parametrize("family, prior", PRIORS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_extreme_priors(family, prior, dtype):
+    X = data_for(family).astype(dtype)
+    for value in EXTREMES:
+        options = {prior: value}
+        if prior == "covariance_prior":
+            options["covariance_type"] = "spherical"
+        estimator = estimator_of("Annealed", family, **options)
+        attempt(estimator.fit, X)
+        assert_usable(estimator, family)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_weights_have_a_limit(family):
+    X = data_for(family)
+    if family == "LDA":
+        X = X.astype(np.int32)  # computed in float32
+    weights = np.ones(len(X))
+    for value in (1e-300, LARGEST_WEIGHT, 1e37, 1e200, np.inf, np.nan, -1.0):
+        weights[3] = value
+        for name in ("fit", "partial_fit"):
+            estimator = estimator_of("Annealed", family)
+            if 1 < value <= LARGEST_WEIGHT:
+                getattr(estimator, name)(X, sample_weight=weights)
+            elif LARGEST_WEIGHT < value < np.inf:
+                with pytest.raises(ValueError, match="at most 1e"):
+                    getattr(estimator, name)(X, sample_weight=weights)
+                assert not hasattr(estimator, "state_")
+            else:
+                attempt(getattr(estimator, name), X, sample_weight=weights)
+            assert_usable(estimator, family)
+
+
+def test_counts_times_weights_have_a_limit():
+    X, weights = data_for("LDA"), np.ones(14)
+    X[2, 1], weights[3] = 1e20, 1e12
+    with pytest.raises(ValueError, match=r"sample_weight .* counts of 1e\+20"):
+        estimator_of("Annealed", "LDA").fit(X, sample_weight=weights)
+
+
+@pytest.mark.parametrize("family", [name for name in FAMILIES if name != "LDA"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values_have_a_limit(family, dtype):
+    """It is named; just below it all is as if the data were scaled."""
+    limit = largest_value(dtype)
+    X = data_for(family).astype(dtype)
+    X *= 0.9 * limit / np.nanmax(X)
+    estimator = estimator_of("Tempered", family, tempering=None).fit(X)
+    assert_usable(estimator, family)
+    for method in FAMILIES[family]:
+        assert_finite(getattr(estimator, method)(X))
+    beyond = X.astype(np.float64)
+    beyond *= 2
+    message = re.escape(f"in {np.dtype(dtype)} they may be at most {limit:g}")
+    for method in FAMILIES[family]:
+        with pytest.raises(ValueError, match=message):
+            getattr(estimator, method)(beyond)
+    for name in ("fit", "partial_fit"):
+        with pytest.raises(ValueError, match=message):
+            getattr(estimator_of("Annealed", family), name)(beyond.astype(dtype))
+        with pytest.raises(ValueError, match="some must be at least"):
+            getattr(estimator_of("Annealed", family), name)(
+                X / X.dtype.type(limit) ** 2
+            )
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
+def test_samples_too_far_for_float32(covariance_type):
+    """Where distances in standard deviations overflow they are just very far."""
+    random = np.random.default_rng(0)
+    X = (1e-7 * random.normal(size=(40, 3))).astype(np.float32)
+    mixture = estimator_of(
+        "Annealed",
+        "GaussianMixture",
+        covariance_type=covariance_type,
+        reg_covar=1e-16,
+    ).fit(X)
+    far = X.copy()
+    far[::2] *= np.float32(1e21)
+    near = mixture.predict_proba(X)[1::2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        probabilities, scores = mixture.predict_proba(far), mixture.score_samples(far)
+    np.testing.assert_array_equal(probabilities[1::2], near)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
+    assert (scores[::2] < scores[1::2].min()).all()
+    assert np.isfinite(scores).all()
