@@ -3,11 +3,13 @@
 import contextlib
 import copy
 import functools
+import inspect
 import itertools
 import logging
 import math
+import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -15,7 +17,7 @@ from joblib import effective_n_jobs
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -50,6 +52,25 @@ logger = logging.getLogger("sktemper")
 
 #: Share of the random start left in the model above which `fit` warns.
 LARGEST_START_SHARE = 0.1
+#: Nats a sample by which the lower bound may move in the last step of a fit at rest: as
+#: much as the held-out score, by default, has to improve for a fit to go on.
+LARGEST_CHANGE = 1e-3
+#: A stream warns of a `total_samples` that was exceeded so many times.
+MOST_TOTALS = 3
+#: Packages between a user's line and the one that warns.
+INSIDE = {"sktemper", "sklearn", "contextlib", "joblib"}
+
+
+class VersionWarning(InconsistentVersionWarning):
+    """Warning of an estimator that another version of sktemper has pickled."""
+
+    def __str__(self):
+        return (
+            f"Trying to unpickle estimator {self.estimator_name} of sktemper "
+            f"{self.original_sklearn_version} when using sktemper "
+            f"{self.current_sklearn_version}. This might lead to breaking code or "
+            "invalid results: fit it anew, or load it with the version that wrote it."
+        )
 
 
 def _has_sample_temperatures(estimator):
@@ -126,6 +147,10 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     }
 
     # -- what a subclass says ----------------------------------------------------------
+    #: The parameters that make the model what it is: with other ones there is no going
+    #: on from a fit, and what was fitted keeps those that it was fitted with.
+    _fixed_by_fit = ("n_components",)
+
     def _make_model(self, n_features, dtype):
         """Return the `ConjugateModel` of these parameters."""
         raise NotImplementedError
@@ -201,15 +226,18 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         of the completed fits.
         """
         continued = self.warm_start and hasattr(self, "state_")
+        self._said = {"hot": True}  # what a callback asks under way needs no warning
         with self._as_before_if_it_raises():
             X = self._validate_training(X, reset=not continued)
             if not continued:
                 self._check_enough(X)
             sample_weight = self._validate_weight(sample_weight, X)
             dtype = self.state_.dtype if continued else self._compute_dtype(X)
+            if continued:
+                self._check_fixed()
             model = self._make_model(X.shape[1], dtype)
             if continued:
-                starts, n_runs = iter([copy.copy(self.state_)]), 1
+                starts, n_runs = iter([self._state_to_go_on_from()]), 1
             else:
                 starts, n_runs = self._starts(model, X, sample_weight), self.n_init
             run = self._run_fits(model, starts, n_runs, X, sample_weight)
@@ -239,15 +267,19 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             one has one start, whatever ``n_init`` is.
         """
         fresh = not hasattr(self, "state_")
+        if fresh:
+            self._said = {}
         with self._as_before_if_it_raises():
             X = self._validate_training(X, reset=fresh)
             sample_weight = self._validate_weight(sample_weight, X)
             dtype = self._compute_dtype(X) if fresh else self.state_.dtype
+            if not fresh:
+                self._check_fixed()
             model = self._make_model(X.shape[1], dtype)
             state = (
                 next(self._starts(model, X, sample_weight))
                 if fresh
-                else copy.copy(self.state_)
+                else self._state_to_go_on_from()
             )
             if fresh or self.batch_size != "auto":
                 state.batch_size = self._resolve_batch_size(
@@ -271,7 +303,29 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                     on_commit=lambda: self._install(state, policies),
                 )
                 self._finish(model, state, workers, X, sample_weight)
+        if not self._is_hot():
+            self._said.pop("hot", None)
+        self._warn_of_a_long_stream()
         return self
+
+    def _fixed(self):
+        """Return the parameters that a fit fixes, as they are now."""
+        return {name: getattr(self, name) for name in self._fixed_by_fit}
+
+    def _check_fixed(self):
+        """Raise if a fit is to go on with another model than it began with."""
+        now, then = self._fixed(), self.state_.fixed or {}
+        changed = [name for name in then if not np.array_equal(now[name], then[name])]
+        if changed:
+            raise ValueError(
+                f"{', '.join(changed)} changed since the model was fitted, and cannot "
+                "change in a fit that goes on: set it to what it was, or fit anew, "
+                "with warm_start=False."
+            )
+
+    def _state_to_go_on_from(self):
+        """Return a state whose arrays can be written to: a mapped pickle's cannot."""
+        return writable(copy.copy(self.state_))
 
     def _starts(self, model, X, sample_weight):
         """Yield new states, all from the same stream of random numbers."""
@@ -283,11 +337,12 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 hyper=hyper,
                 seed=int(random.randint(2**31 - 1)),
                 dtype=model.dtype,
+                fixed=copy.deepcopy(self._fixed()),
             )
 
     def _run_fits(self, model, starts, n_runs, X, sample_weight):
         """Fit from each start; install and return the best of the runs."""
-        runs = (self._planned_run(model, state, X) for state in starts)
+        runs = (self._planned_run(model, state, X, sample_weight) for state in starts)
         run = next(runs)
         context = self._init_callback_context(
             max_subtasks=n_runs * self._tasks_left(run.state)
@@ -326,9 +381,9 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                     )
         return best
 
-    def _planned_run(self, model, state, X):
+    def _planned_run(self, model, state, X, sample_weight):
         """Return the run that goes on from ``state``."""
-        train, validation = self._split(X.shape[0], state.seed)
+        train, validation = self._split(X.shape[0], state.seed, sample_weight)
         state.batch_size = min(
             self._resolve_batch_size(model, X, len(train)), len(train)
         )
@@ -368,7 +423,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             return stopped
 
         def after_pass():
-            over = self._evaluate(model, run, workers, X)
+            over = self._evaluate(model, run, workers, X, sample_weight)
             self._log_pass(run.state)
             return end() or over
 
@@ -385,7 +440,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             "sample_weight": sample_weight,
             "on_commit": lambda: self._install(state, policies),
         }
-        if not self._evaluate(model, run, workers, X):
+        if not self._evaluate(model, run, workers, X, sample_weight):
             run_passes(
                 *loop,
                 shuffle=self.shuffle,
@@ -416,7 +471,10 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     def _snapshot(self):
         """Return what makes a copy of the estimator as it is now."""
         return {
-            "reconstruction_attributes": lambda: {"state_": copy.deepcopy(self.state_)}
+            "reconstruction_attributes": lambda: {
+                "state_": copy.deepcopy(self.state_),
+                "_said": {"hot": True},
+            }
         }
 
     def _keep_the_best_state(self, run):
@@ -432,7 +490,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             state.planned_passes = state.passes
         state.best = None
 
-    def _evaluate(self, model, run, workers, X):
+    def _evaluate(self, model, run, workers, X, sample_weight):
         """Note the held-out score if it is due; return whether to stop early.
 
         In one piece: Ctrl-C before leaves a pass that is not judged, which is then the
@@ -441,7 +499,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         state = run.state
         if state.judged == state.passes:
             return False
-        score = self._heldout_score(model, run, workers, X)
+        score = self._heldout_score(model, run, workers, X, sample_weight)
         over = False
 
         def commit():
@@ -455,7 +513,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         workers.run_whole(commit)
         return over
 
-    def _heldout_score(self, model, run, workers, X):
+    def _heldout_score(self, model, run, workers, X, sample_weight):
         """Return the held-out score, NaN if nothing is held out, None if not due."""
         state = run.state
         if len(run.validation) == 0 or state.passes % max(self.evaluate_every, 1):
@@ -468,9 +526,16 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             lambda block: model.log_predictive(block, prepared),
             run.validation,
         )
-        scores, n_held_out = (
-            sum(map(np.sum, part)) for part in zip(*parts, strict=True)
-        )
+        if sample_weight is None:
+            scores, n_held_out = (
+                sum(map(np.sum, part)) for part in zip(*parts, strict=True)
+            )
+        else:
+            weight = sample_weight[run.validation]
+            scores, n_held_out = (
+                (weight * np.concatenate(part)).sum()
+                for part in zip(*parts, strict=True)
+            )
         return float(scores / n_held_out) if n_held_out else math.nan
 
     def _note_score(self, run, score):
@@ -555,19 +620,23 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         self.tempering_, self.learning_rate_, self.gradient_noise_ = policies[:3]
         self.batch_size_ = state.batch_size
 
-    def _split(self, n_rows, seed):
-        """Return the rows to train on and those to validate on, maybe none."""
+    def _split(self, n_rows, seed, sample_weight=None):
+        """Return the rows to train on and those to validate on, maybe none.
+
+        Rows of weight 0, which nothing is to depend on, are not held out.
+        """
         rows = np.arange(n_rows)
         if self.evaluate_every == 0 and self.n_iter_no_change is None:
             return rows, rows[:0]
-        n_validation = max(1, round(self.validation_fraction * n_rows))
-        if n_validation >= n_rows:
+        counted = rows if sample_weight is None else np.flatnonzero(sample_weight)
+        n_validation = max(1, round(self.validation_fraction * len(counted)))
+        if n_validation >= len(counted):
             raise ValueError(
                 f"validation_fraction={self.validation_fraction} leaves none of "
-                f"{n_rows} samples to train on."
+                f"{len(counted)} samples to train on."
             )
         random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 3)))
-        held_out = np.sort(random.permutation(n_rows)[:n_validation])
+        held_out = np.sort(random.permutation(counted)[:n_validation])
         return np.delete(rows, held_out), held_out
 
     @contextlib.contextmanager
@@ -577,6 +646,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         try:
             yield
         except BaseException:
+            self._said = {}
             if vars(self).get("state_") is before.get("state_"):
                 for name in [k for k in vars(self) if k.endswith("_")]:
                     delattr(self, name)
@@ -600,57 +670,83 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         if state.steps == 0:  # as was asked for
             return
         if not run.compared:
-            warnings.warn(
+            _warn(
                 "n_iter_no_change had nothing to compare: no held-out score was taken "
                 "at a settled temperature of 1. Raise max_iter or end the schedule at "
-                "1.",
-                ConvergenceWarning,
-                stacklevel=5,
+                "1."
             )
-        if self.tempering_.cools and state.temperature > 1.0 + 1e-9:
-            clock = state.clock(self.total_samples or state.total_rows)
-            remedy = self.tempering_.remedy(state.tempering, clock)
-            warnings.warn(
+        if not self._is_hot():
+            self._said.clear()
+        else:
+            _warn(
                 f"The fit ended at temperature {state.temperature:.3g}, above 1, after "
-                f"{state.steps} steps. {remedy}",
-                ConvergenceWarning,
-                stacklevel=5,
+                f"{state.steps} steps. {self._remedy_of_heat()}"
             )
         if run.moves_were_hot and not self.tempering_.cools:
-            warnings.warn(
+            _warn(
                 "No moves were made: they wait for a temperature of 1, and the fit "
-                f"ended at {state.temperature:.3g}.",
-                ConvergenceWarning,
-                stacklevel=5,
+                f"ended at {state.temperature:.3g}."
             )
         if not self._noise_acted(run):
-            warnings.warn(
+            _warn(
                 f"The effective batch size is at least that of the batch, "
                 f"{state.batch_size}, at every step: the weights are 1 and the fit was "
-                "plain.",
-                ConvergenceWarning,
-                stacklevel=5,
+                "plain."
             )
         if state.start_share > LARGEST_START_SHARE:
-            warnings.warn(
+            _warn(
                 f"{state.start_share:.0%} of the start is left in the model after "
                 f"{state.steps} steps. Raise max_iter, make batch_size smaller, or "
-                "lower the offset of the learning rate.",
-                ConvergenceWarning,
-                stacklevel=5,
+                "lower the offset of the learning rate."
             )
-        if not self._came_to_rest(run):
-            warnings.warn(
+        stopped = state.passes < state.planned_passes or self.n_iter_no_change
+        # NaN where nobody looked
+        if not stopped and abs(state.bound_change) > self._change_at_rest(run):
+            _warn(
                 f"The lower bound still changed by {state.bound_change:.3g} in the "
                 f"last of {state.passes} passes: the fit did not converge. Raise "
-                "max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=5,
+                "max_iter or tol, or go on with warm_start=True."
             )
 
-    def _came_to_rest(self, run):
-        """Return whether a fit converged, or need not."""
-        return True
+    def _change_at_rest(self, run):
+        """Return the most that the lower bound may change in a fit that converged."""
+        state = run.state
+        rounding = 8 * np.finfo(state.dtype).eps * abs(state.lower_bound)
+        return max(self.tol, LARGEST_CHANGE * len(run.train), rounding)
+
+    def _is_hot(self):
+        """Return whether the temperature is to fall to 1 and has not yet."""
+        return self.tempering_.cools and self.state_.temperature > 1.0 + 1e-9
+
+    def _remedy_of_heat(self):
+        state = self.state_
+        clock = state.clock(self.total_samples or state.total_rows)
+        return self.tempering_.remedy(state.tempering, clock)
+
+    def _warn_of_heat(self):
+        """Warn of what is asked of a hot model: once, until it was cool or fitted."""
+        if not self._is_hot():
+            return
+        said, token = vars(self).setdefault("_said", {}), object()
+        if said.setdefault("hot", token) is token:  # atomic: of several threads one
+            _warn(
+                f"The model is still at temperature {self.state_.temperature:.3g}, "
+                f"above 1, after {self.state_.steps} steps: its parameters are not yet "
+                f"what they will be at 1. {self._remedy_of_heat()}"
+            )
+
+    def _warn_of_a_long_stream(self):
+        """Warn once of a stream that is far longer than it was said to be."""
+        total, seen, token = self.total_samples, self.n_samples_seen_, object()
+        if total is None or seen < MOST_TOTALS * total:
+            return
+        if self._said.setdefault("long", token) is token:
+            _warn(
+                f"{seen} samples were seen, but total_samples is {total}: each batch "
+                "counts as a part of that many. If the samples are new ones, set "
+                "total_samples to the number of all, or to None; if the same ones "
+                "come again, all is well."
+            )
 
     def _noise_acted(self, run):
         """Return whether the largest of a pass's batches ever had weights but 1."""
@@ -689,12 +785,23 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         )
 
     # -- after fitting -----------------------------------------------------------------
+    def _fitted_model(self):
+        """Return the model of the parameters that it was fitted with."""
+        return self._model_of(self._state().fixed or {})
+
+    def _model_of(self, parameters):
+        """Return the model that the estimator would make if it had other parameters."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self) | parameters)
+        return other._make_model(self.n_features_in_, self._state().dtype)
+
     @contextlib.contextmanager
     def _at_work(self, X):
         """Yield the fitted model, threads, and ``X`` as the model takes it."""
         check_is_fitted(self, "state_")
         X = self._validate(X, reset=False)
-        model = self._make_model(self.n_features_in_, self.state_.dtype)
+        model = self._fitted_model()
+        self._warn_of_heat()
         with self._workers(model) as workers:
             yield model, workers, X
 
@@ -741,7 +848,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         """
         return self._log_predictive(X)[0]
 
-    def score(self, X, y=None):
+    def score(self, X, y=None, sample_weight=None):
         """Return the held-out log-likelihood per held-out unit at T=1.
 
         Parameters
@@ -749,6 +856,8 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : None
             Ignored; here by scikit-learn's convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts.
 
         Returns
         -------
@@ -762,6 +871,9 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             If nothing at all is held out.
         """
         scores, n_held_out = self._log_predictive(X)
+        weight = self._validate_weight(sample_weight, scores)
+        if weight is not None:
+            scores, n_held_out = weight * scores, weight * n_held_out
         total = n_held_out.sum()
         if total == 0:
             raise ValueError(
@@ -804,13 +916,15 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             )
         )
 
-    def lower_bound(self, X):
+    def lower_bound(self, X, sample_weight=None):
         """Return the evidence lower bound of ``X`` at T=1, with every constant.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Taken as all of the data: pass what the model was fitted to.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts: pass those of the fit.
 
         Returns
         -------
@@ -819,7 +933,10 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         """
         with self._at_work(X) as (model, workers, valid):
             state = self.state_
-            return evidence_bound(model, state.globals_, state.hyper, workers, valid)
+            weight = self._validate_weight(sample_weight, valid)
+            return evidence_bound(
+                model, state.globals_, state.hyper, workers, valid, weight
+            )
 
     # -- views of the state ------------------------------------------------------------
     @property
@@ -847,6 +964,60 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         """What happened, as a dict of arrays; see `sktemper.inference.History`."""
         return self._state().history.to_dict()
 
+    # -- pickles -----------------------------------------------------------------------
+    def __getstate__(self):
+        """Return the attributes and the version; not what was warned of."""
+        state = dict(super().__getstate__(), _sktemper_version=_version())
+        state.pop("_said", None)
+        return state
+
+    def __setstate__(self, state):
+        """Take the attributes; warn of another version, refuse what is no fit.
+
+        Raises
+        ------
+        ValueError
+            If the parameters of the fit have other shapes than the model's, or are not
+            finite: kernels trust them.
+        """
+        state = dict(state)
+        version = state.pop("_sktemper_version", "of no known version")
+        if version != _version():
+            warnings.warn(
+                VersionWarning(
+                    estimator_name=type(self).__name__,
+                    current_sklearn_version=_version(),
+                    original_sklearn_version=version,
+                ),
+                stacklevel=2,
+            )
+        super().__setstate__(state)
+        self._said = {}
+        if "state_" in state:
+            self._check_loaded()
+
+    def _check_loaded(self):
+        """Raise if the fit is none of the model that its parameters make."""
+        state = self.state_
+        signature = inspect.signature(type(self).__init__).parameters.values()
+        defaults = {p.name: p.default for p in signature if p.default is not p.empty}
+        try:
+            if state.dtype not in (np.float32, np.float64):
+                raise ValueError(f"dtype is {state.dtype}")
+            model = self._model_of(defaults | (state.fixed or self._fixed()))
+            model.check(state.globals_, state.hyper)
+            if state.best is not None:
+                model.check(state.best["globals_"], state.best["hyper"])
+            self._check_kept(model)
+        except Exception as error:
+            raise ValueError(
+                f"This {type(self).__name__} cannot be loaded: it is damaged, or of "
+                f"another version of sktemper ({error})."
+            ) from error
+
+    def _check_kept(self, model):
+        """Raise if what a fit keeps beside the state does not belong to the model."""
+
     def _state(self):
         try:
             return vars(self)["state_"]
@@ -854,6 +1025,34 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             raise AttributeError(
                 f"This {type(self).__name__} is not fitted yet."
             ) from None
+
+
+def _version():
+    return sys.modules[__name__.partition(".")[0]].__version__
+
+
+def _warn(message):
+    """Warn of what the user's line, outside of all libraries, leads to."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in INSIDE:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, ConvergenceWarning, stacklevel=level)
+
+
+def writable(value):
+    """Return a value, with copies in place of its arrays that are read-only."""
+    if isinstance(value, np.ndarray):
+        return value if value.flags.writeable else np.array(value)
+    if isinstance(value, dict):
+        return {key: writable(part) for key, part in value.items()}
+    if hasattr(value, "_fields"):
+        return type(value)(*map(writable, value))
+    if isinstance(value, list | tuple):
+        return type(value)(map(writable, value))
+    if is_dataclass(value):
+        parts = {one.name: writable(getattr(value, one.name)) for one in fields(value)}
+        return replace(value, **parts)
+    return value
 
 
 def validate_counts(estimator, X, reset):

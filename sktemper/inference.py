@@ -265,6 +265,8 @@ class State:
         from ``SeedSequence(seed, spawn_key=(p, 1))``: nothing else random is stored.
     dtype : numpy.dtype
         Of kernels and public arrays.
+    fixed : dict or None
+        The estimator's parameters that made the model.
     total_rows : int
         Rows of the data so far as known: those of `fit` once, and those of later
         `partial_fit` calls.
@@ -302,6 +304,7 @@ class State:
     hyper: Any
     seed: int
     dtype: np.dtype
+    fixed: Any = None
     total_rows: int = 0
     steps: int = 0
     samples: int = 0
@@ -663,6 +666,8 @@ def run_moves(
         ):
             if chosen is not None:
                 state.globals_, state.hyper = chosen.globals_, chosen.hyper
+                state.lower_bound = chosen.lower_bound
+                state.bound_change = chosen.bound_change
                 state.local = None
             vars(state).update(counts)
             state.on_part = on_part

@@ -5,7 +5,8 @@ variational parameters shared by all samples) and `hyper` (priors and variances,
 may be learned); both are values that the model makes and that the loop hands back.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -306,6 +307,35 @@ class ConjugateModel:
         """Return the Fisher information of q(globals) times ``vector``."""
         raise NotImplementedError
 
+    # -- what was loaded ---------------------------------------------------------------
+    def hyper_shapes(self):
+        """Return the shapes of the numbers and arrays in `hyper`, in their order.
+
+        None leaves them unchecked.
+        """
+        return None
+
+    def check(self, globals_, hyper):
+        """Raise if these cannot be parameters of this model: kernels trust them.
+
+        By default numbers have to be finite, and arrays of the shapes and types that
+        the dense vector of the parameters has when it is taken apart again.
+
+        Raises
+        ------
+        ValueError
+        """
+        same = self.from_natural_parameters(self.natural_parameters(globals_))
+        own, expected = list(_numbers(globals_)), list(_numbers(same))
+        _check_all("global parameters", own, [np.shape(one) for one in expected])
+        for one, other in zip(own, expected, strict=True):
+            if isinstance(other, np.ndarray) and not (
+                isinstance(one, np.ndarray)
+                and np.dtype(one.dtype.str[1:]) == other.dtype
+            ):
+                raise ValueError(f"global parameters are not arrays of {other.dtype}")
+        _check_all("priors and variances", list(_numbers(hyper)), self.hyper_shapes())
+
     # -- objectives ------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
         """Return p E log p(globals) - E log q(globals), p = ``powers.prior``."""
@@ -383,3 +413,25 @@ class ConjugateModel:
             Or None, if none promises a better bound.
         """
         raise ValueError(f"{type(self).__name__} makes no split and merge moves.")
+
+
+def _check_all(name, values, shapes):
+    """Raise unless all numbers are finite, and of these shapes."""
+    if shapes is not None and [np.shape(value) for value in values] != list(shapes):
+        raise ValueError(f"{name} have the wrong shapes")
+    if not all(np.isfinite(value).all() for value in values):
+        raise ValueError(f"{name} are not finite")
+
+
+def _numbers(value):
+    """Yield the numbers and arrays that a value is made of."""
+    if isinstance(value, np.ndarray | Number):
+        yield value
+    elif isinstance(value, dict):
+        yield from _numbers(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _numbers(part)
+    elif is_dataclass(value):
+        for one in fields(value):
+            yield from _numbers(getattr(value, one.name))

@@ -693,8 +693,11 @@ def test_bad_data_leave_the_old_fit():
     with pytest.raises(ValueError, match="features"):
         mixture.predict(X[:, :1])
     np.testing.assert_array_equal(mixture.means_, means)
-    with pytest.raises(ValueError, match="n_components is 5"):
-        mixture.set_params(n_components=5).predict(X)
+    labels = mixture.predict(X)
+    mixture.set_params(n_components=5, warm_start=True)
+    np.testing.assert_array_equal(mixture.predict(X), labels)
+    with pytest.raises(ValueError, match="n_components changed"):
+        mixture.fit(X)
 
 
 @unconverged

@@ -75,6 +75,14 @@ class _FactorialMixture(
         check_values(X, dtype, training=reset)
         return X
 
+    _fixed_by_fit = (
+        "n_components",
+        "inclusion_probability",
+        "noise_variance",
+        "component_variance",
+        "posterior",
+    )
+
     def _make_model(self, n_features, dtype):
         K = self.n_components
         check_variances(self.noise_variance, dtype, "noise_variance")
@@ -136,6 +144,7 @@ class _FactorialMixture(
             ``X @ components_``.
         """
         check_is_fitted(self, "state_")
+        self._warn_of_heat()
         X = check_array(X, dtype=[np.float64, np.float32])
         components = self.components_
         if X.shape[1] != len(components):
@@ -173,8 +182,7 @@ class _FactorialMixture(
     def components_covariance_(self):
         """Posterior covariance of the components, the same in each dimension."""
         state = self._state()
-        model = self._make_model(state.globals_.weighted_means.shape[1], state.dtype)
-        return model.covariance(state.globals_)
+        return self._fitted_model().covariance(state.globals_)
 
     @property
     def noise_variance_(self):

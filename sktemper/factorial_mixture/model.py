@@ -304,6 +304,10 @@ class FactorialMixtureModel(ConjugateModel):
         precision = precision * np.eye(self.n_components)
         return Components(precision, precision @ means)
 
+    def hyper_shapes(self):
+        """Return the shapes of the parts of `hyper`."""
+        return [(), (), (self.n_components,)]
+
     def prepare(self, globals_, hyper):
         """Return what `local_step` needs, computed once a step."""
         if globals_.weighted_means.shape != (self.n_components, self.n_features):

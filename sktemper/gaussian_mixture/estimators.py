@@ -91,6 +91,17 @@ class _GaussianMixture(
         check_values(X, dtype, training=reset)
         return X
 
+    _fixed_by_fit = (
+        "n_components",
+        "covariance_type",
+        "weight_concentration_prior_type",
+        "weight_concentration_prior",
+        "mean_precision_prior",
+        "mean_prior",
+        "degrees_of_freedom_prior",
+        "covariance_prior",
+    )
+
     def _check_enough(self, X):
         if X.shape[0] < self.n_components:
             raise ValueError(
@@ -190,13 +201,9 @@ class _GaussianMixture(
             np.eye(len(matrix)) if matrix.ndim == 2 else 1.0
         )
 
-    def _came_to_rest(self, run):
-        """Return False where scikit-learn would warn: what moves leave is at rest."""
-        state, moves = run.state, run.policies.moves
-        stopped = state.passes < state.planned_passes or self.n_iter_no_change
-        if stopped or any(phase.n_moves for phase in moves.phases()):
-            return True
-        return not abs(state.bound_change) > self.tol  # NaN: nobody looked
+    def _change_at_rest(self, run):
+        """Return ``tol``: it says of `converged_` what scikit-learn would."""
+        return self.tol
 
     def _finish(self, model, state, workers, X, sample_weight):
         """Keep the labels of the training data, and the lower bound."""
@@ -293,6 +300,7 @@ class _GaussianMixture(
             If ``n_samples`` is less than 1.
         """
         check_is_fitted(self, "state_")
+        self._warn_of_heat()
         if n_samples < 1:
             raise ValueError(
                 f"Invalid value for 'n_samples': {n_samples} . The sampling requires "
@@ -314,12 +322,12 @@ class _GaussianMixture(
     # -- views of the state ------------------------------------------------------------
     @property
     def _n_features_out(self):
-        return self.n_components
+        return len(self._state().globals_.precision)
 
     def _fitted(self):
         """Return the model and the Normal-Wishart parameters of the fit."""
         state = self._state()
-        model = self._make_model(state.globals_.means.shape[1], state.dtype)
+        model = self._fitted_model()
         return model, model.expected(state.globals_)
 
     @property

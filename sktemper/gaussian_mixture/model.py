@@ -224,6 +224,12 @@ class GaussianMixtureModel(ConjugateModel):
         self._check(start)
         return start
 
+    def hyper_shapes(self):
+        """Return the shapes of the parts of `hyper`."""
+        mean = (self.n_features,)
+        covariance = self.covariance.default_prior(np.eye(self.n_features))
+        return [(), (), (), mean, np.shape(covariance), mean]
+
     def prepare(self, globals_, hyper):
         """Return what `local_step` needs, computed once a step."""
         if globals_.means.shape != (self.n_components, self.n_features):

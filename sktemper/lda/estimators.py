@@ -67,6 +67,8 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
         wide = X.dtype.kind == "f" and X.dtype.itemsize > 4
         return np.dtype(np.float64 if wide else np.float32)
 
+    _fixed_by_fit = ("n_components", "doc_topic_prior", "topic_word_prior")
+
     def _make_model(self, n_features, dtype):
         K = self.n_components
         alpha = positive(
@@ -170,19 +172,21 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
         """
         return self.fit(X, y, **fit_params).transform(X, normalize=normalize)
 
-    def perplexity(self, X):
+    def perplexity(self, X, sample_weight=None):
         """Return ``exp(-score(X))``, per held-out token; lower is better.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Word counts.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each document counts.
 
         Returns
         -------
         perplexity : float
         """
-        return float(np.exp(-self.score(X)))
+        return float(np.exp(-self.score(X, sample_weight=sample_weight)))
 
     def top_words(self, feature_names=None, n_words=10):
         """Return the most probable words of each topic.
@@ -205,6 +209,7 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
             If there are not as many names as features.
         """
         check_is_fitted(self, "state_")
+        self._warn_of_heat()
         if feature_names is None:
             feature_names = getattr(
                 self, "feature_names_in_", np.arange(self.n_features_in_)

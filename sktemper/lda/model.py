@@ -268,6 +268,10 @@ class LDAModel(ConjugateModel):
             init = random.gamma(100.0, 0.01, shape).astype(self.dtype, copy=False)
         return Topics.from_dense(init.T, self.topic_word_prior.T)
 
+    def hyper_shapes(self):
+        """Return the shapes of the parts of `hyper`."""
+        return [(self.n_topics,)]
+
     def prepare(self, globals_, hyper):
         """Return what `local_step` needs, computed once a step."""
         if globals_.u.shape != (self.n_features, self.n_topics):

@@ -83,6 +83,16 @@ class _MatrixFactorization(
         if n_ratings == 0:
             raise ValueError("X has no ratings: no stored entry, or none but NaN.")
 
+    _fixed_by_fit = (
+        "n_components",
+        "biases",
+        "global_mean",
+        "noise_variance",
+        "component_variance",
+        "noise_type",
+        "init",  # of the shape that n_components says
+    )
+
     def _make_model(self, n_features, dtype):
         if self.global_mean is not None:
             check_values(self.global_mean, dtype, "global_mean")
@@ -126,6 +136,17 @@ class _MatrixFactorization(
         parts = [(users.parameters(), np.column_stack(users.noise)) for users in parts]
         self._users_ = tuple(map(np.concatenate, zip(*parts, strict=True)))
 
+    def _check_kept(self, model):
+        """Raise if the posteriors of the users are not such."""
+        if getattr(self, "_users_", None) is None:
+            return
+        natural, noise = self._users_
+        shapes = natural.shape[1:], noise.shape
+        if shapes != ((model.n_natural,), (len(natural), 2)):
+            raise ValueError("posteriors of users have the wrong shapes")
+        if not (np.isfinite(natural).all() and np.isfinite(noise).all()):
+            raise ValueError("posteriors of users are not finite")
+
     # -- what users call ---------------------------------------------------------------
     def _local_parameters(self, X):
         """Return posterior means of users, of the same bits as those of the fit."""
@@ -152,7 +173,7 @@ class _MatrixFactorization(
             Posterior means at T=1, given the items.  Without ratings those of the
             prior.
         """
-        factors = self._local_parameters(X)[:, : self.n_components]
+        factors = self._local_parameters(X)[:, : self._rank()]
         return factors.astype(self.state_.dtype)
 
     def inverse_transform(self, X, user_biases=None):
@@ -170,6 +191,7 @@ class _MatrixFactorization(
         ratings : ndarray of shape (n_samples, n_items)
         """
         check_is_fitted(self, "state_")
+        self._warn_of_heat()
         X = check_array(X, dtype=[np.float64, np.float32])
         if X.shape[1] != self._rank():
             raise ValueError(
@@ -233,10 +255,11 @@ class _MatrixFactorization(
             Of what a user would say, noise included.  Only if ``return_std``.
         """
         check_is_fitted(self, "state_")
+        self._warn_of_heat()
         natural, noise = self._fitted_users()
         users, items = self._check_pairs(pairs, len(natural))
         state = self.state_
-        model = self._make_model(len(state.globals_), state.dtype)
+        model = self._fitted_model()
         prepared = model.prepare(state.globals_, state.hyper)
         distinct, own_rows = np.unique(users, return_inverse=True)
         mean, variance = model.expected(

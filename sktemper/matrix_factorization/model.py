@@ -254,6 +254,18 @@ class MatrixFactorizationModel(ConjugateModel):
         natural[:, self.n_packed :] = means @ precision
         return natural
 
+    def hyper_shapes(self):
+        """Return the shapes of the parts of `hyper`."""
+        mean = (self.n_own,)
+        return [()] * 6 + 2 * [mean, 2 * mean]
+
+    def check(self, globals_, hyper):
+        """Raise if these cannot be parameters of this model."""
+        super().check(globals_, hyper)
+        settings = self.n_components, self.user_noise
+        if (hyper.n_components, hyper.user_noise) != settings:
+            raise ValueError("n_components or noise_type are not those of the fit")
+
     def prepare(self, globals_, hyper):
         """Return the items' moments, and their prior."""
         settings = self.n_components, self.user_noise, (self.n_features, self.n_natural)

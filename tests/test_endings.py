@@ -1,0 +1,390 @@
+"""What a fit says at its end, and what holds after it."""
+
+import pickle
+import threading
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+from fits import (
+    Hooks,
+    data_of,
+    factorization_of,
+    lda_of,
+    mixture_of,
+    ratings_of,
+    samples_of,
+)
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+
+import sktemper
+from sktemper import (
+    AnnealedFactorialMixture,
+    AnnealedGaussianMixture,
+    AnnealedLDA,
+    AnnealedMatrixFactorization,
+    TemperedFactorialMixture,
+    TemperedGaussianMixture,
+    TemperedMatrixFactorization,
+    base,
+)
+from sktemper.moves import BirthMoves
+from sktemper.schedules import LinearSchedule
+
+NAMES = [name for name in sktemper.__all__ if name[0].isupper()]
+ANNEALED = [name for name in NAMES if name.startswith("Annealed")]
+each_model = pytest.mark.parametrize("name", ANNEALED)
+unconverged = pytest.mark.filterwarnings("ignore:.*did not converge.*")
+still_hot = pytest.mark.filterwarnings("ignore:.*temperature.*")
+
+
+def stream_of(name, **parameters):
+    """An estimator that is still hot after four steps, cool after 100."""
+    return getattr(sktemper, name)(
+        3,
+        schedule=LinearSchedule(start=2, length=100),
+        batch_size=30,
+        random_state=0,
+        **parameters,
+    )
+
+
+# -- convergence -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "estimator, X",
+    [
+        (TemperedFactorialMixture(3, tempering=None, max_iter=2), samples_of()),
+        (AnnealedFactorialMixture(3, moves=None, max_iter=8), samples_of()),
+        (TemperedMatrixFactorization(3, tempering=None, max_iter=5), ratings_of()),
+        (AnnealedMatrixFactorization(3, max_iter=10), ratings_of()),
+    ],
+)
+def test_a_bound_that_still_moves_is_warned_of(estimator, X):
+    estimator.set_params(random_state=0)
+    with pytest.warns(ConvergenceWarning, match="did not converge") as caught:
+        estimator.fit(X)
+    assert len(caught) == 1
+    assert abs(estimator.state_.bound_change) > 0.1
+    assert caught[0].filename == __file__
+    estimator.set_params(max_iter=200).fit(X)  # no warning
+    estimator.set_params(max_iter=9, batch_size=12).fit(X)  # nobody looks
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_bound_at_rest_but_for_rounding_is_not(dtype):
+    X = samples_of().astype(dtype)
+    TemperedFactorialMixture(3, tempering=None, tol=0.0, random_state=0).fit(X)
+    X = ratings_of().astype(dtype)
+    model = TemperedMatrixFactorization(2, tempering=None, tol=0.0, random_state=0)
+    assert model.set_params(max_iter=300).fit(X).n_iter_ == 300
+
+
+def blobs(n_samples=300):
+    """Eight clusters that are far apart."""
+    random = np.random.default_rng(2)
+    centres = random.uniform(-10, 10, size=(8, 2))
+    return centres[random.integers(8, size=n_samples)] + 0.5 * random.normal(
+        size=(n_samples, 2)
+    )
+
+
+def test_moves_do_not_hide_that_a_mixture_did_not_converge():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    mixture = AnnealedGaussianMixture(8, moves=BirthMoves(1), random_state=0)
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        mixture.fit(X)
+    assert not mixture.converged_
+
+
+def test_what_a_move_leaves_says_whether_it_is_at_rest():
+    """Not the passes before it."""
+    X = blobs()
+    mixture = TemperedGaussianMixture(8, tempering=None, init_params="random")
+    mixture.set_params(random_state=0, max_iter=500, tol=1e-6)
+    before = clone(mixture).set_params(moves=None).fit(X)
+    assert before.converged_
+    mixture.set_params(moves=BirthMoves(20, n_iter=2))
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        mixture.fit(X)
+    assert not mixture.converged_
+    assert mixture.lower_bound_ > before.lower_bound_ + 1
+    one_more = pickle.loads(pickle.dumps(mixture))
+    one_more.set_params(warm_start=True, moves=None, max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        one_more.fit(X)
+    change = one_more.lower_bounds_[-1] - mixture.state_.lower_bound
+    assert one_more.state_.bound_change == pytest.approx(change)
+    assert 0 < change < 10
+
+
+# -- heat ------------------------------------------------------------------------------
+
+
+@each_model
+@pytest.mark.parametrize("method", ["transform", "score", "lower_bound", "predict"])
+def test_a_hot_stream_says_so_once(name, method):
+    stream = stream_of(name)
+    X = data_of(stream)
+    if not hasattr(stream, method):
+        pytest.skip("has none")
+    stream.partial_fit(X)
+    with pytest.warns(ConvergenceWarning, match="still at temperature 1.97") as caught:
+        getattr(stream, method)(X)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert "shorten the schedule" in str(caught[0].message)
+    before = vars(stream).copy()
+    stream.transform(X), stream.score(X)  # it is known
+    stream.partial_fit(X).transform(X)
+    assert vars(stream).keys() == before.keys()
+    other = pickle.loads(pickle.dumps(stream))
+    with pytest.warns(ConvergenceWarning, match="still at"):
+        other.transform(X)  # not to the one who has loaded it
+    other.set_params(schedule=LinearSchedule(start=2, length=3)).partial_fit(X)
+    other.transform(X)  # cool
+    other.set_params(schedule=LinearSchedule(start=2, length=1000)).partial_fit(X)
+    with pytest.warns(ConvergenceWarning, match="still at temperature"):
+        other.transform(X)  # and hot again
+
+
+def test_other_methods_of_a_hot_stream_say_so(documents, samples):
+    lda = stream_of("AnnealedLDA").partial_fit(documents)
+    with pytest.warns(ConvergenceWarning, match="still at"):
+        lda.top_words()
+    mixture = stream_of("AnnealedFactorialMixture").partial_fit(samples)
+    with pytest.warns(ConvergenceWarning, match="still at"):
+        mixture.inverse_transform(np.eye(3))
+    mixture = stream_of("AnnealedGaussianMixture").partial_fit(samples)
+    with pytest.warns(ConvergenceWarning, match="still at"):
+        mixture.sample()
+    X = ratings_of()
+    for method, argument in (("predict_pairs", [[0, 0]]), ("recommend", X)):
+        model = stream_of("AnnealedMatrixFactorization").partial_fit(X)
+        with pytest.warns(ConvergenceWarning, match="still at"):
+            getattr(model, method)(argument)
+
+
+def test_of_many_threads_one_warns(documents, monkeypatch):
+    lda = stream_of("AnnealedLDA").partial_fit(documents)
+    said = []
+    monkeypatch.setattr(base, "_warn", said.append)
+    threads = [threading.Thread(target=lda.transform, args=[documents])] * 1
+    threads += [threading.Thread(target=lda.score, args=[documents]) for _ in range(7)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(said) == 1
+
+
+def test_a_fit_that_warned_of_its_heat_does_not_repeat_it(documents):
+    lda = lda_of(schedule=LinearSchedule(start=3, length=100))
+    with pytest.warns(ConvergenceWarning, match="The fit ended at temperature"):
+        lda.fit(documents)
+    lda.transform(documents)
+    lda_of().fit(documents).transform(documents)
+
+
+def test_callbacks_may_ask_a_fit_that_is_hot(documents):
+    class Asks(Hooks):
+        n_hot = 0
+
+        def at_pass(self, estimator, fitted_estimator):
+            estimator.score(documents)
+            fitted_estimator.score(documents)
+            self.n_hot += estimator.temperature_ > 1
+
+    asks = Asks()
+    lda_of().set_callbacks(asks).fit(documents)  # no warning
+    assert asks.n_hot > 0
+
+
+def test_an_interrupted_fit_is_hot(documents):
+    class Stops(Hooks):
+        def at_pass(self, estimator, fitted_estimator):
+            raise KeyboardInterrupt
+
+    lda = lda_of().set_callbacks(Stops())
+    with pytest.raises(KeyboardInterrupt):
+        lda.fit(documents)
+    assert lda.temperature_ > 1
+    with pytest.warns(ConvergenceWarning, match="still at temperature"):
+        lda.transform(documents)
+
+
+# -- streams that are longer than was said ---------------------------------------------
+
+
+@pytest.mark.parametrize("name", ANNEALED)
+def test_a_stream_beyond_its_total_says_so_once(name):
+    stream = stream_of(name, total_samples=120)
+    X = data_of(stream)
+    stream.partial_fit(X).partial_fit(X)
+    with pytest.warns(ConvergenceWarning, match="360 samples were seen, but") as caught:
+        stream.partial_fit(X)
+    assert "set total_samples to" in str(caught[0].message)
+    stream.partial_fit(X)  # it is known
+    clone(stream).set_params(total_samples=None).partial_fit(X)
+
+
+# -- what a model was fitted with ------------------------------------------------------
+
+OTHERS = {
+    "n_components": 4,
+    "doc_topic_prior": 0.7,
+    "topic_word_prior": 0.7,
+    "inclusion_probability": 0.4,
+    "noise_variance": 0.7,
+    "component_variance": 0.7,
+    "posterior": "factorised",
+    "covariance_type": "diag",
+    "weight_concentration_prior_type": "dirichlet_distribution",
+    "weight_concentration_prior": 0.7,
+    "mean_precision_prior": 0.7,
+    "mean_prior": np.ones(6),
+    "degrees_of_freedom_prior": 9.0,
+    "covariance_prior": np.eye(6),
+    "biases": False,
+    "global_mean": 2.0,
+    "noise_type": "common",
+    "init": np.ones((3, 15)),
+}
+
+
+def views(estimator, X):
+    """All that an estimator tells of its fit, and of data."""
+    names = [name for name in dir(type(estimator)) if name.endswith("_")]
+    names = [name for name in names if not name.startswith("_")]
+    told = {name: getattr(estimator, name) for name in names}
+    for method in ("transform", "score_samples", "lower_bound", "predict"):
+        if hasattr(estimator, method):
+            told[method] = getattr(estimator, method)(X)
+    told["names"] = list(estimator.get_feature_names_out())
+    arrays = np.ndarray | np.floating | tuple | list | dict | float
+    return {k: v if isinstance(v, arrays) else repr(v) for k, v in told.items()}
+
+
+@each_model
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_parameters_set_later_do_not_change_what_was_fitted(name):
+    estimator = getattr(sktemper, name)(3, max_iter=4, random_state=0)
+    X = data_of(estimator)
+    estimator.fit(X)
+    told = views(estimator, X)
+    given = estimator.get_params()
+    for parameter in estimator._fixed_by_fit:
+        estimator.set_params(**{parameter: OTHERS[parameter]})
+        np.testing.assert_equal(views(estimator, X), told, parameter)
+        match = f"^{parameter} changed since the model was fitted"
+        with pytest.raises(ValueError, match=match):
+            estimator.partial_fit(X)
+        with pytest.raises(ValueError, match=match):
+            estimator.set_params(warm_start=True).fit(X)
+        np.testing.assert_equal(views(estimator, X), told, parameter)
+        estimator.set_params(warm_start=False, **{parameter: given[parameter]})
+    estimator.partial_fit(X)
+    estimator.set_params(n_components=4, max_iter=1).fit(X)  # from the start
+    assert estimator.transform(X).shape[1] == 4
+
+
+def test_equal_priors_are_not_changed_ones(documents):
+    lda = lda_of(doc_topic_prior=[0.1, 0.2, 0.3, 0.4]).partial_fit(documents)
+    lda.set_params(doc_topic_prior=np.array([0.1, 0.2, 0.3, 0.4]))
+    lda.partial_fit(documents)
+    prior = np.full(4, 0.1)
+    lda = lda_of(doc_topic_prior=prior).fit(documents)
+    prior[0] = 0.2  # in place
+    with pytest.raises(ValueError, match="doc_topic_prior changed"):
+        lda.partial_fit(documents)
+
+
+# -- weights ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [lda_of, mixture_of, factorization_of])
+@unconverged
+def test_rows_of_no_weight_do_not_decide_early_stopping(make):
+    estimator = make(evaluate_every=1, n_iter_no_change=3, validation_fraction=0.3)
+    estimator.set_params(batch_size=None, max_iter=12)
+    X = data_of(estimator).copy()
+    weight = np.ones(120)
+    weight[::2] = 0
+    other = X.copy()
+    if hasattr(other, "indptr"):
+        entries = np.repeat(weight == 0, np.diff(other.indptr))
+        other.data = np.where(entries, other.data[::-1], other.data)
+    else:
+        other[weight == 0] = X[weight == 0][::-1]
+    parameters = estimator.get_params()
+    start = {"topic_word_prior": 0.1} if "topic_word_prior" in parameters else {}
+    if "init" in parameters and make is not lda_of:
+        start = {"init": np.random.default_rng(0).normal(size=(3, X.shape[1]))}
+    if make is mixture_of:
+        start |= {"noise_variance": 0.5, "component_variance": 0.5}
+    estimator.set_params(**start)
+    one = clone(estimator).fit(X, sample_weight=weight)
+    two = clone(estimator).fit(other, sample_weight=weight)
+    scores = one.history_["heldout_score"]
+    np.testing.assert_allclose(scores, two.history_["heldout_score"], rtol=1e-6)
+    assert np.isfinite(scores).all() and one.n_iter_ == two.n_iter_
+    # and a weight is a factor
+    weight = np.linspace(0.5, 2, 120)
+    estimator.set_params(n_iter_no_change=None)
+    one = clone(estimator).fit(X, sample_weight=weight)
+    _, rows = one._split(120, one.state_.seed, weight)
+    expected = one.score(X[rows], sample_weight=weight[rows])
+    last = one.history_["heldout_score"][-1]
+    assert last == pytest.approx(expected, rel=1e-6)
+
+
+def test_too_few_rows_of_any_weight_to_hold_some_out(documents):
+    weight = np.zeros(120)
+    weight[3] = 1
+    with pytest.raises(ValueError, match="leaves none of 1 samples"):
+        lda_of(evaluate_every=1).fit(documents, sample_weight=weight)
+
+
+@each_model
+@unconverged
+def test_weights_of_a_score_are_repetitions(name):
+    estimator = getattr(sktemper, name)(3, max_iter=4, random_state=0)
+    X = data_of(estimator)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        estimator.fit(X)
+    weight = np.arange(120) % 3
+    repeated = X[np.repeat(np.arange(120), weight)]
+    for method in ("score", "lower_bound"):
+        told = getattr(estimator, method)
+        assert told(X, sample_weight=weight) == pytest.approx(told(repeated), rel=1e-6)
+        assert told(X, sample_weight=np.ones(120)) == pytest.approx(told(X), rel=1e-9)
+        for bad in (-weight, weight[1:], np.full(120, np.nan)):
+            with pytest.raises(ValueError, match="[Ww]eight"):
+                told(X, sample_weight=bad)
+    with pytest.raises(ValueError, match="[Ww]eights must contain|held out"):
+        estimator.score(X, sample_weight=np.zeros(120))
+
+
+def test_perplexity_takes_weights(documents):
+    lda = lda_of().fit(documents)
+    weight = np.arange(120) % 3
+    expected = np.exp(-lda.score(documents, sample_weight=weight))
+    assert lda.perplexity(documents, sample_weight=weight) == expected
+
+
+def test_weights_are_routed(documents):
+    with sklearn.config_context(enable_metadata_routing=True):
+        lda = AnnealedLDA(3, max_iter=10, random_state=0)
+        lda.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        weight = np.ones(120)
+        weight[60:] = 0
+        search = GridSearchCV(lda, {"max_iter": [10]}, cv=[(range(60), range(30, 120))])
+        search.fit(documents, sample_weight=weight)
+    score = clone(lda).fit(documents[:60]).score(documents[30:60])
+    assert search.best_score_ == pytest.approx(score)

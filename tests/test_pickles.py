@@ -1,0 +1,221 @@
+"""Pickles: of another version, damaged, mapped, golden, and by skops."""
+
+import copy
+import dataclasses
+import functools
+import json
+import pickle
+import warnings
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from fits import data_of
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
+
+import sktemper
+
+NAMES = [name for name in sktemper.__all__ if name[0].isupper()]
+ANNEALED = [name for name in NAMES if name.startswith("Annealed")]
+GOLDEN = Path(__file__).parent / "golden"
+EXPECTED = json.loads((GOLDEN / "expected.json").read_text())
+
+each_model = pytest.mark.parametrize("name", ANNEALED)
+
+
+def fitted(name):
+    """A small fit, with its data."""
+    estimator, X = _fit(name)
+    return copy.deepcopy(estimator), X
+
+
+@functools.cache
+def _fit(name):
+    estimator = getattr(sktemper, name)(3, max_iter=6, random_state=0)
+    if "moves" in estimator.get_params():
+        estimator.set_params(moves=None)
+    X = data_of(estimator)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return estimator.fit(X), X
+
+
+# -- versions --------------------------------------------------------------------------
+
+
+@each_model
+def test_a_pickle_knows_its_version(name, monkeypatch):
+    estimator, X = fitted(name)
+    dump = pickle.dumps(estimator)
+    pickle.loads(dump)  # no warning
+    match = f"{name} of sktemper {sktemper.__version__} when using sktemper 99.0"
+    monkeypatch.setattr(sktemper, "__version__", "99.0")
+    with pytest.warns(InconsistentVersionWarning, match=match) as caught:
+        loaded = pickle.loads(dump)
+    assert len(caught) == 1
+    assert not hasattr(loaded, "_sktemper_version")
+    np.testing.assert_array_equal(loaded.transform(X), estimator.transform(X))
+    monkeypatch.undo()
+    with pytest.warns(InconsistentVersionWarning, match="of no known version"):
+        clone(estimator).__setstate__(vars(estimator))
+
+
+def test_copies_warn_of_nothing(documents):
+    estimator, _ = fitted("AnnealedLDA")
+    again = pickle.loads(pickle.dumps(clone(estimator)))
+    assert not hasattr(again, "state_")
+    assert vars(again).keys() - vars(estimator).keys() == set()
+
+
+# -- damage ----------------------------------------------------------------------------
+
+
+def changed(value, change):
+    """Yield the value with one number or array after another changed, and its place."""
+    if isinstance(value, np.ndarray) or isinstance(value, float):
+        for new in change(value):
+            yield "", new
+    elif isinstance(value, tuple):
+        for name, part in zip(value._fields, value, strict=True):
+            for place, new in changed(part, change):
+                yield f".{name}{place}", value._replace(**{name: new})
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            for place, new in changed(getattr(value, field.name), change):
+                new = dataclasses.replace(value, **{field.name: new})
+                yield f".{field.name}{place}", new
+
+
+def shorter(value):
+    """One short, or one long, along each axis; or of another kind."""
+    for axis in range(np.ndim(value)):
+        for rows in (slice(1, None), [0, *range(value.shape[axis])]):
+            yield np.ascontiguousarray(value[(slice(None),) * axis + (rows,)])
+    if np.ndim(value):
+        yield value[None].copy()
+        yield value.astype("O")
+
+
+def not_finite(value):
+    for bad in (np.nan, np.inf):
+        new = np.array(value)
+        new.flat[-1:] = bad
+        yield new if np.ndim(value) else float(new)
+
+
+@each_model
+@pytest.mark.parametrize("change", [shorter, not_finite])
+@pytest.mark.parametrize("part", ["globals_", "hyper"])
+def test_a_damaged_pickle_is_refused(name, part, change):
+    estimator, _ = fitted(name)
+    intact = getattr(estimator.state_, part)
+    n_changes = 0
+    for place, value in changed(intact, change):
+        setattr(estimator.state_, part, value)
+        dump = pickle.dumps(estimator)
+        with pytest.raises(ValueError, match=f"{name} cannot be loaded"):
+            pytest.fail(f"{part}{place} was loaded: {pickle.loads(dump)}")
+        n_changes += 1
+    assert n_changes > 1
+    setattr(estimator.state_, part, intact)
+    pickle.loads(pickle.dumps(estimator))
+
+
+@each_model
+def test_a_pickle_of_other_parameters_is_refused(name):
+    estimator, _ = fitted(name)
+    for target, key, value in (
+        (estimator.state_.fixed, "n_components", 4),
+        (vars(estimator), "n_features_in_", 3),
+        (vars(estimator.state_), "dtype", np.dtype(np.int64)),
+        (vars(estimator.state_), "best", {"globals_": 1, "hyper": None}),
+    ):
+        intact, target[key] = target[key], value
+        with pytest.raises(ValueError, match="cannot be loaded"):
+            pickle.loads(pickle.dumps(estimator))
+        target[key] = intact
+    # what is set after the fit is no damage
+    estimator.set_params(n_components=7)
+    pickle.loads(pickle.dumps(estimator))
+
+
+def test_users_are_checked_too():
+    model, _ = fitted("AnnealedMatrixFactorization")
+    natural, noise = model._users_
+    bad = natural.copy()
+    bad[0, 0] = np.nan
+    for users in ((natural[:, 1:], noise), (natural[1:], noise), (bad, noise)):
+        model._users_ = users
+        with pytest.raises(ValueError, match="users"):
+            pickle.loads(pickle.dumps(model))
+
+
+# -- maps ------------------------------------------------------------------------------
+
+
+@each_model
+@pytest.mark.parametrize("method", ["partial_fit", "fit"])
+def test_a_mapped_pickle_goes_on(name, method, tmp_path):
+    """Its arrays are read-only; the file stays as it was."""
+    estimator, X = fitted(name)
+    estimator.set_params(warm_start=True)
+    path = tmp_path / "estimator.joblib"
+    joblib.dump(estimator, path)
+    before = path.read_bytes()
+    mapped = joblib.load(path, mmap_mode="r")
+    np.testing.assert_array_equal(mapped.transform(X), estimator.transform(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        getattr(mapped, method)(X)
+        getattr(estimator, method)(X)
+    np.testing.assert_array_equal(mapped.transform(X), estimator.transform(X))
+    del mapped
+    assert path.read_bytes() == before
+
+
+# -- golden ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_golden_pickles(name):
+    """Written by .ci/golden_pickles."""
+    pytest.importorskip("numpy._core", reason="pickles of numpy 2 name it")
+    expected = EXPECTED[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InconsistentVersionWarning)
+        estimator = pickle.loads((GOLDEN / f"{name}.pickle").read_bytes())
+    X = np.array(expected["X"])
+    # inner loops may end a sweep earlier or later on another machine
+    close = {"rtol": 1e-5, "atol": 1e-6}
+    np.testing.assert_allclose(estimator.transform(X), expected["transform"], **close)
+    assert estimator.score(X) == pytest.approx(expected["score"], rel=1e-5)
+    assert estimator.n_batch_iter_ == expected["n_batch_iter"]
+    estimator.partial_fit(X)
+    assert estimator.n_batch_iter_ > expected["n_batch_iter"]
+    assert np.isfinite(estimator.transform(X)).all()
+
+
+def test_golden_pickles_are_small():
+    assert set(EXPECTED) == set(NAMES)
+    assert sum(path.stat().st_size for path in GOLDEN.iterdir()) < 200_000
+
+
+# -- skops -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_skops(name):
+    """With the types to trust that doc/guide.md names."""
+    skops = pytest.importorskip("skops.io")
+    estimator, X = fitted(name)
+    dump = skops.dumps(estimator)
+    types = skops.get_untrusted_types(data=dump)
+    others = [one for one in types if not one.startswith("sktemper.")]
+    assert set(others) <= {"builtins.frozenset", "numpy.dtype"}
+    loaded = skops.loads(dump, trusted=types)
+    np.testing.assert_array_equal(loaded.transform(X), estimator.transform(X))
+    estimator.partial_fit(X)
+    loaded.partial_fit(X)
+    np.testing.assert_array_equal(loaded.transform(X), estimator.transform(X))
