@@ -82,12 +82,27 @@ def tiled_matmul(rows, matrix):
 def sparse_rows(X, rows):
     """Return ``X[rows]``; of a slice a view.
 
-    scipy's own slices drop column indices outside of the matrix without a word.
+    scipy's own slices drop column indices outside of the matrix without a word; and if
+    ``X.indices`` are of another type than ``X.indptr``, as those of a large collection
+    on disk may be, it converts all of them for the few rows that are asked for.
+
+    Parameters
+    ----------
+    X : CSR
+    rows : slice or ndarray of int
+        Without negative ones.
     """
-    if not isinstance(rows, slice):
+    indptr, indices = X.indptr, X.indices
+    if isinstance(rows, slice):
+        start, stop, _ = rows.indices(X.shape[0])
+        starts = indptr[start : stop + 1]
+        entries = slice(starts[0], starts[-1])
+        starts = starts - starts[0]
+    elif indptr.dtype == indices.dtype:
         return X[rows]
-    start, stop, _ = rows.indices(X.shape[0])
-    starts = X.indptr[start : stop + 1]
-    part = slice(starts[0], starts[-1])
-    shape = (stop - start, X.shape[1])
-    return type(X)((X.data[part], X.indices[part], starts - starts[0]), shape=shape)
+    else:
+        firsts, ends = indptr[rows], indptr[rows + 1]
+        starts = np.concatenate([[0], np.cumsum(ends - firsts)])
+        entries = np.arange(starts[-1]) + np.repeat(firsts - starts[:-1], ends - firsts)
+    shape = (len(starts) - 1, X.shape[1])
+    return type(X)((X.data[entries], indices[entries], starts), shape=shape)

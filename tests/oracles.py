@@ -55,9 +55,11 @@ def lda_document_bound(counts, log_beta, alpha, gamma, phi, p, b):
     log_theta = psi(gamma) - psi(gamma.sum())
     entropy = -(phi * np.log(np.maximum(phi, 1e-300))).sum(axis=1)
     likelihood = counts @ (b * (phi * (log_theta + log_beta)).sum(axis=1) + entropy)
-    prior = gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1) @ log_theta
-    posterior = gammaln(gamma.sum()) - gammaln(gamma).sum() + (gamma - 1) @ log_theta
-    return likelihood + p * prior - posterior
+    prior = gammaln(alpha.sum()) - gammaln(alpha).sum()
+    posterior = gammaln(gamma.sum()) - gammaln(gamma).sum()
+    # Of small gamma, log_theta is hundreds, and its factors all but cancel.
+    exponents = p * (alpha - 1) - (gamma - 1)
+    return likelihood + p * prior - posterior + exponents @ log_theta
 
 
 def lda_global_bound(topic_word, eta, p):

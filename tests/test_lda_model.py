@@ -162,6 +162,7 @@ def test_a_temperature_and_a_weight_for_each_document():
     np.testing.assert_allclose(step.row_bounds, bounds, rtol=1e-10)
 
 
+@pytest.mark.machine
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_words_whose_mass_underflows(dtype):
     # Word 0 belongs to topic 0 alone, of which tiny counts leave the document none.
@@ -178,6 +179,7 @@ def test_words_whose_mass_underflows(dtype):
     rtol = 1e-4 if dtype == np.float32 else 1e-10
     np.testing.assert_allclose(step.local_parameters, gamma, rtol=rtol)
     np.testing.assert_allclose(step.statistics.dense(3), sums, rtol=rtol, atol=1e-20)
+    # sums of terms of up to 20, some of which cancel
     np.testing.assert_allclose(step.row_bounds, bounds, rtol=rtol, atol=1e-13)
 
 

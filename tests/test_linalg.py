@@ -1,11 +1,13 @@
-"""Matrix products whose rows know nothing of one another; one thread for BLAS."""
+"""Products whose rows know nothing of one another; sparse rows; one thread for BLAS."""
 
 import os
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
+from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sktemper import (
@@ -14,7 +16,9 @@ from sktemper import (
     TemperedMatrixFactorization,
     linalg,
 )
-from sktemper.linalg import one_blas_thread, tiled_matmul
+from sktemper.lda.model import LDAModel
+from sktemper.linalg import one_blas_thread, sparse_rows, tiled_matmul
+from sktemper.matrix_factorization.model import MatrixFactorizationModel
 
 pytestmark = pytest.mark.machine
 
@@ -163,6 +167,67 @@ def test_a_sample_s_cluster_is_its_own(kind, dtype):
     whole = mixture.fit(X).predict_proba(X)
     for i in range(13):
         np.testing.assert_array_equal(mixture.predict_proba(X[i : i + 1])[0], whole[i])
+
+
+# -- rows of sparse matrices -----------------------------------------------------------
+
+
+def mixed(X, cls):
+    """The same matrix with a wide ``indptr`` and narrow ``indices``."""
+    out = cls(X)
+    out.indptr, out.indices = X.indptr.astype(np.int64), X.indices.astype(np.int32)
+    return out
+
+
+@pytest.mark.parametrize("cls", [sparse.csr_array, sparse.csr_matrix])
+@pytest.mark.parametrize(
+    "rows", [slice(3, 17), slice(5, 5), slice(None), [4, 2, 2, 19, 0], [], range(20)]
+)
+def test_rows_of_any_index_type(rows, cls):
+    X = sparse.random_array((20, 9), density=0.3, rng=np.random.default_rng(0))
+    X = cls(X.tocsr())
+    X.indptr[5:7] = X.indptr[5]  # an empty row
+    rows = rows if isinstance(rows, slice) else np.array(rows, dtype=np.intp)
+    expected = X[rows].toarray()
+    for given in (X, mixed(X, cls)):
+        part = sparse_rows(given, rows)
+        assert isinstance(part, cls)
+        part.check_format()
+        np.testing.assert_array_equal(part.toarray(), expected)
+
+
+def test_a_few_rows_of_a_large_collection_are_read_alone(tmp_path):
+    """No copy of all indices, whose type is not that of ``indptr``: 32 MB here."""
+    n_rows, per_row, n_columns = 2**18, 32, 100
+    size = n_rows * per_row
+    parts = {}
+    for name, dtype in (("data", np.float32), ("indices", np.int32)):
+        parts[name] = np.memmap(tmp_path / name, dtype, "w+", shape=size)  # sparse
+    rows = np.random.default_rng(0).permutation(n_rows)[:256]
+    for row in rows:
+        entries = slice(row * per_row, (row + 1) * per_row)
+        parts["data"][entries] = 1 + row % 3
+        parts["indices"][entries] = np.arange(per_row) * 3
+    X = sparse.csr_array((n_rows, n_columns), dtype=np.float32)
+    X.data, X.indices = parts["data"], parts["indices"]
+    X.indptr = np.arange(n_rows + 1, dtype=np.int64) * per_row
+    topics = LDAModel(2, n_columns, np.ones(2), np.ones((1, 1)), dtype=np.float32)
+    ratings = MatrixFactorizationModel(2, n_columns, dtype=np.float32)
+    topics.take(X, rows[:2])  # what is imported or cached the first time
+    ratings.take(X, rows[:2])
+    tracemalloc.start()
+    try:
+        documents = topics.take(X, rows)
+        users = ratings.take(X, rows)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 2**21
+    for values in (documents.counts, users.values):
+        np.testing.assert_array_equal(values, np.repeat(1 + rows % 3, per_row))
+
+
+# -- one thread ------------------------------------------------------------------------
 
 
 def threads():
