@@ -19,7 +19,7 @@ from ..kinds import (
     document,
     svi_plus,
 )
-from .model import FactorialMixtureModel, filled
+from .model import FactorialMixtureModel, check_values, filled
 from .starts import STARTS
 
 #: Where learned inclusion probabilities begin: well below 1/2, which tells a feature
@@ -62,13 +62,18 @@ class _FactorialMixture(
         return tags
 
     def _validate(self, X, reset):
-        return validate_data(
+        X = validate_data(
             self,
             X,
             reset=reset,
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan",
         )
+        if reset or not hasattr(self, "state_"):
+            check_values(X, X.dtype, self.noise_variance)
+        else:
+            check_values(X, self.state_.dtype, self.state_.hyper.noise_variance)
+        return X
 
     def _make_model(self, n_features, dtype):
         K = self.n_components
@@ -225,6 +230,7 @@ def _start(init, n_components, X, hyper, random):
         raise ValueError(
             f"init has shape {means.shape}; expected ({n_components}, {X.shape[1]})."
         )
+    check_values(means, np.dtype(X.dtype), hyper.noise_variance, name="init")
     return means
 
 
@@ -305,6 +311,9 @@ _ATTRIBUTES = """
 
     `score_samples` is a lower bound on log p(x) under the posterior of the components:
     comparable between fits, and with any other density of x.  `score` is its mean.
+
+    Values beyond 1e50, in float32 1e30, are refused; and so are those whose square is
+    too large for a ratio to the noise variance.
 
     The noise has mean zero and so have the components: centre data that are not on a
     natural scale.
