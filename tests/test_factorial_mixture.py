@@ -385,6 +385,54 @@ def test_bad_data_are_refused(samples, method, spoil, message):
         getattr(mixture, method)(spoil(samples))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "transform", "score"])
+def test_values_without_end_are_refused(samples, method, dtype):
+    mixture = mixture_of()
+    if method not in ("fit", "partial_fit"):
+        mixture.fit(samples.astype(dtype))
+    for value in (1e300, -1e300) if dtype == np.float64 else (1e38, -1e38):
+        X = samples.astype(dtype)
+        X[2, 3], X[4, 1] = value, np.nan
+        with pytest.raises(
+            ValueError, match=r"X contains a value of size 1e\+3.*Scale"
+        ):
+            getattr(mixture, method)(X)
+
+
+def test_one_huge_value_ends():
+    mixture = mixture_of().set_params(n_components=1, init="data")
+    with pytest.raises(ValueError, match=r"largest that is supported in float64 is 1e"):
+        mixture.partial_fit([[1e300, 0, 0]])
+    mixture.set_params(noise_variance=1e-300)
+    with pytest.raises(ValueError, match="with a noise variance of 1e-300 is 0.577"):
+        mixture.fit([[1.0, 0, 0], [0, 1, 0]])
+    mixture.set_params(noise_variance=None, component_variance=1e300)
+    with pytest.raises(
+        ValueError, match=r"component_variance=1e\+300 is that of values"
+    ):
+        mixture.fit([[1.0, 0, 0], [0, 1, 0]])
+    mixture.set_params(component_variance=None, init=[[1e300, 0, 0]])
+    with pytest.raises(ValueError, match="init contains a value of size"):
+        mixture.fit([[1.0, 0, 0], [0, 1, 0]])
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+@pytest.mark.parametrize("scale", [0, 1e-320, 1e-160, 1e-155, 1e-60, 1e-49, 1e49])
+def test_the_scale_of_the_data_is_anything_else(cls, scale):
+    _, X = planted(60, missing=0.1)
+    X *= scale
+    mixture = cls(3, max_iter=3, init="data", random_state=0).fit(X)
+    assert_finite(mixture, X)
+
+
+@pytest.mark.parametrize("scale", [1e-44, 1e-29, 1e29])
+def test_the_scale_of_float32_is_anything_else(scale):
+    X = (planted(60, missing=0.1)[1] * scale).astype(np.float32)
+    mixture = SVIPlusFactorialMixture(3, max_iter=3, init="data", random_state=0).fit(X)
+    assert_finite(mixture, X)
+
+
 def test_sparse_data_are_refused(samples):
     from scipy import sparse
 

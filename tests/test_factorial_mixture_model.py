@@ -220,6 +220,36 @@ def test_a_stopped_local_step_is_void():
         local(model, X, components, Powers())
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("of_each", [True, False])
+@pytest.mark.parametrize("heat", [np.inf, np.nan, 1e30, 5.0])
+@pytest.mark.parametrize("cooling", [1.0, 2.0, 0.5, np.nan, np.inf])
+def test_the_kernel_ends_whatever_it_is_given(dtype, of_each, heat, cooling):
+    random = np.random.default_rng(0)
+    products = random.normal(0, 1, (5, 2)).astype(dtype)
+    products[1:4] = [[np.inf, 0], [np.nan, 1], [-np.inf, np.inf]]
+    gram = np.array([[1, 0.3], [0.3, np.inf]], dtype=dtype)
+    if of_each:
+        gram = np.tile(gram[np.triu_indices(2)], (5, 1))
+    n_sweeps = _kernels.local_step(
+        products,
+        gram,
+        np.zeros((5 if of_each else 1, 2), dtype=dtype),
+        of_each,
+        np.ones(1),
+        False,
+        np.full(5 if of_each else 1, heat),
+        cooling,
+        1e-3,
+        10,
+        np.zeros(1, dtype=np.intc),
+        np.full((5, 2), 0.5, dtype=dtype),
+        np.empty(5),
+        np.empty(5),
+    )
+    assert 5 <= n_sweeps <= 5 * (10 + 101)
+
+
 @pytest.mark.parametrize("cooling", [None, 2.0])
 def test_no_probability_overflows(cooling):
     X, model, components = problem(local_cooling=cooling)
@@ -230,6 +260,16 @@ def test_no_probability_overflows(cooling):
         assert np.isfinite(step.row_bounds).all()
         nu = step.local_parameters
         assert ((nu >= 0) & (nu <= 1)).all()
+
+
+@pytest.mark.parametrize("structured", [True, False])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_200_components(structured, missing):
+    """From 182 on numpy returns a gram in the place of another, in its order."""
+    X, model, components = problem(
+        n=2, d=5, k=200, missing=missing, structured=structured, max_iter=2
+    )
+    assert_is_reference(model, X, components, Powers(), 1e-10)
 
 
 # -- the bound -------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from ..kinds import (
     svi_plus,
 )
 from ..linalg import tiled_matmul
-from .model import FactorialMixtureModel, filled
+from .model import FactorialMixtureModel, check_range, filled
 from .starts import STARTS
 
 #: Where learned inclusion probabilities begin: well below 1/2, which tells a feature
@@ -71,7 +71,10 @@ class _FactorialMixture(
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan",
         )
-        dtype = self._compute_dtype(X) if reset else self.state_.dtype
+        fresh = reset or not hasattr(self, "state_")
+        dtype = self._compute_dtype(X) if fresh else self.state_.dtype
+        noise = self.noise_variance if fresh else self.state_.hyper.noise_variance
+        check_range(X, dtype, noise)
         check_values(X, dtype, training=reset)
         return X
 
@@ -240,6 +243,7 @@ def _start(init, n_components, X, hyper, random):
         raise ValueError(
             f"init has shape {means.shape}; expected ({n_components}, {X.shape[1]})."
         )
+    check_range(means, np.dtype(X.dtype), hyper.noise_variance, name="init")
     return means
 
 
@@ -320,6 +324,9 @@ _ATTRIBUTES = """
 
     `score_samples` is a lower bound on log p(x) under the posterior of the components:
     comparable between fits, and with any other density of x.  `score` is its mean.
+
+    Values beyond 1e50, in float32 1e30, are refused; and so are those whose square is
+    too large for a ratio to the noise variance.
 
     The noise has mean zero and so have the components: centre data that are not on a
     natural scale.

@@ -37,6 +37,11 @@ LEAST_SCALE = 1e-6
 LEAST_NOISE = 1e-9
 #: The most entries of the grams of samples that miss values that are kept at once.
 MOST_ENTRIES = 2**22
+#: The largest values of data, so that a square of a square is finite; in float32 their
+#: inverses.  Variances below the square of the inverse are those of nothing but zeros.
+LARGEST_VALUES = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e50}
+#: The largest squared value over the noise variance, times the number of dimensions.
+LARGEST_RATIOS = {np.dtype(np.float32): 1e35, np.dtype(np.float64): 1e300}
 #: How far learned inclusion probabilities keep from 0 and 1.
 LEAST_INCLUSION = 1e-6
 
@@ -287,11 +292,21 @@ class FactorialMixtureModel(ConjugateModel):
         component_variance = self.component_variance
         if component_variance is None:
             expected = self.inclusion_probability.sum()
-            component_variance = mean_square(rows, weight) / expected or 1.0
+            component_variance = self._not_zero(mean_square(rows, weight) / expected)
+        elif math.sqrt(component_variance) > LARGEST_VALUES[self.dtype]:
+            raise ValueError(
+                f"component_variance={component_variance:g} is that of values beyond "
+                f"{LARGEST_VALUES[self.dtype]:g}, the largest in {self.dtype}."
+            )
         noise_variance = self.noise_variance
         if noise_variance is None:
-            noise_variance = mean_square(centred(rows, weight), weight) or 1.0
+            noise_variance = mean_square(centred(rows, weight), weight)
+            noise_variance = self._not_zero(noise_variance)
         return Hyper(noise_variance, component_variance, self.inclusion_probability)
+
+    def _not_zero(self, variance):
+        """Return a variance, or 1 in place of one that is 0 but for rounding."""
+        return variance if variance > LARGEST_VALUES[self.dtype] ** -2 else 1.0
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
         """Return means from ``init``, as sure of them as of `START_SAMPLES` each.
@@ -791,6 +806,34 @@ class Couplings:
                     continue
                 self.kept = made
             yield self.kept
+
+
+def check_range(X, dtype, noise_variance, name="X"):
+    """Raise ValueError if a value is too large to compute with.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        May have missing values.
+    dtype : {float32, float64}
+        Of the computation.
+    noise_variance : float or None
+        If it is known yet.
+    name : str
+        That of ``X`` in the message.
+    """
+    limit, given = LARGEST_VALUES[dtype], ""
+    if noise_variance is not None:
+        ratio = math.sqrt(LARGEST_RATIOS[dtype] / X.shape[1])
+        if ratio * math.sqrt(noise_variance) < limit:
+            limit = ratio * math.sqrt(noise_variance)
+            given = f" with a noise variance of {noise_variance:g}"
+    largest = max(np.fmax.reduce(X, axis=None), -np.fmin.reduce(X, axis=None))
+    if largest > limit:
+        raise ValueError(
+            f"Input {name} contains a value of size {largest:.3g}; the largest that is "
+            f"supported in {dtype}{given} is {limit:.3g}. Scale the data."
+        )
 
 
 def rate_to_zero(old, new):
