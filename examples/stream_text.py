@@ -10,6 +10,7 @@ Without an argument a file is made from the shipped corpus, one document a line.
 
 import argparse
 import tempfile
+import warnings
 from collections import Counter
 from itertools import islice
 from pathlib import Path
@@ -72,6 +73,8 @@ def stream(path, arguments):
         total_samples=n_lines - n_test,
         random_state=arguments.seed,
     )
+    # What is printed of a hot model is not its last word, as scores would warn.
+    warnings.filterwarnings("ignore", "The model is still at temperature")
     for number in range(1, arguments.passes + 1):
         lines = islice(lines_of(path), n_test, None)
         while chunk := list(islice(lines, arguments.chunk_size)):

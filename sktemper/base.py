@@ -14,6 +14,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from joblib import effective_n_jobs
+from joblib import hash as digest
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -55,8 +56,10 @@ LARGEST_START_SHARE = 0.1
 #: Nats a sample by which the lower bound may move in the last step of a fit at rest: as
 #: much as the held-out score, by default, has to improve for a fit to go on.
 LARGEST_CHANGE = 1e-3
-#: A stream warns of a `total_samples` that was exceeded so many times.
+#: A stream warns where it has so many times `total_samples`.
 MOST_TOTALS = 3
+#: In place of the digest of a stream's first row: it came again.
+AGAIN = "again"
 #: Packages between a user's line and the one that warns.
 INSIDE = {"sktemper", "sklearn", "contextlib", "joblib"}
 
@@ -290,6 +293,8 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             policies = self._resolve_policies(state, RobbinsMonro())
             self._start_policies(state, policies, model)
             state.best = None
+            if self.total_samples is not None:
+                state.first_row = _noted(state.first_row, X[:1])
             with self._workers(model) as workers:
                 run_pieces(
                     model,
@@ -736,11 +741,15 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             )
 
     def _warn_of_a_long_stream(self):
-        """Warn once of a stream that is far longer than it was said to be."""
+        """Warn once of a stream that is far longer than it was said to be.
+
+        Not of one whose samples come again, as far as the first row of a chunk tells.
+        """
         total, seen, token = self.total_samples, self.n_samples_seen_, object()
         if total is None or seen < MOST_TOTALS * total:
             return
-        if self._said.setdefault("long", token) is token:
+        repeated = self.state_.first_row == AGAIN
+        if not repeated and self._said.setdefault("long", token) is token:
             _warn(
                 f"{seen} samples were seen, but total_samples is {total}: each batch "
                 "counts as a part of that many. If the samples are new ones, set "
@@ -1025,6 +1034,14 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             raise AttributeError(
                 f"This {type(self).__name__} is not fitted yet."
             ) from None
+
+
+def _noted(first_row, row):
+    """Return what to know of the first row of a stream when a chunk begins with one."""
+    if first_row == AGAIN:
+        return AGAIN
+    this = digest(row)
+    return AGAIN if this == first_row else first_row or this
 
 
 def _version():

@@ -270,6 +270,8 @@ class State:
     total_rows : int
         Rows of the data so far as known: those of `fit` once, and those of later
         `partial_fit` calls.
+    first_row : str or None
+        A digest of the first row of a stream of known size; "again" once it came again.
     steps, samples : int
         Global steps done, and samples seen, repeats included.
     idle_steps, idle_samples : int
@@ -306,6 +308,7 @@ class State:
     dtype: np.dtype
     fixed: Any = None
     total_rows: int = 0
+    first_row: str | None = None
     steps: int = 0
     samples: int = 0
     idle_steps: int = 0

@@ -308,33 +308,28 @@ class ConjugateModel:
         raise NotImplementedError
 
     # -- what was loaded ---------------------------------------------------------------
-    def hyper_shapes(self):
-        """Return the shapes of the numbers and arrays in `hyper`, in their order.
+    def global_shapes(self, globals_):
+        """Return the shapes that numbers and arrays in `globals_` must have, in order.
 
-        None leaves them unchecked.
+        By default those that they have once their vector is taken apart again.
         """
+        same = self.from_natural_parameters(self.natural_parameters(globals_))
+        return [np.shape(part) for part in _numbers(same)]
+
+    def hyper_shapes(self):
+        """Return the same of `hyper`; by default None, which leaves them unchecked."""
         return None
 
     def check(self, globals_, hyper):
         """Raise if these cannot be parameters of this model: kernels trust them.
 
-        By default numbers have to be finite, and arrays of the shapes and types that
-        the dense vector of the parameters has when it is taken apart again.
-
         Raises
         ------
         ValueError
+            If they are not numbers, finite, and of the right shapes.
         """
-        same = self.from_natural_parameters(self.natural_parameters(globals_))
-        own, expected = list(_numbers(globals_)), list(_numbers(same))
-        _check_all("global parameters", own, [np.shape(one) for one in expected])
-        for one, other in zip(own, expected, strict=True):
-            if isinstance(other, np.ndarray) and not (
-                isinstance(one, np.ndarray)
-                and np.dtype(one.dtype.str[1:]) == other.dtype
-            ):
-                raise ValueError(f"global parameters are not arrays of {other.dtype}")
-        _check_all("priors and variances", list(_numbers(hyper)), self.hyper_shapes())
+        _check_numbers("global parameters", globals_, self.global_shapes(globals_))
+        _check_numbers("priors and variances", hyper, self.hyper_shapes())
 
     # -- objectives ------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
@@ -415,11 +410,12 @@ class ConjugateModel:
         raise ValueError(f"{type(self).__name__} makes no split and merge moves.")
 
 
-def _check_all(name, values, shapes):
-    """Raise unless all numbers are finite, and of these shapes."""
-    if shapes is not None and [np.shape(value) for value in values] != list(shapes):
+def _check_numbers(name, value, shapes):
+    """Raise unless all numbers in a value are finite, and of these shapes."""
+    numbers = list(_numbers(value))
+    if shapes is not None and [np.shape(part) for part in numbers] != shapes:
         raise ValueError(f"{name} have the wrong shapes")
-    if not all(np.isfinite(value).all() for value in values):
+    if not all(np.isfinite(part).all() for part in numbers):
         raise ValueError(f"{name} are not finite")
 
 

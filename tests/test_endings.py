@@ -223,13 +223,17 @@ def test_an_interrupted_fit_is_hot(documents):
 
 @pytest.mark.parametrize("name", ANNEALED)
 def test_a_stream_beyond_its_total_says_so_once(name):
-    stream = stream_of(name, total_samples=120)
+    stream = stream_of(name, total_samples=40)
     X = data_of(stream)
-    stream.partial_fit(X).partial_fit(X)
-    with pytest.warns(ConvergenceWarning, match="360 samples were seen, but") as caught:
-        stream.partial_fit(X)
+    stream.partial_fit(X[:60]).partial_fit(X[60:100])
+    with pytest.warns(ConvergenceWarning, match="120 samples were seen, but") as caught:
+        stream.partial_fit(X[100:])
+    assert len(caught) == 1 and caught[0].filename == __file__
     assert "set total_samples to" in str(caught[0].message)
-    stream.partial_fit(X)  # it is known
+    stream.partial_fit(X[30:])  # it is known
+    again = clone(stream).set_params(total_samples=120)
+    for _ in range(4):  # the same samples once more
+        again.partial_fit(X[:60]).partial_fit(X[60:])
     clone(stream).set_params(total_samples=None).partial_fit(X)
 
 

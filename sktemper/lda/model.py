@@ -268,6 +268,11 @@ class LDAModel(ConjugateModel):
             init = random.gamma(100.0, 0.01, shape).astype(self.dtype, copy=False)
         return Topics.from_dense(init.T, self.topic_word_prior.T)
 
+    def global_shapes(self, globals_):
+        """Return the shapes of the parts of `Topics`; without dense copies of these."""
+        shape, prior = (self.n_features, self.n_topics), self.topic_word_prior.T
+        return [shape, (self.n_topics,), prior.shape, (), (), ()]
+
     def hyper_shapes(self):
         """Return the shapes of the parts of `hyper`."""
         return [(self.n_topics,)]
