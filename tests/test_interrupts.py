@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from fits import (
     Broken,
-    assert_same_fit,
     data_of,
     factorization_of,
     lda_of,
@@ -27,7 +26,7 @@ from sktemper.matrix_factorization import _kernels as ratings_kernels
 from sktemper.moves import BirthMoves
 from sktemper.schedules import LinearSchedule
 
-WHILE = 20.0  # seconds, the most that anything here waits
+WHILE = 5.0  # seconds, the most that anything here waits
 
 
 def until(condition):
@@ -193,7 +192,8 @@ def test_a_row_of_many_ratings_is_left_in_the_middle(kernel):
 
 def gaussian_of(**parameters):
     schedule = LinearSchedule(start=3, length=8)
-    defaults = {"schedule": schedule, "batch_size": 30, "max_iter": 5, "tol": 0.0}
+    defaults = {"schedule": schedule, "batch_size": 30, "max_iter": 5}
+    defaults |= {"moves": None, "tol": 0.0}
     return AnnealedGaussianMixture(3, random_state=0, **defaults | parameters)
 
 
@@ -243,6 +243,14 @@ def state_of(estimator):
     }
 
 
+def assert_same_end(one, other):
+    for name in ("globals", "counters"):
+        np.testing.assert_equal(state_of(one)[name], state_of(other)[name])
+    assert repr(one.state_.hyper) == repr(other.state_.hyper)
+    for name in one.history_.keys() - {"seconds", "move_seconds"}:
+        np.testing.assert_equal(one.history_[name], other.history_[name])
+
+
 def whole_fit(estimator, X):
     """Return a fit, and its states by their counters and the blocks that it took."""
     states, blocks = {}, []
@@ -265,7 +273,7 @@ def whole_fit(estimator, X):
 def test_ctrl_c_in_a_fit_leaves_a_state_of_the_whole_fit(name, n_jobs):
     X = data_of(ESTIMATORS[name])
     whole, states, n_blocks = whole_fit(ESTIMATORS[name], X)
-    for moment in np.linspace(1, n_blocks, 9).astype(int):
+    for moment in np.linspace(1, n_blocks, 6).astype(int):
         estimator = watched(
             ESTIMATORS[name], n_jobs, lambda n, at=moment: n == at and press_ctrl_c()
         )
@@ -273,13 +281,15 @@ def test_ctrl_c_in_a_fit_leaves_a_state_of_the_whole_fit(name, n_jobs):
             estimator.fit(X)
             until(lambda: False)
         if hasattr(estimator, "state_"):
-            left = state_of(estimator)
+            left, state = state_of(estimator), estimator.state_
             np.testing.assert_equal(
                 left["globals"], states[left["counters"]]["globals"]
             )
             assert repr(left["hyper"]) == repr(states[left["counters"]]["hyper"])
             assert np.isfinite(estimator.score(X))
-        assert_same_fit(estimator.fit(X), whole)
+            if not (state.passes < state.planned_passes or any(state.moves_left)):
+                continue  # cut off after the last step: it would take more passes
+        assert_same_end(estimator.fit(X), whole)
 
 
 @pytest.mark.parametrize("method", ["partial_fit", "score", "lower_bound"])
@@ -306,4 +316,4 @@ def test_ctrl_c_in_another_method_leaves_the_fit_usable(name, method):
         until(lambda: False)
     np.testing.assert_equal(state_of(estimator)["globals"], before["globals"])
     assert estimator.score(X) == score
-    assert_same_fit(estimator.partial_fit(X), whole)
+    assert_same_end(estimator.partial_fit(X), whole)
