@@ -16,10 +16,11 @@ import numpy as np
 
 from .learning_rates import ConstantRate, LearningRate
 from .linalg import one_blas_thread
-from .model import IllDefined, Powers
-from .moves import Moves, NoMoves
+from .model import NOT_FINITE, IllDefined, Powers, all_finite
+from .moves import Moves, NoMoves, Proposal
 from .noise import GradientNoise, NoNoise
-from .schedules import Clock, Plan
+from .policy import as_number, as_numbers
+from .schedules import HOTTEST, Clock, Plan
 from .tempering import Tempering, Untempered
 
 __all__ = [
@@ -390,6 +391,77 @@ def _weighted(powers, units, row_weight):
     return powers._replace(statistics=powers.statistics * by_unit)
 
 
+def _powers(tempering, state, clock, n_units):
+    """Return the `Powers` of a step, checked as all values of policies are."""
+    powers = tempering.powers(state, clock)
+    if not isinstance(powers, Powers):
+        raise TypeError(
+            f"{type(tempering).__name__} gave {powers!r} as the powers, which must be "
+            "of the class Powers."
+        )
+
+    def checked(power, name):
+        what = f"power of the {name}"
+        if np.ndim(power):
+            return as_numbers(power, tempering, what, n_units, 1 / HOTTEST, 1.0)
+        return as_number(power, tempering, what, 1 / HOTTEST, 1.0)
+
+    return Powers(
+        as_number(powers.prior, tempering, "power of the prior", 1 / HOTTEST, 1.0),
+        checked(powers.statistics, "statistics"),
+        checked(powers.local, "local step"),
+    )
+
+
+def _ladder(tempering, state):
+    """Return the temperatures of a ladder and their probabilities, or None twice."""
+    ladder, probabilities = tempering.ladder(), tempering.probabilities(state)
+    if ladder is None and probabilities is None:
+        return None, None
+    n = np.size(ladder)
+    return (
+        as_numbers(ladder, tempering, "temperatures of the ladder", n, 0.0),
+        as_numbers(probabilities, tempering, "probabilities of the ladder", n, 0.0),
+    )
+
+
+def _weights(noise, n_units, clock, random):
+    """Return the weights of a batch's units, or None."""
+    weights = noise.weights(n_units, clock, random)
+    return None if weights is None else as_numbers(weights, noise, "weights", n_units)
+
+
+def _rate(learning_rate, state, clock, gradient):
+    """Return the rate of a step and the state after it."""
+    answer = learning_rate.next_rate(state, clock, gradient)
+    if not (isinstance(answer, tuple) and len(answer) == 2):
+        raise TypeError(
+            f"{type(learning_rate).__name__} gave {answer!r}, which must be a pair: "
+            "the rate of a step and the state after it."
+        )
+    rate, state = answer
+    what = f"learning rate of step {clock.steps + 1}"
+    return as_number(rate, learning_rate, what, 0.0, 1.0), state
+
+
+def prepared_of(model, globals_, hyper):
+    """Return what a model prepares, all of it finite.
+
+    Raises
+    ------
+    IllDefined
+        If something is not, or the parameters have left their domain.
+    """
+    with np.errstate(all="ignore"):
+        try:
+            prepared = model.prepare(globals_, hyper)
+        except np.linalg.LinAlgError as error:
+            raise IllDefined(NOT_FINITE) from error
+        if not model.is_finite(globals_, hyper, prepared):
+            raise IllDefined(NOT_FINITE)
+    return prepared
+
+
 def advance(
     model,
     policies,
@@ -402,8 +474,11 @@ def advance(
     clock_total,
     sample_weight=None,
     on_commit=None,
+    prepared=None,
 ):
     """Take one step on ``X[rows]`` and commit it to ``state``.
+
+    Only what is finite, and what the next step can be prepared of, is committed.
 
     Parameters
     ----------
@@ -414,19 +489,33 @@ def advance(
     sample_weight : ndarray of shape (n_samples,) or None
     on_commit : callable or None
         Runs inside of the commit, which nothing can interrupt.
+    prepared : object or None
+        What the last step returned, if it was the last to change the state.
+
+    Returns
+    -------
+    prepared : object
+        What the model prepares of the state after the step.
     """
     begin = time.perf_counter()
     clock = state.clock(clock_total)
-    temperature = policies.tempering.temperature(state.tempering, clock)
-    powers = policies.tempering.powers(state.tempering, clock)
-    ladder = policies.tempering.ladder()
-    probabilities = policies.tempering.probabilities(state.tempering)
-    prepared = model.prepare(state.globals_, state.hyper)
+    if prepared is None:
+        prepared = prepared_of(model, state.globals_, state.hyper)
     seeds = np.random.default_rng(
         np.random.SeedSequence(state.seed, spawn_key=(state.steps,))
     )
     units = model.units_per_row(X, rows)
-    weights = policies.gradient_noise.weights(int(units.sum()), clock, seeds)
+    n_units = int(units.sum())
+    temperature = as_number(
+        policies.tempering.temperature(state.tempering, clock),
+        policies.tempering,
+        f"temperature of step {clock.steps + 1}",
+        1.0,
+        HOTTEST,
+    )
+    powers = _powers(policies.tempering, state.tempering, clock, n_units)
+    ladder, probabilities = _ladder(policies.tempering, state.tempering)
+    weights = _weights(policies.gradient_noise, n_units, clock, seeds)
     row_weight = None if sample_weight is None else sample_weight[rows]
     weighted = _weighted(powers, units, row_weight)
     task = functools.partial(
@@ -444,6 +533,8 @@ def advance(
 
     blocks = _blocks(model, rows, row_weight, units, weights, weighted, seeds, before)
     local = functools.reduce(operator.add, keeping(workers.map(task, blocks)))
+    if not all_finite((local.bound, local.score)):
+        raise IllDefined(NOT_FINITE)
     scale = total / len(rows)
 
     def gradient():
@@ -451,17 +542,18 @@ def advance(
         vector = target - model.natural_parameters(state.globals_)
         return vector, model.fisher_product(state.globals_, vector)
 
-    wanted_rate, rate_state = policies.learning_rate.next_rate(
-        state.learning_rate, clock, gradient
+    wanted_rate, rate_state = _rate(
+        policies.learning_rate, state.learning_rate, clock, gradient
     )
 
     def guarded(rate, hyper):
-        return policies.gradient_noise.guarded(
+        guarded = policies.gradient_noise.guarded(
             rate,
             lambda: model.largest_rate(
                 state.globals_, local.statistics, scale, powers, hyper
             ),
         )
+        return as_number(guarded, policies.gradient_noise, "guarded rate", 0.0, 1.0)
 
     rate = guarded(wanted_rate, state.hyper)
     lower_bound = math.nan
@@ -474,13 +566,23 @@ def advance(
         state.hyper, state.globals_, local.statistics, scale, rate, powers
     )
     rate = guarded(rate, hyper)  # with which the step is taken
+    _ladder(policies.tempering, tempering_state)
+    kept = np.concatenate(kept) if kept else None
+
+    def stepped():
+        with np.errstate(all="ignore"):
+            globals_ = model.step(
+                state.globals_, local.statistics, scale, powers, rate, hyper
+            )
+        return globals_, prepared_of(model, globals_, hyper)
+
+    after = None if model.steps_in_place else stepped()
 
     def commit():
-        state.globals_ = model.step(
-            state.globals_, local.statistics, scale, powers, rate, hyper
-        )
-        state.hyper = hyper
-        state.local = np.concatenate(kept) if kept else None
+        nonlocal after
+        if after is None:
+            after = stepped()
+        state.globals_, state.hyper, state.local = after[0], hyper, kept
         state.tempering, state.learning_rate = tempering_state, rate_state
         state.steps += 1
         state.samples += len(rows)
@@ -508,6 +610,7 @@ def advance(
             on_commit()
 
     workers.run_whole(commit)
+    return after[1]
 
 
 # -- many steps ----------------------------------------------------------------------
@@ -574,6 +677,7 @@ def run_passes(
     n_batches = -(-len(rows) // state.batch_size)
     shuffle = shuffle and n_batches > 1
     total = total or len(rows)
+    prepared = None
     while state.passes < state.planned_passes:
         if before_pass is not None:
             before_pass()
@@ -589,7 +693,7 @@ def run_passes(
                 if on_commit is not None:
                     on_commit()
 
-            advance(
+            prepared = advance(
                 model,
                 policies,
                 state,
@@ -600,6 +704,7 @@ def run_passes(
                 clock_total=total,
                 sample_weight=sample_weight,
                 on_commit=count,
+                prepared=prepared,
             )
         if after_pass is not None and after_pass():
             return
@@ -760,6 +865,11 @@ class _Trials:
         )
         if proposal is None:
             return None, None, -math.inf
+        if not isinstance(proposal, Proposal):
+            raise TypeError(
+                f"{type(moves).__name__} gave {proposal!r} as the proposal, which must "
+                "be of the class Proposal, or None."
+            )
         seed = int(random.integers(2**31))
         trial = State(proposal.globals_, proposal.hyper, seed, state.dtype)
         try:
@@ -771,7 +881,14 @@ class _Trials:
     def _reached(self, trial, moves, state, number, part):
         """Take a trial to its optimum; return the bound there, see `of`."""
         n_steps = moves.n_steps(self.model)
-        self.improve(trial, part, n_steps, moves.tempering(n_steps))
+        n_steps = int(as_number(n_steps, moves, "number of steps", 1.0))
+        tempering = moves.tempering(n_steps)
+        if not isinstance(tempering, Tempering):
+            raise TypeError(
+                f"{type(moves).__name__} gave {tempering!r} as the tempering of its "
+                "steps, which must be of the class Tempering."
+            )
+        self.improve(trial, part, n_steps, tempering)
         if len(part) < len(self.rows):
             present = self._fitted(state, part, (number, moves), n_steps)
             if self._is_worse(trial, present, part):
@@ -834,8 +951,9 @@ class _Trials:
         """Take steps of coordinate ascent on some rows."""
         policies = Policies(tempering, ConstantRate(1.0), NoNoise())
         trial.steps = trial.samples = 0
+        prepared = None
         for _ in range(n_steps):
-            advance(
+            prepared = advance(
                 self.model,
                 policies,
                 trial,
@@ -845,6 +963,7 @@ class _Trials:
                 total=self._scale_of(rows) * len(rows),
                 clock_total=None,
                 sample_weight=self.sample_weight,
+                prepared=prepared,
             )
 
     def _scale_of(self, rows):
@@ -907,6 +1026,7 @@ def run_pieces(
 ):
     """Take the rows of a chunk of a stream in order, ``size`` a step."""
     total = total_samples or state.total_rows + X.shape[0]
+    prepared = None
     for start in range(0, X.shape[0], size):
         rows = np.arange(start, min(start + size, X.shape[0]))
 
@@ -915,7 +1035,7 @@ def run_pieces(
             if on_commit is not None:
                 on_commit()
 
-        advance(
+        prepared = advance(
             model,
             policies,
             state,
@@ -926,6 +1046,7 @@ def run_pieces(
             clock_total=total_samples,
             sample_weight=sample_weight,
             on_commit=count,
+            prepared=prepared,
         )
 
 

@@ -5,6 +5,8 @@ variational parameters shared by all samples) and `hyper` (priors and variances,
 may be learned); both are values that the model makes and that the loop hands back.
 """
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from numbers import Number
 from typing import Any, NamedTuple
@@ -12,6 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 __all__ = ["ConjugateModel", "IllDefined", "LocalStep", "Powers", "Stopped"]
+
+
+#: Said of a step that leads out of all bounds.
+NOT_FINITE = (
+    "The next step gives parameters that are not finite. Values, sample_weight or "
+    "priors are too large, too small or too far apart: rescale them. What earlier "
+    "steps did is kept."
+)
 
 
 class Powers(NamedTuple):
@@ -31,6 +41,23 @@ class Powers(NamedTuple):
     prior: float = 1.0
     statistics: Any = 1.0
     local: Any = 1.0
+
+
+def all_finite(value):
+    """Return whether all numbers in a value, its items and its fields are finite."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "fc":
+            return True
+        with np.errstate(over="ignore", invalid="ignore"):
+            # a sum reads once and writes nothing, but may overflow by itself
+            return bool(np.isfinite(value.sum()) or np.isfinite(value).all())
+    if isinstance(value, float | np.floating):
+        return math.isfinite(value)
+    if isinstance(value, Mapping):
+        return all(map(all_finite, value.values()))
+    if isinstance(value, tuple | list):
+        return all(map(all_finite, value))
+    return all(map(all_finite, getattr(value, "__dict__", {}).values()))
 
 
 class Stopped(Exception):
@@ -140,6 +167,9 @@ class ConjugateModel:
         because their optimum depends on where they start.
     birth_steps : int
         Steps that bring a new component to its optimum.
+    steps_in_place : bool
+        Whether `step` changes the memory of the old parameters.  Then it raises before
+        it does, see there.
     stop : ndarray of shape (1,), int
         Set to 1 by the loop on Ctrl-C.  A local step reads it at every inner iteration
         and then raises `Stopped`.
@@ -149,6 +179,7 @@ class ConjugateModel:
     watches_bound = False
     keeps_local = False
     birth_steps = 5
+    steps_in_place = False
 
     def __init__(self):
         self.stop = np.zeros(1, dtype=np.intc)
@@ -216,6 +247,20 @@ class ConjugateModel:
         """Return what `local_step` needs, computed once a step."""
         raise NotImplementedError
 
+    def is_finite(self, globals_, hyper, prepared):
+        """Return whether nothing in the state after a step is NaN or infinite.
+
+        Such a step is not taken.  A model whose parameters are many may look only at
+        what tells of all of them.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+        prepared : object
+            What `prepare` makes of them.
+        """
+        return all_finite((globals_, hyper, prepared))
+
     # -- the step --------------------------------------------------------------------
     def local_step(
         self,
@@ -258,7 +303,11 @@ class ConjugateModel:
         raise NotImplementedError
 
     def step(self, globals_, statistics, scale, powers, rate, hyper):
-        """Return the global parameters after a step; may reuse the memory of the old.
+        """Return the global parameters after a step.
+
+        May reuse the memory of the old where `steps_in_place` says so.  Then it looks
+        itself whether what it adds is finite, and raises `IllDefined` if it is not,
+        before it changes anything.
 
         Parameters
         ----------

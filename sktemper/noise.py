@@ -1,5 +1,6 @@
 """Gradient noise: random weights on the statistics of a batch (SVI+)."""
 
+import math
 from numbers import Integral, Real
 
 import numpy as np
@@ -44,13 +45,17 @@ class GradientNoise(Policy):
     def guarded(self, rate, largest_rate):
         """Return a rate that keeps the step in the domain of the parameters.
 
+        By default at most 0.9 of the way out of it, where weights may be negative.  A
+        policy whose weights never are returns ``rate``.
+
         Parameters
         ----------
         rate : float
         largest_rate : callable
             Returns the rate at which the step would leave it (infinite: none does).
+            Costs time.
         """
-        return rate
+        return min(rate, 0.9 * largest_rate())
 
 
 class NoNoise(GradientNoise):
@@ -59,6 +64,10 @@ class NoNoise(GradientNoise):
     def weights(self, n_units, clock, random):
         """Return None."""
         return None
+
+    def guarded(self, rate, largest_rate):
+        """Return the rate."""
+        return rate
 
 
 class SVIPlusNoise(GradientNoise):
@@ -76,10 +85,11 @@ class SVIPlusNoise(GradientNoise):
     Parameters
     ----------
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        M.  A float in (0, 1] is a share of the batch, an int a number of units, a
-        schedule gives the number at each step: `sktemper.schedules.RampSchedule` is
-        the paper's M = 50 t, and what ``effective_batch_size__slope`` makes of a
-        number.  Where M >= S the weights are 1.
+        M.  A float in (0, 1] is a share of the batch, but one unit at least; an int a
+        number of units; a schedule gives the number, at least 1, at each step:
+        `sktemper.schedules.RampSchedule` is the paper's M = 50 t, and what
+        ``effective_batch_size__slope`` makes of a number.  Where M >= S the weights
+        are 1.
     distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         "dirichlet" is S times a Dirichlet(c, ..., c), c = M / (S - M) - 1 / S: the
         same two moments, and never negative.  "gaussian" is the paper's 1 + e_i -
@@ -133,7 +143,8 @@ class SVIPlusNoise(GradientNoise):
             return float(size)
         if isinstance(size, Real):
             return max(float(size) * n_units, 1.0)
-        return max(as_schedule(size, "effective_batch_size").at(clock), 1.0)
+        schedule = as_schedule(size, "effective_batch_size")
+        return schedule.at(clock, "effective batch size", math.inf)
 
     def acts(self, n_units, clocks):
         """Return whether M < S in one of the batches."""
@@ -154,7 +165,7 @@ class SVIPlusNoise(GradientNoise):
         """Return at most 0.9 of the way out of the domain, for Gaussian weights."""
         if self.distribution == "dirichlet":
             return rate
-        return min(rate, 0.9 * largest_rate())
+        return super().guarded(rate, largest_rate)
 
 
 def as_size(value):

@@ -4,10 +4,17 @@ A policy is a plain `BaseEstimator`: its parameters are stored as given, its met
 are pure, and whatever changes during a fit lives in the state of the fit.
 """
 
+import math
+import sys
+from numbers import Real
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import InvalidParameterError
+
+#: The largest number that is finite.
+LARGEST = sys.float_info.max
 
 
 class Slot(NamedTuple):
@@ -94,6 +101,73 @@ class Policy(SlotsMixin, BaseEstimator):
             if policy is not None:
                 policy.validate()
         return self
+
+    def _called(self):
+        """Return what an error about a value of this policy calls it."""
+        return type(self).__name__
+
+
+def as_number(value, policy, what, least=-LARGEST, most=LARGEST):
+    """Return a value that a policy gave, as a float.
+
+    What policies say is looked at here and in `as_numbers`, where it is used: they may
+    be any function, or a class of the user's own.
+
+    Parameters
+    ----------
+    value : object
+    policy : Policy
+    what : str
+        What the value is meant to be.
+    least, most : float
+        By default any finite number is one.
+
+    Raises
+    ------
+    TypeError
+        If the value is no real number.
+    ValueError
+        If it is NaN, or not between ``least`` and ``most``.
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not isinstance(value, Real):
+        raise TypeError(
+            f"{policy._called()} gave {value!r} as the {what}, which must be a real "
+            "number."
+        )
+    try:
+        result = float(value)
+    except OverflowError:
+        result = math.inf if value > 0 else -math.inf
+    if not least <= result <= most:
+        _refuse_number(result, policy, f"the {what}, which", least, most)
+    return result
+
+
+def as_numbers(values, policy, what, n, least=-LARGEST, most=LARGEST):
+    """Return ``n`` values that a policy gave, as an array; see `as_number`."""
+    array = np.asarray(values)
+    if array.shape != (n,) or array.dtype.kind not in "fiu":
+        raise TypeError(
+            f"{policy._called()} gave {values!r} as the {what}, which must be {n} "
+            "real numbers in an array."
+        )
+    array = np.ascontiguousarray(array, dtype=np.float64)
+    if n and not (least <= array.min() and array.max() <= most):
+        bad = array[~((least <= array) & (array <= most))][0]
+        _refuse_number(bad, policy, f"one of the {what}, which", least, most)
+    return array
+
+
+def _refuse_number(value, policy, what, least, most):
+    expected = [
+        "finite" * (most == LARGEST),
+        f"at least {least:g}" * (least > -LARGEST),
+        f"at most {most:g}" * (most < LARGEST),
+    ]
+    expected = " and ".join(filter(None, expected)) or "a number"
+    raise ValueError(f"{policy._called()} gave {value} as {what} must be {expected}.")
 
 
 def refuse(parameter, expected, value):

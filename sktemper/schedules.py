@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .policy import Policy, Slot, refuse
+from .policy import Policy, Slot, as_number, refuse
 
 __all__ = [
     "ConstantSchedule",
@@ -31,6 +31,8 @@ AUTO_LENGTH, STREAM_LENGTH = 150, 15
 AUTO_PASSES = 5
 #: What ``start="auto"`` is when nothing is known, and at most in such a stream.
 AUTO_START = 2.0
+#: No temperature is above this: 1/T would be nothing.
+HOTTEST = 1e30
 
 
 class Plan(NamedTuple):
@@ -50,6 +52,16 @@ class Plan(NamedTuple):
     n_steps: int | None = None
     steps_per_pass: float | None = None
     temperature: float = AUTO_START
+
+    def hot_start(self):
+        """Return `temperature`, if there is such a one."""
+        if not 1.0 <= self.temperature <= HOTTEST:
+            raise ValueError(
+                f"The model asks for a start at the temperature {self.temperature}: "
+                "values or variances are too large or too small. Rescale the data, or "
+                "give the schedule a start."
+            )
+        return self.temperature
 
 
 @dataclass(frozen=True)
@@ -74,6 +86,8 @@ class Clock:
         """Return the time in "steps" or "passes"."""
         if unit == "steps":
             return self.steps
+        if unit != "passes":
+            raise ValueError(f"A unit of time is 'steps' or 'passes', not {unit!r}.")
         if self.total is None:
             raise ValueError(
                 "A schedule with unit='passes' has to know how large the data are: "
@@ -86,7 +100,8 @@ class Schedule(Policy):
     """Base of the schedules.
 
     A subclass defines ``__call__(t)``, and where its value changes until some time
-    and no longer, ``settles_at``.
+    and no longer, ``settles_at``.  No value may be below 1: neither a temperature nor
+    a number of units is.
     """
 
     unit = "steps"
@@ -103,13 +118,21 @@ class Schedule(Policy):
         """Return a schedule with ``"auto"`` replaced by what suits the `Plan`."""
         return self
 
-    def at(self, clock):
-        """Return the value at a `Clock`."""
-        return float(self(clock.time(self.unit)))
+    def lowest(self):
+        """Return the lowest value, as far as the parameters tell (``inf``: not)."""
+        return math.inf
+
+    def at(self, clock, what="temperature", most=HOTTEST):
+        """Return the value at a `Clock`; raise if ``what`` it is cannot be that."""
+        time = clock.time(self.unit)
+        return as_number(self(time), self, f"{what} at t={time:g}", 1.0, most)
 
     def is_settled(self, clock):
         """Return whether the value stays what it is from this `Clock` on."""
-        return clock.time(self.unit) >= self.settles_at()
+        settled = as_number(
+            self.settles_at(), self, "time at which it settles", -math.inf, math.inf
+        )
+        return clock.time(self.unit) >= settled
 
 
 class ConstantSchedule(Schedule):
@@ -133,6 +156,10 @@ class ConstantSchedule(Schedule):
 
     def __call__(self, t):
         """Return the value at time ``t >= 0``."""
+        return self.value
+
+    def lowest(self):
+        """Return the value."""
         return self.value
 
 
@@ -160,6 +187,10 @@ class _Ramp(Schedule):
         start = AUTO_START if self.start == "auto" else self.start
         return self._between(start, t / length)
 
+    def lowest(self):
+        """Return the lower end; that of "auto" is at least 1."""
+        return self.stop if self.start == "auto" else min(self.start, self.stop)
+
     def settles_at(self):
         """Return the time from which the value stays the same."""
         if self.length == "auto":
@@ -170,7 +201,7 @@ class _Ramp(Schedule):
         """Return a schedule whose parameters are numbers that suit the `Plan`."""
         start, length = self.start, self.length
         if start == "auto":
-            start = plan.temperature
+            start = plan.hot_start()
             if plan.n_steps is None:
                 start = min(start, AUTO_START)
         if length == "auto":
@@ -298,6 +329,10 @@ class RampSchedule(Schedule):
         """Return the value at time ``t >= 0``."""
         return self.start + self.slope * t
 
+    def lowest(self):
+        """Return the start."""
+        return self.start
+
     def settles_at(self):
         """Return infinity: it never does."""
         return math.inf
@@ -343,6 +378,10 @@ class StepSchedule(Schedule):
         held = self.every * math.floor(t / self.every)
         return as_schedule(self.schedule, "schedule")(held)
 
+    def lowest(self):
+        """Return the lowest value of the inner schedule."""
+        return as_schedule(self.schedule, "schedule").lowest()
+
     def settles_at(self):
         """Return the time of the update from which the value stays the same."""
         settled = as_schedule(self.schedule, "schedule").settles_at()
@@ -365,7 +404,7 @@ class FunctionSchedule(Schedule):
     Parameters
     ----------
     function : callable
-        ``function(t)`` returns a positive number.
+        ``function(t)`` returns a number, at least 1.
     """
 
     _parameter_constraints = {"function": [callable]}
@@ -376,6 +415,10 @@ class FunctionSchedule(Schedule):
     def __call__(self, t):
         """Return the value at time ``t >= 0``."""
         return self.function(t)
+
+    def _called(self):
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        return f"The schedule {name}"
 
     def settles_at(self):
         """Return infinity: nobody knows."""

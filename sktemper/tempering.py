@@ -182,15 +182,15 @@ class Annealing(Tempering):
         """Return a policy with ``"auto"`` replaced by what suits the `Plan`."""
         return Annealing(as_schedule(self.schedule).resolved(plan), self.target)
 
+    def validate(self):
+        """Check the parameters, those of the schedule included; return self."""
+        super().validate()
+        refuse_cold(as_schedule(self.schedule), "schedule")
+        return self
+
     def temperature(self, state, clock):
         """Return the schedule's value at the clock."""
-        temperature = as_schedule(self.schedule).at(clock)
-        if not (math.isfinite(temperature) and temperature > 0):
-            raise ValueError(
-                f"The schedule returned the temperature {temperature} at "
-                f"{clock}; temperatures must be finite and positive."
-            )
-        return temperature
+        return as_schedule(self.schedule).at(clock)
 
     def powers(self, state, clock):
         """Return the `Powers` at which the next step sees the model."""
@@ -435,13 +435,20 @@ class GlobalTempering(_Ladder):
         self.smoothing = smoothing
         self.cap = cap
 
+    def validate(self):
+        """Check the parameters, those of the cap included; return self."""
+        super().validate()
+        if self.cap is not None:
+            refuse_cold(as_cap(self.cap), "cap")
+        return self
+
     def resolved(self, plan):
         """Return a policy whose cap is resolved."""
         cap = as_cap(self.cap)
         params = self.get_params(deep=False)
         params["cap"] = None if cap is None else cap.resolved(plan)
         if self.max_temperature == "auto":
-            params["max_temperature"] = max(AUTO_MAX_TEMPERATURE, plan.temperature)
+            params["max_temperature"] = max(AUTO_MAX_TEMPERATURE, plan.hot_start())
         return type(self)(**params)
 
     def ladder(self):
@@ -654,6 +661,12 @@ class LocalTempering(_Ladder):
 
 
 _SHORTCUTS = {"global": GlobalTempering, "local": LocalTempering}
+
+
+def refuse_cold(schedule, parameter):
+    """Raise if a schedule says itself that it leads below the temperature 1."""
+    if schedule.lowest() < 1:
+        refuse(parameter, "a schedule of temperatures, which are at least 1", schedule)
 
 
 def as_cap(value):

@@ -365,7 +365,7 @@ def test_an_error_before_the_first_step_leaves_an_earlier_fit_as_it_was(document
     lda = lda_of(n_init=2).fit(documents)
     before = pickle.dumps(lda.state_), lda.tempering_
     lda.set_params(schedule=lambda t: -1.0)
-    with pytest.raises(ValueError, match="positive"):
+    with pytest.raises(ValueError, match="at least 1"):
         lda.fit(documents[:60])
     assert pickle.dumps(lda.state_) == before[0]
     assert lda.tempering_ is before[1]

@@ -1,10 +1,13 @@
 """Schedules, temperings and learning rates: values, contracts and refusals."""
 
+import contextlib
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
+from fits import data_of, mixture_of
 from scipy import stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -13,7 +16,10 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from sktemper import (
     SVIPlusLDA,
+    TemperedFactorialMixture,
+    TemperedGaussianMixture,
     TemperedLDA,
+    TemperedMatrixFactorization,
     learning_rates,
     moves,
     noise,
@@ -28,12 +34,13 @@ from sktemper.learning_rates import (
     RobbinsMonro,
     as_learning_rate,
 )
-from sktemper.model import LocalStep, Powers
+from sktemper.model import LocalStep, Powers, all_finite
 from sktemper.moves import (
     BirthMoves,
     Moves,
     MoveSequence,
     NoMoves,
+    Proposal,
     ReheatMoves,
     SplitMergeMoves,
 )
@@ -362,11 +369,56 @@ def test_annealing_ends_at_the_model_itself(policy):
     assert powers == Powers()
 
 
-@pytest.mark.parametrize("temperature", [0, -1, np.nan, np.inf])
+@pytest.mark.parametrize(
+    "temperature",
+    [0, -1, 0.99, np.nan, np.inf, -np.inf, 1e31, 10**400],
+    ids=lambda value: str(value)[:4],
+)
 def test_impossible_temperatures_are_refused(temperature):
-    policy = Annealing(lambda t: temperature)
-    with pytest.raises(ValueError, match="finite and positive"):
-        policy.powers(None, Clock())
+    def scheduled(t):
+        return temperature
+
+    expected = "scheduled gave .* temperature at t=7.* at least 1 and at most 1e.30"
+    for policy in (
+        Annealing(scheduled),
+        GlobalTempering(cap=scheduled),
+    ):
+        state = None
+        if policy.ladder() is not None:
+            model = LDAModel(2, 9, np.full(2, 0.5), np.full((1, 1), 0.5))
+            random = np.random.default_rng(0)
+            state = policy.initial_state(model, model.initial_hyper(None), random)
+        with pytest.raises(ValueError, match=expected):
+            policy.powers(state, Clock(7))
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        ExponentialSchedule(start=0.5),
+        LinearSchedule(stop=0.5),
+        ConstantSchedule(0.5),
+        RampSchedule(0.5),
+        StepSchedule(LinearSchedule(3, 0.99)),
+    ],
+    ids=repr,
+)
+def test_schedules_below_1_are_no_temperatures(schedule):
+    schedule.validate()
+    with pytest.raises(InvalidParameterError, match="'schedule'.*at least 1"):
+        Annealing(schedule).validate()
+    with pytest.raises(InvalidParameterError, match="'cap'.*at least 1"):
+        GlobalTempering(cap=schedule).validate()
+
+
+@pytest.mark.parametrize("temperature", [np.inf, np.nan, -np.inf, 0.5, 1e40])
+def test_a_model_that_asks_for_infinite_heat_is_refused(temperature):
+    """What extreme data make of ``start="auto"``."""
+    plan = Plan(100, 10, temperature)
+    for policy in (Annealing(), Annealing(LinearSchedule(length=3)), GlobalTempering()):
+        with pytest.raises(ValueError, match="asks for a start.*Rescale"):
+            policy.resolved(plan)
+    assert Annealing(LinearSchedule(2)).resolved(plan).schedule.start == 2
 
 
 @pytest.mark.parametrize("value", [2.0, "hot", Annealing, LinearSchedule()])
@@ -661,3 +713,202 @@ def test_nested_parameters_reach_the_default_policy():
         Annealing(2.0).set_params(schedule__start=3)
     with pytest.raises(ValueError, match="Invalid parameter 'begin'"):
         Annealing().set_params(schedule__begin=3)
+
+
+# -- policies of a user's own that are wrong -------------------------------------------
+
+WRONG = [np.nan, np.inf, -np.inf, 0, -1, None, "x"]
+
+
+class WrongSchedule(Schedule):
+    def __init__(self, value):
+        self.value = value
+
+    def __call__(self, t):
+        return self.value if t == 1 else 2.0
+
+
+class NeverSettling(WrongSchedule):
+    def __call__(self, t):
+        return 1.0
+
+    def settles_at(self):
+        return self.value
+
+
+class WrongTemperature(Untempered):
+    def __init__(self, value):
+        self.value = value
+
+    def temperature(self, state, clock):
+        return self.value if clock.steps == 1 else 1.0
+
+
+class WrongPower(WrongTemperature):
+    part = "local"
+
+    def temperature(self, state, clock):
+        return 1.0
+
+    def powers(self, state, clock):
+        return Powers()._replace(**{self.part: self.value if clock.steps == 1 else 1.0})
+
+
+class WrongPrior(WrongPower):
+    part = "prior"
+
+
+class WrongPowers(WrongPower):
+    def powers(self, state, clock):
+        return self.value if clock.steps == 1 else Powers()
+
+
+class WrongLadder(WrongTemperature):
+    def temperature(self, state, clock):
+        return 1.0
+
+    def ladder(self):
+        return np.ones(2)
+
+    def probabilities(self, state):
+        return np.array([1.0, self.value])
+
+
+class WrongRate(ConstantRate):
+    def next_rate(self, state, clock, gradient):
+        return self.rate if clock.steps == 1 else 0.5, state
+
+
+class WrongPair(WrongRate):
+    def next_rate(self, state, clock, gradient):
+        return self.rate if clock.steps == 1 else (0.5, state)
+
+
+class WrongWeights(GradientNoise):
+    def __init__(self, value):
+        self.value = value
+
+    def weights(self, n_units, clock, random):
+        return self._of(n_units) if clock.steps == 1 else None
+
+    def _of(self, n_units):
+        return self.value
+
+
+class WrongInOne(WrongWeights):
+    def _of(self, n_units):
+        weights = np.ones(n_units, dtype=np.asarray(self.value).dtype)
+        weights[0] = self.value
+        return weights
+
+
+class WrongInAll(WrongWeights):
+    def _of(self, n_units):
+        return np.full(n_units, self.value)
+
+
+class WrongGuard(WrongWeights):
+    def _of(self, n_units):
+        return None
+
+    def guarded(self, rate, largest_rate):
+        return self.value
+
+
+def only_at_step_1(value):
+    def scheduled(t):
+        return value if t == 1 else 2.0
+
+    return scheduled
+
+
+def at_step_1(value):
+    """Parameters under which a policy gives a value in the second step."""
+    yield {"tempering": Annealing(only_at_step_1(value))}, "scheduled"
+    for target in ("local_step", "likelihood", "posterior"):
+        annealing = Annealing(WrongSchedule(value), target)
+        yield {"tempering": annealing}, "WrongSchedule"
+    yield {"tempering": Annealing(NeverSettling(value))}, "NeverSettling"
+    for cap in (only_at_step_1(value), WrongSchedule(value)):
+        tempering = GlobalTempering(5, n_samples=1, cap=cap)
+        yield {"tempering": tempering}, "scheduled|WrongSchedule"
+    for cls in (WrongTemperature, WrongPower, WrongPrior, WrongPowers, WrongLadder):
+        yield {"tempering": cls(value)}, cls.__name__
+    for cls in (WrongRate, WrongPair):
+        yield {"learning_rate": cls().set_params(rate=value)}, cls.__name__
+    for size in (only_at_step_1(value), WrongSchedule(value)):
+        noise = SVIPlusNoise(size)
+        yield {"gradient_noise": noise}, "scheduled|WrongSchedule"
+    for cls in (WrongWeights, WrongInOne, WrongInAll, WrongGuard):
+        yield {"gradient_noise": cls(value)}, cls.__name__
+
+
+TEMPERED = {
+    "lda": TemperedLDA,
+    "mixture": TemperedFactorialMixture,
+    "factorization": TemperedMatrixFactorization,
+    "gaussian mixture": TemperedGaussianMixture,
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("value", WRONG, ids=str)
+@pytest.mark.parametrize("model", TEMPERED)
+def test_what_a_policy_gives_is_finite_or_refused_by_name(model, value):
+    """And what was done before it stays, complete and usable."""
+    shared = {"batch_size": 60, "max_iter": 2, "random_state": 0}
+    X = data_of(TEMPERED[model]())
+    for parameters, name in at_step_1(value):
+        estimator = TEMPERED[model](3, tempering=None).set_params(**shared)
+        estimator.set_params(learning_rate=0.3).set_params(**parameters)
+        if hasattr(estimator, "moves"):
+            estimator.set_params(moves=None)
+        try:
+            estimator.fit(X)
+        except (ValueError, TypeError) as error:
+            assert re.search(name, str(error)), (parameters, error)
+        else:
+            assert estimator.n_batch_iter_ == 4
+        if hasattr(estimator, "state_"):
+            assert estimator.n_batch_iter_ >= 1
+            assert all_finite((estimator.state_.globals_, estimator.state_.hyper))
+            assert all_finite(estimator.history_["batch_bound"])
+            assert np.isfinite(estimator.transform(X)).all()
+
+
+class WrongMoves(BirthMoves):
+    def __init__(self, what=None, value=None, n_moves=1):
+        super().__init__(n_moves)
+        self.what = what
+        self.value = value
+
+    def propose(self, model, globals_, hyper, block, random, refused, weights=None):
+        if self.what == "propose":
+            return self.value
+        if self.what == "globals_":
+            spoilt = globals_._replace(weighted_means=globals_.means() * self.value)
+            return Proposal(spoilt, hyper)
+        return Proposal(globals_, hyper)
+
+    def n_steps(self, model):
+        return self.value if self.what == "n_steps" else 1
+
+    def tempering(self, n_steps):
+        return self.value if self.what == "tempering" else Untempered()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("value", WRONG, ids=str)
+@pytest.mark.parametrize("what", ["propose", "n_steps", "tempering", "globals_"])
+def test_moves_are_finite_or_refused_by_name(what, value):
+    mixture = mixture_of(moves=WrongMoves(what, value), max_iter=3)
+    if what == "globals_" and not isinstance(value, float):
+        return
+    expected = contextlib.nullcontext()
+    if what != "globals_" and (what, value) != ("propose", None):
+        expected = pytest.raises((ValueError, TypeError), match="WrongMoves")
+    X = data_of(mixture)
+    with expected:
+        mixture.fit(X)
+    assert mixture.n_batch_iter_ == 12
+    assert np.isfinite(mixture.transform(X)).all()

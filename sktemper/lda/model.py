@@ -17,7 +17,15 @@ from sklearn.utils import check_array
 from .. import special
 from .._limits import check_prior
 from ..linalg import sparse_rows
-from ..model import ConjugateModel, LocalStep, Powers, Stopped
+from ..model import (
+    NOT_FINITE,
+    ConjugateModel,
+    IllDefined,
+    LocalStep,
+    Powers,
+    Stopped,
+    all_finite,
+)
 from . import _kernels
 
 #: Below this the decay factor of lambda is multiplied into u.
@@ -191,6 +199,8 @@ class LDAModel(ConjugateModel):
         whole counts.
     """
 
+    steps_in_place = True
+
     def __init__(
         self,
         n_topics,
@@ -286,6 +296,11 @@ class LDAModel(ConjugateModel):
             )
         totals = globals_.totals()
         return Prepared(globals_, totals, psi(totals), hyper)
+
+    def is_finite(self, globals_, hyper, prepared):
+        """Return whether the sums over the words are, and the priors."""
+        shares = globals_.decay, globals_.prior_share, globals_.base_share
+        return all_finite((shares, prepared.totals, hyper))
 
     # -- the step --------------------------------------------------------------------
     def local_step(
@@ -384,12 +399,17 @@ class LDAModel(ConjugateModel):
         u, totals = globals_.u, globals_.u_totals.copy()
         keep = 1.0 - rate
         decay = keep * globals_.decay
-        if decay < SMALLEST_DECAY:
+        renew = decay < SMALLEST_DECAY
+        factor = rate * scale / (1.0 if renew else decay)
+        added = sum(float(rows.sum()) for _, rows in statistics.parts)
+        if not math.isfinite(factor * added + float(totals.sum())):
+            raise IllDefined(NOT_FINITE)
+        if renew:
             u *= decay
             totals = u.sum(axis=0)
             decay = 1.0
         for words, rows in statistics.parts:
-            _kernels.add_rows(u, totals, words, rows, rate * scale / decay)
+            _kernels.add_rows(u, totals, words, rows, factor)
         return replace(
             globals_,
             u_totals=totals,

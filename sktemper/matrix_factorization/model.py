@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.stats import norm, t
 
 from ..linalg import sparse_rows
-from ..model import ConjugateModel, LocalStep, Powers, Stopped
+from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
 from ..special import aligned
 from . import _kernels
 from .gaussians import Gaussians, Moments, Prior, blended, packed, unpacked
@@ -288,6 +288,10 @@ class MatrixFactorizationModel(ConjugateModel):
                 self._refuse_precisions()
             self._items = globals_, items
         return items
+
+    def is_finite(self, globals_, hyper, prepared):
+        """Return whether the items' moments are, and the priors."""
+        return all_finite((prepared.items, hyper))
 
     def gaussians(self, natural, with_covariances=False):
         """Return the posteriors that have these natural parameters."""
