@@ -4,8 +4,11 @@ How long it takes is measured by ``.ci/interrupts``.
 """
 
 import copy
+import gc
+import pickle
 import threading
 import time
+import tracemalloc
 from concurrent.futures import Future
 
 import numpy as np
@@ -21,8 +24,9 @@ from fits import (
 from sklearn.base import clone
 
 from sktemper import AnnealedGaussianMixture, inference
-from sktemper.inference import Workers
+from sktemper.inference import History, Workers
 from sktemper.matrix_factorization import _kernels as ratings_kernels
+from sktemper.matrix_factorization import model as ratings_model
 from sktemper.moves import BirthMoves
 from sktemper.schedules import LinearSchedule
 
@@ -207,6 +211,9 @@ ESTIMATORS = {
     "validated factorization": factorization_of(evaluate_every=1),
 }
 each_estimator = pytest.mark.parametrize("name", ESTIMATORS)
+each_model = pytest.mark.parametrize(
+    "name", ["lda", "factorial mixture", "gaussian mixture", "matrix factorization"]
+)
 
 
 def watched(estimator, n_jobs, before_block):
@@ -293,9 +300,7 @@ def test_ctrl_c_in_a_fit_leaves_a_state_of_the_whole_fit(name, n_jobs):
 
 
 @pytest.mark.parametrize("method", ["partial_fit", "score", "lower_bound"])
-@pytest.mark.parametrize(
-    "name", ["lda", "factorial mixture", "gaussian mixture", "matrix factorization"]
-)
+@each_model
 def test_ctrl_c_in_another_method_leaves_the_fit_usable(name, method):
     pressing = False
     X = data_of(ESTIMATORS[name])
@@ -317,3 +322,58 @@ def test_ctrl_c_in_another_method_leaves_the_fit_usable(name, method):
     np.testing.assert_equal(state_of(estimator)["globals"], before["globals"])
     assert estimator.score(X) == score
     assert_same_end(estimator.partial_fit(X), whole)
+
+
+def test_ctrl_c_in_the_posteriors_of_many_items(monkeypatch):
+    """The calling thread finds them, a few at a time."""
+    monkeypatch.setattr(ratings_model, "COST_AT_ONCE", 1)
+    model = factorization_of()._make_model(1000, np.float64)
+    random = np.random.RandomState(0)
+    natural = model.initial_globals(data_of(factorization_of()), random)
+    kernel, calls = ratings_kernels.gaussians, []
+
+    def pressing(*arguments):
+        calls.append(len(arguments[0]))
+        press_ctrl_c()
+        return kernel(*arguments)
+
+    whole = model.gaussians(natural, with_covariances=True)
+    monkeypatch.setattr(ratings_kernels, "gaussians", pressing)
+    with pytest.raises(KeyboardInterrupt):
+        model.gaussians(natural)
+        until(lambda: False)
+    assert calls == [256]
+    monkeypatch.setattr(ratings_kernels, "gaussians", kernel)
+    for rows in (slice(0, 300), slice(300, 1000)):
+        part = model.gaussians(natural[rows], with_covariances=True)
+        for one, other in zip(part, whole, strict=True):
+            np.testing.assert_array_equal(one, other[rows])
+
+
+# -- memory ----------------------------------------------------------------------------
+
+
+@each_model
+def test_a_stream_leaves_no_memory_behind(name):
+    """``.ci/memory`` does this 10,000 times."""
+    X = data_of(ESTIMATORS[name])[:10]
+    estimator = clone(ESTIMATORS[name]).set_params(total_samples=10_000)
+    estimator.partial_fit(X)
+    estimator.state_.history = History(limit=8)  # full at once
+
+    def held():
+        for _ in range(16):
+            estimator.partial_fit(X)
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0], len(pickle.dumps(estimator))
+
+    tracemalloc.start()
+    try:
+        held()
+        objects, size = held()
+        for _ in range(2):
+            more_objects, more_size = held()
+    finally:
+        tracemalloc.stop()
+    assert more_objects - objects < 40_000  # a state a call would be more
+    assert abs(more_size - size) < 1_000

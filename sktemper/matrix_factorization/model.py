@@ -22,6 +22,9 @@ from .ratings import Ratings, RatingStatistics
 
 #: Numbers in the table of a block's users, about, and the fewest and most of its rows.
 BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**19, 256, 4096
+#: Multiplications, about, and the fewest Gaussians, between two looks for Ctrl-C where
+#: the calling thread finds them itself.
+COST_AT_ONCE, FEWEST_AT_ONCE = 2**24, 256
 #: Variances at the start, in those of the prior: of the items' means, and about them.
 START_SPREAD, START_VARIANCE = 0.1, 0.01
 #: The least noise variance that is learned, in the variance of the ratings: with less,
@@ -313,21 +316,27 @@ class MatrixFactorizationModel(ConjugateModel):
             np.empty(n_rows),
             aligned(np.empty, (n_rows, self.width), self.dtype),
         )
-        n_indefinite = _kernels.gaussians(
-            sums,
-            np.ascontiguousarray(np.broadcast_to(scales, n_rows), dtype=np.float64),
-            np.ascontiguousarray(prior),
-            self.n_components,
-            self.biases,
-            self.stop,
-            out.table,
-            out.means,
-            out.covariances,
-            out.log_determinants,
-            out.prior_traces,
-        )
-        if n_indefinite < 0:
-            raise Stopped
+        scales = np.ascontiguousarray(np.broadcast_to(scales, n_rows), dtype=np.float64)
+        prior, n_indefinite = np.ascontiguousarray(prior), 0
+        at_once = max(COST_AT_ONCE // self.n_own**3, FEWEST_AT_ONCE)
+        for start in range(0, n_rows, at_once):
+            part = slice(start, start + at_once)
+            found = _kernels.gaussians(
+                sums[part],
+                scales[part],
+                prior,
+                self.n_components,
+                self.biases,
+                self.stop,
+                out.table[part],
+                out.means[part],
+                None if out.covariances is None else out.covariances[part],
+                out.log_determinants[part],
+                out.prior_traces[part],
+            )
+            if found < 0:
+                raise Stopped
+            n_indefinite += found
         return out, n_indefinite
 
     def _refuse_precisions(self, weights=None):
