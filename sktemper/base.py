@@ -22,7 +22,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
-    validate_data,
 )
 
 from .inference import (
@@ -43,7 +42,7 @@ from .noise import as_noise
 from .policy import Slot, SlotsMixin
 from .schedules import Clock, Plan
 from .tempering import as_tempering
-from .validation import check_sparse, looks_like_text
+from .validation import check_data, looks_like_text
 
 logger = logging.getLogger("sktemper")
 
@@ -828,9 +827,9 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
 def validate_counts(estimator, X, reset):
     """Validate a matrix of counts, CSR or dense; integers stay integers."""
     try:
-        X = validate_data(
+        X = check_data(
             estimator,
-            check_sparse(X),
+            X,
             reset=reset,
             accept_sparse="csr",
             dtype="numeric",

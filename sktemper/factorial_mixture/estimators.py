@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..base import TemperedEstimator
 from ..kinds import (
@@ -19,6 +19,7 @@ from ..kinds import (
     document,
     svi_plus,
 )
+from ..validation import check_data
 from .model import FactorialMixtureModel, filled
 from .starts import STARTS
 
@@ -62,7 +63,7 @@ class _FactorialMixture(
         return tags
 
     def _validate(self, X, reset):
-        return validate_data(
+        return check_data(
             self,
             X,
             reset=reset,

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import TemperedEstimator, validate_counts
 from ..kinds import AnnealedMixin, SVIPlusMixin, annealed, document, svi_plus
 from ..model import Powers
+from ..policy import refuse
 from .model import LDAModel, check_samplable, positive
 
 #: Below it 1/T times counts overflows.
@@ -200,6 +201,8 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
             feature_names = getattr(
                 self, "feature_names_in_", np.arange(self.n_features_in_)
             )
+        if not isinstance(n_words, Integral):
+            refuse("n_words", "an int of at least 1", n_words)
         if n_words < 1:
             raise ValueError(f"n_words must be at least 1, got {n_words}.")
         names = np.asarray(feature_names, dtype=object)
