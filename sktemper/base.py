@@ -25,7 +25,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
-    validate_data,
 )
 
 from ._limits import LARGEST_COUNT, check_weights
@@ -47,7 +46,7 @@ from .noise import as_noise
 from .policy import Slot, SlotsMixin
 from .schedules import Clock, Plan
 from .tempering import as_tempering
-from .validation import check_sparse, looks_like_text
+from .validation import check_data, looks_like_text
 
 logger = logging.getLogger("sktemper")
 
@@ -1075,9 +1074,9 @@ def writable(value):
 def validate_counts(estimator, X, reset):
     """Validate a matrix of counts, CSR or dense; integers stay integers."""
     try:
-        X = validate_data(
+        X = check_data(
             estimator,
-            check_sparse(X),
+            X,
             reset=reset,
             accept_sparse="csr",
             dtype="numeric",

@@ -547,7 +547,7 @@ def umass_coherence(topics_or_estimator, X, *, n_words=10, smoothing=None):
     """
 
     def coherence(alone, together, n_documents):
-        added = _EPSILON * n_documents if smoothing is None else smoothing
+        added = _EPSILON * n_documents if smoothing is None else float(smoothing)
         later, earlier = np.tril_indices(len(alone), -1)
         given = alone[earlier]
         ratio = (together[later, earlier] + added) / np.maximum(given, 1)
@@ -682,7 +682,7 @@ def _listed(topics):
     """Return topics that are given as lists as arrays."""
     try:
         return [np.asarray(topic) for topic in topics]
-    except (TypeError, ValueError) as error:
+    except (NotImplementedError, TypeError, ValueError) as error:
         raise ValueError(
             "Topics must be a fitted model with components_, or lists of column "
             f"numbers, got {topics!r}."

@@ -36,6 +36,11 @@ def _read_history(estimator, x, y, names):
     return horizontal[known], vertical[known]
 
 
+def _check_name(parameter, name, names):
+    if not isinstance(name, str) or name not in names:
+        raise ValueError(f"{parameter} must be one of {list(names)}, got {name!r}.")
+
+
 def _draw(display, x, y, labels, ax, name, line_kw):
     """Draw a line on ``ax``, or on an axis of its own, and set what was drawn."""
     check_matplotlib_support(f"{type(display).__name__}.plot")
@@ -158,6 +163,8 @@ class TrainingCurveDisplay:
         display : TrainingCurveDisplay
             Itself.
         """
+        _check_name("x_name", self.x_name, _X)
+        _check_name("y_name", self.y_name, _Y)
         labels = _X[self.x_name][1], _Y[self.y_name]
         return _draw(self, self.x, self.y, labels, ax, name, line_kw)
 
@@ -306,6 +313,9 @@ class TemperatureDisplay:
         display : TemperatureDisplay
             Itself.
         """
+        _check_name("x_name", self.x_name, _X)
+        if self.probabilities is not None:
+            self._check_distribution()
         labels = _X[self.x_name][1], _Y["temperature"]
         self.mesh_ = self.colorbar_ = None
         if self.probabilities is not None and not {"c", "color"} & line_kw.keys():
@@ -314,6 +324,17 @@ class TemperatureDisplay:
         if self.probabilities is not None:
             self._draw_distribution(mesh_kw or {}, colorbar)
         return self
+
+    def _check_distribution(self):
+        """Raise if the distribution is of other points or temperatures."""
+        shape = np.shape(self.x) + np.shape([] if self.ladder is None else self.ladder)
+        if np.shape(self.probabilities) != shape or len(shape) != 2 or 0 in shape:
+            raise ValueError(
+                "probabilities must be of shape (n_points, n_temperatures), x of "
+                "shape (n_points,) and ladder of shape (n_temperatures,); they have "
+                f"{np.shape(self.probabilities)}, {np.shape(self.x)} and "
+                f"{np.shape(self.ladder)}."
+            )
 
     def _draw_distribution(self, mesh_kw, colorbar):
         """Put the heat map behind the line."""

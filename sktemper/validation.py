@@ -4,11 +4,27 @@ import copy
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import validate_data
 
-__all__ = ["check_sparse", "looks_like_text"]
+__all__ = ["check_data", "check_sparse", "looks_like_text"]
 
 #: Of these many items of an array one tells that it is text.
 LOOKED_AT = 100
+
+
+def check_data(estimator, X, **options):
+    """Return what `sklearn.utils.validation.validate_data` does, or its errors.
+
+    Before that sparse matrices are checked.  What scikit-learn lets through or leaves
+    to numpy is refused in words: dates, and integers that no float can hold.
+    """
+    dtype = getattr(X, "dtype", None)
+    if getattr(dtype, "kind", None) in ("m", "M"):
+        raise TypeError(f"Input X has the dtype {dtype}; expected numbers.")
+    try:
+        return validate_data(estimator, check_sparse(X), **options)
+    except OverflowError as error:
+        raise ValueError(f"Input X contains an integer too large: {error}.") from error
 
 
 def check_sparse(X):

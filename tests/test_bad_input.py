@@ -10,7 +10,14 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from sktemper import AnnealedLDA, AnnealedMatrixFactorization, TemperedLDA, metrics
+from sktemper import (
+    AnnealedFactorialMixture,
+    AnnealedGaussianMixture,
+    AnnealedLDA,
+    AnnealedMatrixFactorization,
+    TemperedLDA,
+    metrics,
+)
 from sktemper.datasets import make_ratings
 from sktemper.lda import _kernels
 from sktemper.schedules import LinearSchedule
@@ -723,3 +730,39 @@ def test_sampled_documents_with_words_that_do_not_occur(dtype, want_statistics):
             assert statistics.sum() == pytest.approx(n_entries)
         else:
             assert statistics is None
+
+
+# -- after the fit ---------------------------------------------------------------------
+
+ESTIMATORS = {
+    "lda": lambda: lda_of(2),
+    "gaussian mixture": lambda: AnnealedGaussianMixture(2, max_iter=1),
+    "factorial mixture": lambda: AnnealedFactorialMixture(2, max_iter=1),
+    "matrix factorization": lambda: AnnealedMatrixFactorization(2, max_iter=1),
+}
+
+
+@pytest.mark.parametrize("make", ESTIMATORS.values(), ids=ESTIMATORS.keys())
+def test_what_no_float_can_hold_is_refused(make):
+    X = np.random.default_rng(0).poisson(3.0, (20, 5))
+    large = X.astype(object)
+    large[3, 3] = 10**400
+    estimator = make().partial_fit(X)
+    for method in (make().fit, estimator.partial_fit, estimator.transform):
+        with pytest.raises(ValueError, match="Input X contains an integer too large"):
+            method(large)
+        for dates in (X.astype("M8[s]"), X.astype("m8[s]")):
+            with pytest.raises(TypeError, match="Input X has the dtype .*; expected"):
+                method(dates)
+
+
+@pytest.mark.parametrize("number", [None, "a", 1.5, np.nan, [1], {}])
+def test_numbers_of_samples_and_words_are_whole(counts, number):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    mixture = AnnealedGaussianMixture(2).partial_fit(X)
+    with pytest.raises(ValueError, match="'n_samples' parameter must be an int"):
+        mixture.sample(number)
+    with pytest.raises(ValueError, match="'n_samples' parameter must be an int"):
+        mixture.sample(10**30)
+    with pytest.raises(ValueError, match="'n_words' parameter must be an int"):
+        lda_of().partial_fit(counts).top_words(n_words=number)

@@ -419,11 +419,19 @@ def test_memory_of_ratings_does_not_grow_with_the_dense_shape():
         ({"inequality": -1}, "'inequality' parameter of make_ratings"),
         ({"noise_variance": -1}, "'noise_variance' parameter of make_ratings"),
         ({"n_stars": 0}, "'n_stars' parameter of make_ratings"),
+        ({"inequality": 1e6}, "makes factors that overflow"),
     ],
 )
 def test_ratings_refuse_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         make_ratings(**parameters)
+
+
+def test_variances_may_be_large_integers():
+    for name in ("component_variance", "bias_variance", "noise_variance"):
+        X = make_ratings(9, 9, n_ratings=20, random_state=0, **{name: 10**30})
+        assert np.isfinite(X.data).all()
+    assert np.isfinite(make_factorial_mixture(9, noise_variance=10**30)).all()
 
 
 def long_table(X, order):

@@ -335,6 +335,7 @@ def test_measures_of_topics_want_a_fitted_model(counts, measure):
         ([1, 2, 3], "A topic must be a list of two words or more"),
         ([[[1, 2], [3]]], "Topics must be a fitted model"),
         (np.zeros((0, 2), int), "There is no topic"),
+        (sparse.bsr_array(np.eye(4)), "Topics must be a fitted model"),
         (iter([]), "There is no topic"),
         (Fixed(np.ones(60), [1.0]), "Expected 2D array"),
         (Fixed(np.full((2, 60), np.nan), [1.0]), "components_ contains NaN"),

@@ -169,3 +169,27 @@ def test_says_that_matplotlib_is_missing(monkeypatch, lda):
     monkeypatch.setattr(builtins, "__import__", without_matplotlib)
     with pytest.raises(ImportError, match="requires matplotlib"):
         TemperatureDisplay.from_estimator(lda)
+
+
+def test_displays_refuse_what_is_no_picture(plt):
+    points = {"x": [1.0, 2.0], "y": [1.0, 2.0]}
+    with pytest.raises(ValueError, match="x_name must be one of .*'steps'"):
+        TrainingCurveDisplay(**points, x_name="step").plot()
+    with pytest.raises(ValueError, match="y_name must be one of .*'heldout_score'"):
+        TrainingCurveDisplay(**points, y_name=["score"]).plot()
+    points = {"x": [1.0, 2.0], "temperature": [2.0, 1.0]}
+    with pytest.raises(ValueError, match="x_name must be one of"):
+        TemperatureDisplay(**points, x_name=None).plot()
+    for ladder, probabilities in (
+        (None, np.ones((2, 3))),
+        ([1.0, 2.0], np.ones((2, 3))),
+        ([1.0, 2.0, 3.0], np.ones((3, 3))),
+        ([1.0, 2.0, 3.0], 0.5),
+        ([], np.ones((2, 0))),
+    ):
+        display = TemperatureDisplay(
+            **points, ladder=ladder, probabilities=probabilities
+        )
+        with pytest.raises(ValueError, match="probabilities must be of shape"):
+            display.plot()
+    assert not plt.get_fignums()  # refused before a figure is made

@@ -251,7 +251,7 @@ def make_factorial_mixture(
     for start in range(0, n_samples, chunk):
         rows = slice(start, min(start + chunk, n_samples))
         features[rows] = rng.random(features[rows].shape) < probability
-        noise = rng.normal(0.0, np.sqrt(noise_variance), X[rows].shape)
+        noise = rng.normal(0.0, np.sqrt(float(noise_variance)), X[rows].shape)
         X[rows] = features[rows] @ components + noise
     return (X, features, components) if return_components else X
 
@@ -385,7 +385,7 @@ def make_ratings(
             "of a user and an item."
         )
     rng = _generator(random_state)
-    scale = np.sqrt([component_variance, bias_variance])
+    scale = np.sqrt([float(component_variance), float(bias_variance)])
     user_factors = rng.normal(0.0, scale[0], (n_users, n_components))
     item_factors = rng.normal(0.0, scale[0], (n_items, n_components))
     user_biases = rng.normal(0.0, scale[1], n_users)
@@ -398,7 +398,7 @@ def make_ratings(
         i, j = np.divmod(keys[part], n_items)
         values = np.einsum("nk,nk->n", user_factors[i], item_factors[j])
         values += global_mean + user_biases[i] + item_biases[j]
-        values += rng.normal(0.0, np.sqrt(noise_variance), len(values))
+        values += rng.normal(0.0, np.sqrt(float(noise_variance)), len(values))
         ratings[part] = values if n_stars is None else values.round().clip(1, n_stars)
     X = csr_of_keys(keys, ratings, (n_users, n_items))
     if return_factors:
@@ -411,6 +411,9 @@ def _draw_pairs(n_users, n_items, n_ratings, inequality, rng):
     activity, popularity = (
         rng.lognormal(sigma=inequality, size=size) for size in (n_users, n_items)
     )
+    largest = activity.max() * popularity.max()
+    if not np.isfinite(largest * n_users * n_items) or largest == 0:
+        raise ValueError(f"inequality={inequality} makes factors that overflow.")
     if n_ratings > _DENSE_SHARE * n_users * n_items:
         # When each pair is drawn for the first time: the earliest are taken.
         waiting = rng.exponential(size=(n_users, n_items))

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._limits import check_values, check_variances
 from ..base import TemperedEstimator
@@ -21,6 +21,7 @@ from ..kinds import (
     svi_plus,
 )
 from ..linalg import tiled_matmul
+from ..validation import check_data
 from .model import FactorialMixtureModel, check_range, filled
 from .starts import STARTS
 
@@ -64,7 +65,7 @@ class _FactorialMixture(
         return tags
 
     def _validate(self, X, reset):
-        X = validate_data(
+        X = check_data(
             self,
             X,
             reset=reset,

@@ -11,7 +11,7 @@ from sklearn.base import (
 )
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._limits import check_prior, check_values, check_variances
 from ..base import TemperedEstimator
@@ -27,11 +27,15 @@ from ..kinds import (
 )
 from ..model import Powers
 from ..moves import NoMoves
+from ..policy import refuse
+from ..validation import check_data
 from .covariances import TYPES
 from .model import GaussianMixtureModel, Hyper
 from .starts import STARTS
 from .weights import WEIGHTS
 
+#: What numpy counts samples in.
+MOST_SAMPLES = np.iinfo("l").max
 #: A component is active if it has more than this share of a sample.
 ACTIVE = 0.5
 
@@ -75,12 +79,12 @@ class _GaussianMixture(
         return tags
 
     def _validate(self, X, reset):
-        X = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])
+        X = check_data(self, X, reset=reset, dtype=[np.float64, np.float32])
         check_values(X, self.state_.dtype)
         return X
 
     def _validate_training(self, X, reset):
-        X = validate_data(
+        X = check_data(
             self,
             X,
             reset=reset,
@@ -301,6 +305,8 @@ class _GaussianMixture(
         """
         check_is_fitted(self, "state_")
         self._warn_of_heat()
+        if not isinstance(n_samples, Integral) or n_samples > MOST_SAMPLES:
+            refuse("n_samples", f"an int from 1 to {MOST_SAMPLES}", n_samples)
         if n_samples < 1:
             raise ValueError(
                 f"Invalid value for 'n_samples': {n_samples} . The sampling requires "

@@ -12,6 +12,7 @@ from .._limits import check_prior, check_weights
 from ..base import TemperedEstimator, validate_counts
 from ..kinds import AnnealedMixin, SVIPlusMixin, annealed, document, svi_plus
 from ..model import Powers
+from ..policy import refuse
 from .model import LDAModel, check_samplable, positive
 
 #: Below it 1/T times counts overflows.
@@ -214,6 +215,8 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
             feature_names = getattr(
                 self, "feature_names_in_", np.arange(self.n_features_in_)
             )
+        if not isinstance(n_words, Integral):
+            refuse("n_words", "an int of at least 1", n_words)
         if n_words < 1:
             raise ValueError(f"n_words must be at least 1, got {n_words}.")
         names = np.asarray(feature_names, dtype=object)

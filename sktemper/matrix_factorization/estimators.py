@@ -9,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._limits import check_values, check_variances
 from ..base import TemperedEstimator
@@ -24,7 +24,7 @@ from ..kinds import (
 )
 from ..linalg import tiled_matmul
 from ..policy import refuse
-from ..validation import check_sparse
+from ..validation import check_data
 from .gaussians import unpacked
 from .model import MatrixFactorizationModel
 from .noise import Noise
@@ -60,9 +60,9 @@ class _MatrixFactorization(
         return tags
 
     def _validate(self, X, reset):
-        X = validate_data(
+        X = check_data(
             self,
-            check_sparse(X),
+            X,
             reset=reset,
             accept_sparse="csr",
             dtype="numeric",
