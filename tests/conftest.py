@@ -60,3 +60,16 @@ def texts(documents):
         " ".join(np.repeat(words[row.indices], row.data))
         for row in (documents[[i]] for i in range(documents.shape[0]))
     ]
+
+
+#: What is in the name of tests that depend on the BLAS, on numpy's loops or on our
+#: instruction set, beside those that are marked one by one.
+MACHINE = ("the_kernel", "neighbours", "bits", "no_bit", "never_falls", "underflow")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        name = item.name.split("[")[0]
+        # which run such tests in a process of their own
+        if any(part in name for part in MACHINE) and "instruction_set" not in name:
+            item.add_marker(pytest.mark.machine)
