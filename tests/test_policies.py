@@ -871,7 +871,7 @@ def test_what_a_policy_gives_is_finite_or_refused_by_name(model, value):
             assert estimator.n_batch_iter_ == 4
         if hasattr(estimator, "state_"):
             assert estimator.n_batch_iter_ >= 1
-            assert all_finite((estimator.state_.globals_, estimator.state_.hyper))
+            assert all_finite(estimator.state_.globals_, estimator.state_.hyper)
             assert all_finite(estimator.history_["batch_bound"])
             assert np.isfinite(estimator.transform(X)).all()
 
