@@ -14,11 +14,10 @@ import numpy as np
 __all__ = ["ConjugateModel", "IllDefined", "LocalStep", "Powers", "Stopped"]
 
 
-#: Said of a step that leads out of all bounds.
+#: Said of a start, or of a step, that leads out of all bounds.
 NOT_FINITE = (
-    "The next step gives parameters that are not finite. Values, sample_weight or "
-    "priors are too large, too small or too far apart: rescale them. What earlier "
-    "steps did is kept."
+    "The next parameters would not be finite: values, sample_weight or priors are too "
+    "large, too small or too far apart. Rescale them. What earlier steps did is kept."
 )
 
 
