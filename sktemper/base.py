@@ -29,6 +29,7 @@ from sklearn.utils.validation import (
 
 from ._limits import LARGEST_COUNT, check_weights
 from .inference import (
+    QUIETLY,
     Policies,
     State,
     Workers,
@@ -40,7 +41,7 @@ from .inference import (
     run_pieces,
 )
 from .learning_rates import ConstantRate, RobbinsMonro, as_learning_rate
-from .model import Powers
+from .model import NOT_FINITE, IllDefined, Powers, all_finite
 from .moves import NoMoves
 from .noise import as_noise
 from .policy import Slot, SlotsMixin
@@ -334,10 +335,15 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     def _starts(self, model, X, sample_weight):
         """Yield new states, all from the same stream of random numbers."""
         random = check_random_state(self.random_state)
-        hyper = model.initial_hyper(X, sample_weight)
+        with QUIETLY():
+            hyper = model.initial_hyper(X, sample_weight)
+        if not all_finite(hyper):
+            raise IllDefined(NOT_FINITE)
         for _ in range(self.n_init):
+            with QUIETLY():
+                globals_ = model.initial_globals(X, random, hyper, sample_weight)
             yield State(
-                globals_=model.initial_globals(X, random, hyper, sample_weight),
+                globals_=globals_,
                 hyper=hyper,
                 seed=int(random.randint(2**31 - 1)),
                 dtype=model.dtype,

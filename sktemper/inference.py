@@ -35,6 +35,8 @@ __all__ = [
     "run_pieces",
 ]
 
+#: What overflows is refused at the end of a step, and need not be warned of before.
+QUIETLY = functools.partial(np.errstate, over="ignore", invalid="ignore")
 #: What the history tells of a move.
 MOVE_COLUMNS = ("step", "seconds", "kept", "bound")
 #: Steps on all rows after those on a part of them, before a move is judged.
@@ -353,10 +355,12 @@ class State:
 def _local_task(model, X, tempering, prepared, state, item):
     """Local step of one block: the pure function that the loop maps."""
     rows, row_weight, weights, powers, seed, local_init = item
-    step = tempering.local_step(
-        model, model.take(X, rows), prepared, powers, weights, seed, state, local_init
-    )
-    return step if row_weight is None else step.weighted(row_weight)
+    block = model.take(X, rows)
+    with QUIETLY():
+        step = tempering.local_step(
+            model, block, prepared, powers, weights, seed, state, local_init
+        )
+        return step if row_weight is None else step.weighted(row_weight)
 
 
 def _blocks(model, rows, row_weight, units, weights, powers, seeds, local):
@@ -444,24 +448,32 @@ def _rate(learning_rate, state, clock, gradient):
     return as_number(rate, learning_rate, what, 0.0, 1.0), state
 
 
-def prepared_of(model, globals_, hyper):
+def prepared_of(model, globals_, hyper, prepare=True):
     """Return what a model prepares, all of it finite.
+
+    Without ``prepare`` return None: only look at the parameters.
 
     Raises
     ------
     IllDefined
         If something is not, or the parameters have left their domain.
     """
-    with np.errstate(all="ignore"):
+    with QUIETLY(divide="ignore"):
         try:
-            prepared = model.prepare(globals_, hyper)
-        except np.linalg.LinAlgError as error:
-            raise IllDefined(NOT_FINITE) from error
+            prepared = model.prepare(globals_, hyper) if prepare else None
+        except IllDefined:
+            raise
+        except ValueError as error:
+            overflow = isinstance(error, np.linalg.LinAlgError)
+            if overflow or not all_finite(globals_, hyper):
+                raise IllDefined(NOT_FINITE) from error
+            raise
         if not model.is_finite(globals_, hyper, prepared):
             raise IllDefined(NOT_FINITE)
     return prepared
 
 
+@QUIETLY()
 def advance(
     model,
     policies,
@@ -475,10 +487,11 @@ def advance(
     sample_weight=None,
     on_commit=None,
     prepared=None,
+    prepare=True,
 ):
     """Take one step on ``X[rows]`` and commit it to ``state``.
 
-    Only what is finite, and what the next step can be prepared of, is committed.
+    Only what is finite is committed, and what the next step can be prepared from.
 
     Parameters
     ----------
@@ -491,11 +504,13 @@ def advance(
         Runs inside of the commit, which nothing can interrupt.
     prepared : object or None
         What the last step returned, if it was the last to change the state.
+    prepare : bool
+        Whether to prepare the next step: at the end of a call it costs time.
 
     Returns
     -------
-    prepared : object
-        What the model prepares of the state after the step.
+    prepared : object or None
+        For the next step.
     """
     begin = time.perf_counter()
     clock = state.clock(clock_total)
@@ -533,7 +548,7 @@ def advance(
 
     blocks = _blocks(model, rows, row_weight, units, weights, weighted, seeds, before)
     local = functools.reduce(operator.add, keeping(workers.map(task, blocks)))
-    if not all_finite((local.bound, local.score)):
+    if not all_finite(local.bound, local.score):
         raise IllDefined(NOT_FINITE)
     scale = total / len(rows)
 
@@ -570,11 +585,11 @@ def advance(
     kept = np.concatenate(kept) if kept else None
 
     def stepped():
-        with np.errstate(all="ignore"):
+        with QUIETLY():
             globals_ = model.step(
                 state.globals_, local.statistics, scale, powers, rate, hyper
             )
-        return globals_, prepared_of(model, globals_, hyper)
+        return globals_, prepared_of(model, globals_, hyper, prepare)
 
     after = None if model.steps_in_place else stepped()
 
@@ -1047,6 +1062,7 @@ def run_pieces(
             sample_weight=sample_weight,
             on_commit=count,
             prepared=prepared,
+            prepare=start + size < X.shape[0],
         )
 
 

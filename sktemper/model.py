@@ -6,7 +6,6 @@ may be learned); both are values that the model makes and that the loop hands ba
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from numbers import Number
 from typing import Any, NamedTuple
@@ -16,11 +15,10 @@ import numpy as np
 __all__ = ["ConjugateModel", "IllDefined", "LocalStep", "Powers", "Stopped"]
 
 
-#: Said of a step that leads out of all bounds.
+#: Said of a start, or of a step, that leads out of all bounds.
 NOT_FINITE = (
-    "The next step gives parameters that are not finite. Values, sample_weight or "
-    "priors are too large, too small or too far apart: rescale them. What earlier "
-    "steps did is kept."
+    "The next parameters would not be finite: values, sample_weight or priors are too "
+    "large, too small or too far apart. Rescale them. What earlier steps did is kept."
 )
 
 
@@ -43,21 +41,28 @@ class Powers(NamedTuple):
     local: Any = 1.0
 
 
-def all_finite(value):
-    """Return whether all numbers in a value, its items and its fields are finite."""
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind not in "fc":
-            return True
-        with np.errstate(over="ignore", invalid="ignore"):
+def all_finite(*values):
+    """Return whether all numbers in values, their items and their fields are finite."""
+    pending, seen = list(values), set()
+    while pending:
+        value = pending.pop()
+        if value is None or isinstance(value, str | int) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, float | np.floating):
+            if not math.isfinite(value):
+                return False
+        elif isinstance(value, np.ndarray):
             # a sum reads once and writes nothing, but may overflow by itself
-            return bool(np.isfinite(value.sum()) or np.isfinite(value).all())
-    if isinstance(value, float | np.floating):
-        return math.isfinite(value)
-    if isinstance(value, Mapping):
-        return all(map(all_finite, value.values()))
-    if isinstance(value, tuple | list):
-        return all(map(all_finite, value))
-    return all(map(all_finite, getattr(value, "__dict__", {}).values()))
+            if value.dtype.kind == "f" and not math.isfinite(value.sum()):
+                if not np.isfinite(value).all():
+                    return False
+        elif isinstance(value, tuple | list):
+            pending.extend(value)
+        else:
+            fields = value if isinstance(value, dict) else vars(value)
+            pending.extend(fields.values())
+    return True
 
 
 class Stopped(Exception):
@@ -256,10 +261,10 @@ class ConjugateModel:
         Parameters
         ----------
         globals_, hyper : object
-        prepared : object
-            What `prepare` makes of them.
+        prepared : object or None
+            What `prepare` makes of them, if it was asked.
         """
-        return all_finite((globals_, hyper, prepared))
+        return all_finite(globals_, hyper, prepared)
 
     # -- the step --------------------------------------------------------------------
     def local_step(

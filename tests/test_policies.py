@@ -15,6 +15,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils._param_validation import InvalidParameterError
 
 from sktemper import (
+    AnnealedFactorialMixture,
+    AnnealedMatrixFactorization,
     SVIPlusLDA,
     TemperedFactorialMixture,
     TemperedGaussianMixture,
@@ -419,6 +421,22 @@ def test_a_model_that_asks_for_infinite_heat_is_refused(temperature):
         with pytest.raises(ValueError, match="asks for a start.*Rescale"):
             policy.resolved(plan)
     assert Annealing(LinearSchedule(2)).resolved(plan).schedule.start == 2
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("init", ["data", "random"])
+def test_data_that_overflow_at_the_start_are_refused(method, init):
+    mixture = AnnealedFactorialMixture(1, init=init, moves=None)
+    with pytest.raises(
+        ValueError, match="not be finite"
+    ):  # at once, and not in an endless loop
+        getattr(mixture, method)([[1e300, 0, 0]])
+    assert not hasattr(mixture, "state_")
+    factorization = AnnealedMatrixFactorization(
+        2, noise_variance=1e-300, component_variance=1.0
+    )
+    with pytest.raises(ValueError, match="asks for a start"):
+        getattr(factorization, method)([[1.0, 2.0], [3.0, 4.0]])
 
 
 @pytest.mark.parametrize("value", [2.0, "hot", Annealing, LinearSchedule()])
@@ -871,7 +889,7 @@ def test_what_a_policy_gives_is_finite_or_refused_by_name(model, value):
             assert estimator.n_batch_iter_ == 4
         if hasattr(estimator, "state_"):
             assert estimator.n_batch_iter_ >= 1
-            assert all_finite((estimator.state_.globals_, estimator.state_.hyper))
+            assert all_finite(estimator.state_.globals_, estimator.state_.hyper)
             assert all_finite(estimator.history_["batch_bound"])
             assert np.isfinite(estimator.transform(X)).all()
 

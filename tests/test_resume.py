@@ -28,13 +28,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sktemper import (
     AnnealedGaussianMixture,
     TemperedFactorialMixture,
+    TemperedGaussianMixture,
     TemperedLDA,
     TemperedMatrixFactorization,
 )
 from sktemper.inference import State, first_batch
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
 from sktemper.moves import BirthMoves
-from sktemper.noise import SVIPlusNoise
+from sktemper.noise import GradientNoise, SVIPlusNoise
 from sktemper.schedules import ConstantSchedule, LinearSchedule, Schedule
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
@@ -412,6 +413,76 @@ def test_a_failed_call_leaves_an_earlier_fit_as_it_was(
     with pytest.raises(ValueError):
         getattr(lda, method)(X if spoil is None else spoil(X))
     assert fitted_attributes(lda) == before
+
+
+def readable_attributes(estimator):
+    """Read every public attribute of a fitted estimator."""
+    for name in dir(estimator):
+        if name.endswith("_") and not name.startswith("_"):
+            getattr(estimator, name)
+
+
+class HugeWeights(GradientNoise):
+    """At the third step; what they lead to has no numbers.  Or a mere error there."""
+
+    def __init__(self, breaking=False):
+        self.breaking = breaking
+
+    def weights(self, n_units, clock, random):
+        if clock.steps != 2:
+            return None
+        if self.breaking:
+            raise Broken
+        return np.full(n_units, 1e308)
+
+    def guarded(self, rate, largest_rate):
+        return rate
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        TemperedLDA(3, tempering=None),
+        TemperedFactorialMixture(3, tempering=None, moves=None),
+        TemperedMatrixFactorization(3, tempering=None),
+        TemperedGaussianMixture(3, tempering=None, moves=None),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_what_is_not_finite_is_never_committed(estimator, method):
+    """And the fit goes on as after any other error."""
+    X = data_of(estimator)
+    fitted = clone(estimator).set_params(
+        gradient_noise=HugeWeights(),
+        learning_rate=0.3,
+        batch_size=30,
+        max_iter=2,
+        total_samples=120,
+        warm_start=True,
+        random_state=0,
+    )
+    other = clone(fitted).set_params(gradient_noise__breaking=True)
+    with pytest.raises(Broken):
+        getattr(other, method)(X)
+    with pytest.raises(ValueError, match="not be finite"):
+        getattr(fitted, method)(X)
+    assert fitted.n_batch_iter_ == 2
+    readable_attributes(fitted)
+    for method_of_use in ("transform", "score_samples"):
+        assert np.isfinite(getattr(fitted, method_of_use)(X)).all()
+    digests = {
+        joblib.hash((estimator.state_.globals_, estimator.state_.hyper))
+        for estimator in (fitted, other)
+    }
+    assert len(digests) == 1
+    for estimator in (fitted, other):
+        estimator.set_params(gradient_noise=None)
+        getattr(estimator, method)(X[60:] if method == "partial_fit" else X)
+        digests.add(joblib.hash((estimator.state_.globals_, estimator.state_.hyper)))
+    assert len(digests) == 2
+    assert fitted.n_batch_iter_ == (4 if method == "partial_fit" else 8)
 
 
 def test_a_failed_weight_leaves_an_earlier_fit_as_it_was(documents):

@@ -13,7 +13,14 @@ import numpy as np
 from scipy.special import gammaln, logsumexp, polygamma, psi
 
 from ..linalg import tiled_matmul
-from ..model import ConjugateModel, IllDefined, LocalStep, Powers, Stopped
+from ..model import (
+    ConjugateModel,
+    IllDefined,
+    LocalStep,
+    Powers,
+    Stopped,
+    all_finite,
+)
 from . import _kernels
 from .covariances import ILL_DEFINED, TYPES
 from .splits import SplitMergeSearch
@@ -265,6 +272,12 @@ class GaussianMixtureModel(ConjugateModel):
             globals_,
             hyper,
         )
+
+    def is_finite(self, globals_, hyper, prepared):
+        """Return whether the tables are, in which all parameters are; priors stay."""
+        if prepared is None:
+            return all_finite(globals_)
+        return all_finite(prepared.constants, prepared.means, prepared.factors)
 
     def expected(self, globals_):
         """Return the Normal-Wishart parameters of natural ones.

@@ -300,7 +300,8 @@ class LDAModel(ConjugateModel):
     def is_finite(self, globals_, hyper, prepared):
         """Return whether the sums over the words are, and the priors."""
         shares = globals_.decay, globals_.prior_share, globals_.base_share
-        return all_finite((shares, prepared.totals, hyper))
+        totals = globals_.totals() if prepared is None else prepared.totals
+        return all_finite(shares, totals, hyper)
 
     # -- the step --------------------------------------------------------------------
     def local_step(

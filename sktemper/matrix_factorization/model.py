@@ -294,7 +294,7 @@ class MatrixFactorizationModel(ConjugateModel):
 
     def is_finite(self, globals_, hyper, prepared):
         """Return whether the items' moments are, and the priors."""
-        return all_finite((prepared.items, hyper))
+        return all_finite(globals_ if prepared is None else prepared.items, hyper)
 
     def gaussians(self, natural, with_covariances=False):
         """Return the posteriors that have these natural parameters."""
