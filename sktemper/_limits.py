@@ -21,10 +21,11 @@ from .policy import refuse
 __all__ = [
     "LARGEST_COUNT",
     "LARGEST_WEIGHT",
+    "check_counts",
     "check_prior",
     "check_values",
     "check_variances",
-    "check_weights",
+    "checked_weights",
     "largest_value",
 ]
 
@@ -33,8 +34,11 @@ LARGEST_VALUE = {"float32": 1e15, "float64": 1e60}
 #: Largest count, also after its multiplication by the weight of its sample: above,
 #: float32 overflows where the inner loops multiply.
 LARGEST_COUNT = 1e30
-#: Largest weight of a sample.
+#: Largest weight of a sample; one of a batch must have at least its inverse.
 LARGEST_WEIGHT = 1e15
+#: Weights below this share of the largest are 0: in a batch of their own they would be
+#: all there is, and quotients by them overflow.
+LEAST_SHARE = 1e-30
 #: Where priors that are no variances may be.
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-30, 1e30
 
@@ -151,19 +155,22 @@ def check_prior(value, name):
         )
 
 
-def check_weights(sample_weight, X=None):
-    """Raise if weights of samples are too large, or make counts too large.
+def checked_weights(sample_weight):
+    """Return weights of samples, those that cannot count as 0.
 
     Parameters
     ----------
     sample_weight : ndarray of shape (n_samples,)
         Not negative.
-    X : ndarray or sparse matrix, default=None
-        Counts that they multiply.
+
+    Returns
+    -------
+    sample_weight : ndarray of shape (n_samples,)
 
     Raises
     ------
     ValueError
+        If they are too large, or all too small.
     """
     top = float(sample_weight.max(initial=0))
     if top > LARGEST_WEIGHT:
@@ -171,10 +178,37 @@ def check_weights(sample_weight, X=None):
             f"sample_weight has a weight of {top:.3g}, but they may be at most "
             f"{LARGEST_WEIGHT:g}. Divide them by their mean."
         )
-    if X is None:
-        return
+    if 0 < top < 1 / LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight has none above {top:.3g}, but one must be at least "
+            f"{1 / LARGEST_WEIGHT:g}. Divide them by their mean."
+        )
+    lost = sample_weight < top * LEAST_SHARE
+    return np.where(lost, 0.0, sample_weight) if lost.any() else sample_weight
+
+
+def check_counts(X, sample_weight=None):
+    """Raise if counts to be trained on are all too small, or weights make them large.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix
+    sample_weight : ndarray of shape (n_samples,), default=None
+
+    Raises
+    ------
+    ValueError
+    """
     counts = X.data if issparse(X) else X
     largest = float(counts.max(initial=0))
+    if 0 < largest < 1 / LARGEST_COUNT:
+        raise ValueError(
+            f"X has no counts above {largest:.3g}, but one must be at least "
+            f"{1 / LARGEST_COUNT:g}."
+        )
+    if sample_weight is None:
+        return
+    top = float(sample_weight.max(initial=0))
     if top * largest > LARGEST_COUNT:
         raise ValueError(
             f"sample_weight of {top:.3g} times counts of {largest:.3g} may be above "

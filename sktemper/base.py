@@ -27,7 +27,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from ._limits import LARGEST_COUNT, check_weights
+from ._limits import LARGEST_COUNT, checked_weights
 from .inference import (
     QUIETLY,
     Policies,
@@ -666,11 +666,11 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     def _validate_weight(self, sample_weight, X):
         if sample_weight is None:
             return None
-        sample_weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        return checked_weights(
+            _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
         )
-        check_weights(sample_weight)
-        return sample_weight
 
     def _workers(self, model):
         return Workers(effective_n_jobs(self.n_jobs), model.stop)

@@ -615,7 +615,7 @@ def advance(
             temperature=temperature,
             learning_rate=rate,
             rate_share=rate / wanted_rate if wanted_rate else 1.0,
-            batch_bound=local.bound / local.n_observed if local.n_observed else 0.0,
+            batch_bound=_per_observation(local),
             mean_iterations=local.n_iterations / len(rows),
             lower_bound=lower_bound,
             ladder=ladder,
@@ -626,6 +626,11 @@ def advance(
 
     workers.run_whole(commit)
     return after[1]
+
+
+def _per_observation(local):
+    """Return the bound per observation, 0 of none; tiny counts are none."""
+    return local.bound / local.n_observed if local.n_observed > 1e-100 else 0.0
 
 
 # -- many steps ----------------------------------------------------------------------

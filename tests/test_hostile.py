@@ -257,3 +257,39 @@ def test_samples_too_far_for_float32(covariance_type):
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
     assert (scores[::2] < scores[1::2].min()).all()
     assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_weights_too_small_to_count_are_none(family):
+    """Even in batches of their own."""
+    X = data_for(family)
+    weights = np.ones(len(X))
+    weights[:5] = 0.0
+    tiny = weights + 1e-310
+    fits = [
+        estimator_of("Annealed", family, batch_size=1, learning_rate=0.1).fit(
+            X, sample_weight=w
+        )
+        for w in (weights, tiny)
+    ]
+    assert_usable(fits[1], family)
+    assert np.isfinite(fits[1].history_["batch_bound"]).all()
+    np.testing.assert_array_equal(*(fit.transform(X) for fit in fits))
+    with pytest.raises(ValueError, match="one must be at least 1e-15"):
+        estimator_of("Annealed", family).fit(X, sample_weight=tiny * (tiny < 1))
+
+
+def test_tiny_counts():
+    X = data_for("LDA")
+    with pytest.raises(ValueError, match="one must be at least 1e-30"):
+        estimator_of("Annealed", "LDA").fit(X * 5e-324)
+    X[:5] *= 5e-324
+    lda = estimator_of("Annealed", "LDA", batch_size=1).fit(X)
+    assert np.isfinite(lda.history_["batch_bound"]).all()
+
+
+def test_factors_too_wide_for_the_noise():
+    with pytest.raises(ValueError, match="too large for a noise variance"):
+        estimator_of("Annealed", "MatrixFactorization", component_variance=1e31).fit(
+            data_for("MatrixFactorization")
+        )

@@ -76,6 +76,23 @@ def test_trigamma(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["digamma", "exp_digamma", "log_gamma", "trigamma"])
+def test_large_arguments(name, dtype):
+    """Of which powers overflow; from 1e10 on two terms of the series are exact."""
+    exponents = np.arange(10, 37 if dtype == np.float32 else 301, 3)
+    x = (10.0**exponents).astype(dtype)
+    values, shift = special.evaluate(name, x)
+    x = x.astype(np.float64)
+    exact_values = {
+        "digamma": np.log(x) - 0.5 / x,
+        "exp_digamma": (x - 0.5) * np.exp(-shift),
+        "log_gamma": (x - 0.5) * np.log(x) - x + 0.5 * np.log(2 * np.pi),
+        "trigamma": 1 / x + 0.5 / x / x,
+    }[name]
+    np.testing.assert_allclose(values, exact_values, rtol=20 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_exp(dtype):
     x = np.linspace(-60, 30, 1001).astype(dtype)
     values, _ = special.evaluate("exp_scaled", x, 0.5)

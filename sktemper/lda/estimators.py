@@ -8,7 +8,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._limits import check_prior, check_weights
+from .._limits import check_counts, check_prior
 from ..base import TemperedEstimator, validate_counts
 from ..kinds import AnnealedMixin, SVIPlusMixin, annealed, document, svi_plus
 from ..model import Powers
@@ -59,8 +59,7 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
 
     def _validate_weight(self, sample_weight, X):
         sample_weight = super()._validate_weight(sample_weight, X)
-        if sample_weight is not None:
-            check_weights(sample_weight, X)
+        check_counts(X, sample_weight)
         return sample_weight
 
     def _compute_dtype(self, X):

@@ -30,6 +30,8 @@ START_SPREAD, START_VARIANCE = 0.1, 0.01
 #: The least noise variance that is learned, in the variance of the ratings: with less,
 #: precisions are no longer positive for rounding errors of the tables.
 LEAST_NOISE = {"float32": 1e-4, "float64": 1e-6}
+#: The largest square of the prior variance of factors over the noise variance.
+LARGEST_RATIO = 1e15
 #: Weights so near to 1 are not what makes a precision negative.
 CALM = 1e-3
 #: A user's noise is at its optimum once it changes by less than this share, or is left
@@ -208,6 +210,7 @@ class MatrixFactorizationModel(ConjugateModel):
             variances[self.n_components :] = variance
         prior = Prior(np.zeros(self.n_own), np.diag(variances))
         noise = variance if self.noise_variance is None else self.noise_variance
+        self._check_variances(noise)
         return Hyper(
             self.n_components,
             self.user_noise,
@@ -218,6 +221,20 @@ class MatrixFactorizationModel(ConjugateModel):
             users=prior,
             items=prior,
         )
+
+    def _check_variances(self, noise):
+        """Raise if products of factors are so wide that no rating tells them apart.
+
+        Precisions have eigenvalues of 1 / c and of c / noise: beyond a ratio of
+        1 / epsilon they are not positive for rounding errors.
+        """
+        ratio = (self.component_variance or 0.0) ** 2 / noise
+        if ratio > LARGEST_RATIO:
+            raise ValueError(
+                f"component_variance={self.component_variance:g} is too large for a "
+                f"noise variance of {noise:.3g}: its square over that may be at most "
+                f"{LARGEST_RATIO:g}."
+            )
 
     def _mean_and_variance(self, X, sample_weight):
         """Return how much ratings weigh, and theirs, taken a block at a time."""
