@@ -63,13 +63,16 @@ def texts(documents):
 
 
 #: What is in the name of tests that depend on the BLAS, on numpy's loops or on our
-#: instruction set, beside those that are marked one by one.
+#: instruction set, beside those that are marked one by one; and what is in the name of
+#: those that do not, that run such tests in processes of their own, or whose rank is so
+#: high that they are slow.
 MACHINE = ("the_kernel", "neighbours", "bits", "no_bit", "never_falls", "underflow")
+NOT_MACHINE = ("instruction_set", "pickle", "interrupted", "-128]")
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
         name = item.name.split("[")[0]
-        # which run such tests in a process of their own
-        if any(part in name for part in MACHINE) and "instruction_set" not in name:
+        chosen = any(part in name for part in MACHINE)
+        if chosen and not any(part in item.name for part in NOT_MACHINE):
             item.add_marker(pytest.mark.machine)

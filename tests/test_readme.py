@@ -59,11 +59,25 @@ def test_first_block():
     assert seconds < FIRST_BLOCK_SECONDS
 
 
-@pytest.mark.parametrize("number", [1, 2])
-def test_other_blocks(number):
-    code, expected = blocks()[number]
+def test_second_block():
+    code, expected = blocks()[1]
     printed, _ = run(code)
     assert_same_output(printed, expected)
+    # the order of topics and of words is the processor's; whose words they are is not
+    subjects = [set(line.split()) for line in re.findall(r'^    "(.*)",$', code, re.M)]
+    topics = [set(line.split()) for line in printed.splitlines()[1:5]]
+    assert len(subjects) == 4
+    assert sorted(sum(t <= subject for t in topics) for subject in subjects) == [1] * 4
+
+
+def test_third_block():
+    code, expected = blocks()[2]
+    printed, _ = run(code)
+    assert_same_output(printed, expected)
+
+
+def test_it_says_what_another_processor_changes():
+    assert "On another processor" in README.read_text("utf-8")
 
 
 def test_local_links_lead_somewhere():
