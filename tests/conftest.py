@@ -1,5 +1,7 @@
 """Corpora so small that a fit takes milliseconds."""
 
+import signal
+
 import numpy as np
 import pytest
 from fits import documents_of, samples_of
@@ -37,3 +39,9 @@ def texts(documents):
         " ".join(np.repeat(words[row.indices], row.data))
         for row in (documents[[i]] for i in range(documents.shape[0]))
     ]
+
+
+# A shell without job control starts what it runs in the background, a whole test run
+# too, with Ctrl-C ignored, and Python keeps it so.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
