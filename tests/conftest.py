@@ -1,8 +1,22 @@
 """Corpora so small that a fit takes milliseconds."""
 
+import signal
+
 import numpy as np
 import pytest
 from fits import documents_of, samples_of
+
+# A shell without job control starts what it runs in the background, a whole test run
+# too, with Ctrl-C ignored, and Python keeps it so.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+#: What is in the name of tests that depend on the BLAS, on numpy's loops or on our
+#: instruction set, beside those that are marked one by one; and what is in the name of
+#: those that do not, that run such tests in processes of their own, or whose rank is so
+#: high that they are slow.
+MACHINE = ("the_kernel", "neighbours", "bits", "no_bit", "never_falls", "underflow")
+NOT_MACHINE = ("instruction_set", "pickle", "interrupted", "-128]")
 
 #: What tests of other things bring about, whose fits take a few steps; and where it is
 #: not expected.
@@ -19,6 +33,7 @@ SHORT_FITS = {
 
 def pytest_collection_modifyitems(items):
     for item in items:
+        mark_machine(item)
         for warning, names in SHORT_FITS.items():
             # doctests are to be as quiet as any user's first lines
             if item.path.name.startswith("test_") and not any(
@@ -26,6 +41,14 @@ def pytest_collection_modifyitems(items):
             ):
                 mark = pytest.mark.filterwarnings(warning)
                 item.add_marker(mark, append=False)
+
+
+def mark_machine(item):
+    """Mark a test that depends on the machine by its name."""
+    name = item.name.split("[")[0]
+    chosen = any(part in name for part in MACHINE)
+    if chosen and not any(part in item.name for part in NOT_MACHINE):
+        item.add_marker(pytest.mark.machine)
 
 
 @pytest.fixture(scope="session")
@@ -60,19 +83,3 @@ def texts(documents):
         " ".join(np.repeat(words[row.indices], row.data))
         for row in (documents[[i]] for i in range(documents.shape[0]))
     ]
-
-
-#: What is in the name of tests that depend on the BLAS, on numpy's loops or on our
-#: instruction set, beside those that are marked one by one; and what is in the name of
-#: those that do not, that run such tests in processes of their own, or whose rank is so
-#: high that they are slow.
-MACHINE = ("the_kernel", "neighbours", "bits", "no_bit", "never_falls", "underflow")
-NOT_MACHINE = ("instruction_set", "pickle", "interrupted", "-128]")
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        name = item.name.split("[")[0]
-        chosen = any(part in name for part in MACHINE)
-        if chosen and not any(part in item.name for part in NOT_MACHINE):
-            item.add_marker(pytest.mark.machine)
