@@ -15,6 +15,7 @@ would do, and 1e30 does where nothing squares them.
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils.validation import validate_data
 
 from .policy import refuse
 
@@ -27,6 +28,7 @@ __all__ = [
     "check_variances",
     "checked_weights",
     "largest_value",
+    "validated",
 ]
 
 #: Largest absolute value of data, for each dtype that models compute in.
@@ -55,6 +57,34 @@ def largest_value(dtype):
     limit : float
     """
     return LARGEST_VALUE[np.dtype(dtype).name]
+
+
+def validated(estimator, X, **options):
+    """Return scikit-learn's `validate_data`, with words for what is no number at all.
+
+    Parameters
+    ----------
+    estimator : object
+    X : object
+    **options : dict
+
+    Returns
+    -------
+    X : ndarray or sparse matrix
+
+    Raises
+    ------
+    ValueError, TypeError
+    """
+    try:
+        return validate_data(estimator, X, **options)
+    except OverflowError:
+        raise ValueError("X has integers too large for float64.") from None
+    except TypeError as error:
+        if "float() argument" not in str(error):
+            raise
+        what = str(error).rpartition("not ")[2]
+        raise TypeError(f"X has entries that are no numbers: {what}.") from None
 
 
 def check_values(X, dtype, name="X", training=False):

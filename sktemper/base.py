@@ -22,10 +22,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
-    validate_data,
 )
 
-from ._limits import LARGEST_COUNT, checked_weights
+from ._limits import LARGEST_COUNT, checked_weights, validated
 from .inference import (
     Policies,
     State,
@@ -827,7 +826,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
 
 def validate_counts(estimator, X, reset):
     """Validate a matrix of counts, CSR or dense; integers stay integers."""
-    X = validate_data(
+    X = validated(
         estimator,
         X,
         reset=reset,

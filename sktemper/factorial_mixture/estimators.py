@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._limits import check_values, check_variances
+from .._limits import check_values, check_variances, validated
 from ..base import TemperedEstimator
 from ..kinds import (
     TOL_OF_BOUND,
@@ -63,7 +63,7 @@ class _FactorialMixture(
         return tags
 
     def _validate(self, X, reset):
-        X = validate_data(
+        X = validated(
             self,
             X,
             reset=reset,

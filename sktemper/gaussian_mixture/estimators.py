@@ -11,9 +11,9 @@ from sklearn.base import (
 )
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._limits import check_prior, check_values, check_variances
+from .._limits import check_prior, check_values, check_variances, validated
 from ..base import TemperedEstimator
 from ..inference import evidence_bound, map_blocks
 from ..kinds import (
@@ -75,12 +75,12 @@ class _GaussianMixture(
         return tags
 
     def _validate(self, X, reset):
-        X = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])
+        X = validated(self, X, reset=reset, dtype=[np.float64, np.float32])
         check_values(X, self.state_.dtype)
         return X
 
     def _validate_training(self, X, reset):
-        X = validate_data(
+        X = validated(
             self,
             X,
             reset=reset,

@@ -8,9 +8,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._limits import check_values, check_variances
+from .._limits import check_values, check_variances, validated
 from ..base import TemperedEstimator
 from ..inference import map_blocks
 from ..kinds import (
@@ -56,7 +56,7 @@ class _MatrixFactorization(
         return tags
 
     def _validate(self, X, reset):
-        X = validate_data(
+        X = validated(
             self,
             X,
             reset=reset,
