@@ -16,7 +16,8 @@ def check_data(estimator, X, **options):
     """Return what `sklearn.utils.validation.validate_data` does, or its errors.
 
     Before that sparse matrices are checked.  What scikit-learn lets through or leaves
-    to numpy is refused in words: dates, and integers that no float can hold.
+    to numpy is refused in words: dates, integers that no float can hold, and what is no
+    number at all.
     """
     dtype = getattr(X, "dtype", None)
     if getattr(dtype, "kind", None) in ("m", "M"):
@@ -25,6 +26,11 @@ def check_data(estimator, X, **options):
         return validate_data(estimator, check_sparse(X), **options)
     except OverflowError as error:
         raise ValueError(f"Input X contains an integer too large: {error}.") from error
+    except TypeError as error:
+        if "float() argument" not in str(error):
+            raise
+        what = str(error).rpartition("not ")[2]
+        raise TypeError(f"X has entries that are no numbers: {what}.") from error
 
 
 def check_sparse(X):

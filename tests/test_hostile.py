@@ -293,3 +293,12 @@ def test_factors_too_wide_for_the_noise():
         estimator_of("Annealed", "MatrixFactorization", component_variance=1e31).fit(
             data_for("MatrixFactorization")
         )
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("entry", [{}, 10**400])
+def test_entries_that_are_no_numbers(family, entry):
+    X = data_for(family).astype(object)
+    X[0, 0] = entry
+    with pytest.raises((ValueError, TypeError), match="X has (entries|integers)"):
+        estimator_of("Annealed", family).fit(X)
