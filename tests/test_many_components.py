@@ -1,0 +1,54 @@
+"""More components, features and words than small temporaries have room for.
+
+From 256 KiB on numpy computes an expression in the memory of one of its parts, in that
+one's order; kernels want rows.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import sktemper
+
+#: Components, and columns of the data.
+SIZES = [(200, 6), (3, 200)]
+MODELS = {
+    "LDA": {"batch_size": 20},
+    "FactorialMixture": {"posterior": "structured"},
+    "GaussianMixture": {"covariance_type": "full"},
+    "MatrixFactorization": {},
+}
+
+
+def data_of(model, n_columns):
+    random = np.random.default_rng(0)
+    if model == "LDA":
+        return random.poisson(0.5, (20, n_columns)).astype(np.float64)
+    if model == "MatrixFactorization":
+        return random.poisson(0.5, (4, n_columns)).astype(np.float64)
+    return random.normal(size=(210 if model == "GaussianMixture" else 20, n_columns))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("kind", ["Annealed", "Tempered", "SVIPlus"])
+def test_it_fits_and_transforms(kind, model, size):
+    n_components, n_columns = size
+    X = data_of(model, n_columns)
+    estimator = getattr(sktemper, kind + model)(
+        n_components, max_iter=1, random_state=0, **MODELS[model]
+    )
+    if "moves" in estimator.get_params():
+        estimator.set_params(moves=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        estimator.fit(X)
+        estimator.partial_fit(X)
+    assert np.isfinite(estimator.lower_bound(X))
+    if hasattr(estimator, "transform"):
+        assert np.isfinite(estimator.transform(X)).all()
+    if model == "FactorialMixture":
+        X[::2, 0] = np.nan
+        assert np.isfinite(estimator.set_params(posterior="factorised").fit(X).score(X))
