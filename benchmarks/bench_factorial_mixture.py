@@ -56,10 +56,10 @@ from sktemper import (
     TemperedFactorialMixture,
     special,
 )
+from sktemper._linalg import tiled_matmul
+from sktemper.factorial_mixture import _model as fm_model
 from sktemper.factorial_mixture import estimators
-from sktemper.factorial_mixture import model as fm_model
 from sktemper.learning_rates import AdaptiveRate
-from sktemper.linalg import tiled_matmul
 from sktemper.metrics import match_components
 from sktemper.model import Powers
 from sktemper.moves import BirthMoves

@@ -51,8 +51,8 @@ from sktemper import (
     TemperedGaussianMixture,
     special,
 )
-from sktemper.gaussian_mixture.model import Natural
-from sktemper.inference import Workers, evidence_bound
+from sktemper._loop import Workers, evidence_bound
+from sktemper.gaussian_mixture._model import Natural
 from sktemper.schedules import ExponentialSchedule
 
 PRIORS = ("dirichlet_process", "dirichlet_distribution")

@@ -66,9 +66,9 @@ from threadpoolctl import threadpool_limits
 
 import sktemper
 from sktemper import AnnealedLDA, TemperedLDA, special
-from sktemper.inference import Workers
-from sktemper.lda import model as lda_model
-from sktemper.lda.model import LDAModel, Topics
+from sktemper._loop import Workers
+from sktemper.lda import _model as lda_model
+from sktemper.lda._model import LDAModel, Topics
 from sktemper.learning_rates import RobbinsMonro
 from sktemper.metrics import completion_log_likelihood
 from sktemper.model import Powers

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper.datasets import load_debian_descriptions
-from sktemper.lda.model import LDAModel
+from sktemper.lda._model import LDAModel
 from sktemper.learning_rates import RobbinsMonro
 from sktemper.metrics import completion_log_likelihood
 from sktemper.schedules import ExponentialSchedule

@@ -33,7 +33,7 @@ from scipy.special import gammaln, logsumexp, psi, softmax
 
 from sktemper import TemperedLDA
 from sktemper.datasets import load_debian_descriptions
-from sktemper.lda.model import LDAModel
+from sktemper.lda._model import LDAModel
 from sktemper.tempering import GlobalTempering
 
 RESULT = Path(__file__).parent / "results/log_partition.md"

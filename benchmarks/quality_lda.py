@@ -53,7 +53,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import sktemper
 from sktemper import TemperedLDA
-from sktemper.lda.model import LDAModel
+from sktemper.lda._model import LDAModel
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
 from sktemper.metrics import completion_log_likelihood
 from sktemper.noise import SVIPlusNoise

@@ -1,6 +1,16 @@
 """Annealed, tempered and noise-tuned variational inference for scikit-learn."""
 
+import importlib
+
 from . import _check_build  # noqa: F401, before anything that needs a kernel
+from .discrete_mixture import (
+    AnnealedBernoulliMixture,
+    AnnealedMultinomialMixture,
+    SVIPlusBernoulliMixture,
+    SVIPlusMultinomialMixture,
+    TemperedBernoulliMixture,
+    TemperedMultinomialMixture,
+)
 from .factorial_mixture import (
     AnnealedFactorialMixture,
     SVIPlusFactorialMixture,
@@ -21,17 +31,36 @@ from .matrix_factorization import (
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "AnnealedBernoulliMixture",
     "AnnealedFactorialMixture",
     "AnnealedGaussianMixture",
     "AnnealedLDA",
     "AnnealedMatrixFactorization",
+    "AnnealedMultinomialMixture",
+    "SVIPlusBernoulliMixture",
     "SVIPlusFactorialMixture",
     "SVIPlusGaussianMixture",
     "SVIPlusLDA",
     "SVIPlusMatrixFactorization",
+    "SVIPlusMultinomialMixture",
+    "TemperedBernoulliMixture",
     "TemperedFactorialMixture",
     "TemperedGaussianMixture",
     "TemperedLDA",
     "TemperedMatrixFactorization",
+    "TemperedMultinomialMixture",
     "__version__",
 ]
+
+#: Public modules that are loaded when they are first asked for.
+LAZY = ("base", "datasets", "metrics", "model", "plotting", "testing")
+
+
+def __getattr__(name):
+    if name in LAZY:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *LAZY})

@@ -16,7 +16,7 @@ would do, and 1e30 does where nothing squares them.
 import numpy as np
 from scipy.sparse import issparse
 
-from .policy import refuse
+from ._policy import refuse
 
 __all__ = [
     "LARGEST_COUNT",

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .policy import Policy, refuse
+from ._policy import Policy, refuse
 
 __all__ = ["AdaptiveRate", "ConstantRate", "LearningRate", "RobbinsMonro"]
 
@@ -212,6 +212,7 @@ class AdaptiveRate(LearningRate):
     AdaptiveRate(metric='identity')
     """
 
+    requires = ("dense_vectors", "fisher_products")
     _parameter_constraints = {
         "metric": [StrOptions({"fisher", "identity"})],
         "max_rate": [Interval(Real, 0, 1, closed="right")],

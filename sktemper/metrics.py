@@ -13,7 +13,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
-from .validation import check_sparse
+from ._validation import check_sparse
 
 __all__ = [
     "completion_log_likelihood",

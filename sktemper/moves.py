@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .model import ConjugateModel
-from .policy import Policy, refuse
+from ._policy import Policy, refuse
 from .schedules import ExponentialSchedule
 from .tempering import Annealing, Untempered
 
@@ -60,21 +59,9 @@ class Moves(Policy):
     patience = 1
     max_samples = 1
 
-    #: The method of a model that makes the proposals, if one does.
-    proposing = None
-
     def phases(self):
         """Return the policies that follow one another, by default this one."""
         return (self,)
-
-    def check(self, model):
-        """Raise ValueError if the model cannot make such proposals."""
-        method = self.proposing and getattr(type(model), self.proposing)
-        if method and method is getattr(ConjugateModel, self.proposing):
-            raise ValueError(
-                f"moves={self!r} is for models whose components can be proposed so; "
-                "this one has none of them."
-            )
 
     def propose(self, model, globals_, hyper, block, random, refused, weights=None):
         """Return a `Proposal`, or None if nothing is left to propose.
@@ -134,7 +121,7 @@ class BirthMoves(Moves):
     BirthMoves(n_moves=20)
     """
 
-    proposing = "propose_birth"
+    requires = ("births",)
     _parameter_constraints = {
         "n_moves": [Interval(Integral, 0, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],
@@ -197,7 +184,7 @@ class SplitMergeMoves(Moves):
     SplitMergeMoves(patience=5)
     """
 
-    proposing = "propose_split_merge"
+    requires = ("splits",)
     _parameter_constraints = {
         "n_moves": [Interval(Integral, 0, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],

@@ -6,7 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .policy import Policy, Slot, refuse
+from ._policy import Policy, Slot, refuse
 from .schedules import RampSchedule, Schedule, as_schedule
 
 __all__ = ["GradientNoise", "NoNoise", "SVIPlusNoise"]
@@ -129,6 +129,11 @@ class SVIPlusNoise(GradientNoise):
     def __init__(self, effective_batch_size=0.5, distribution="dirichlet"):
         self.effective_batch_size = effective_batch_size
         self.distribution = distribution
+
+    @property
+    def requires(self):
+        """Negative weights need a model that says how far a step may go."""
+        return ("largest_rates",) if self.distribution == "gaussian" else ()
 
     def resolved(self, plan):
         """Return a policy whose schedule, if any, is resolved."""

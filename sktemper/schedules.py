@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .policy import Policy, Slot, as_number, refuse
+from ._policy import Policy, Slot, as_number, refuse
 
 __all__ = [
     "ConstantSchedule",

@@ -14,8 +14,8 @@ from scipy.special import softmax
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from ._policy import Policy, Slot, refuse
 from .model import Powers
-from .policy import Policy, Slot, refuse
 from .schedules import as_schedule
 
 __all__ = [
@@ -203,6 +203,8 @@ class Annealing(Tempering):
 
 class _Ladder(Tempering):
     """What the policies with a distribution over temperatures share."""
+
+    requires = ("log_partitions",)
 
     def _inverse_temperatures(self):
         raise NotImplementedError

@@ -18,10 +18,10 @@ from sktemper import (
     TemperedLDA,
     metrics,
 )
+from sktemper._validation import check_sparse
 from sktemper.datasets import make_ratings
 from sktemper.lda import _kernels
 from sktemper.schedules import LinearSchedule
-from sktemper.validation import check_sparse
 
 SCHEDULE = LinearSchedule(start=3, length=8)
 METHODS = (

@@ -29,8 +29,9 @@ from sktemper import (
     TemperedFactorialMixture,
     TemperedGaussianMixture,
     TemperedMatrixFactorization,
-    base,
 )
+from sktemper._estimator import _messages
+from sktemper._estimator._plans import held_out_rows
 from sktemper.moves import BirthMoves
 from sktemper.schedules import LinearSchedule
 
@@ -173,7 +174,7 @@ def test_other_methods_of_a_hot_stream_say_so(documents, samples):
 def test_of_many_threads_one_warns(documents, monkeypatch):
     lda = stream_of("AnnealedLDA").partial_fit(documents)
     said = []
-    monkeypatch.setattr(base, "_warn", said.append)
+    monkeypatch.setattr(_messages, "warn", said.append)
     threads = [threading.Thread(target=lda.transform, args=[documents])] * 1
     threads += [threading.Thread(target=lda.score, args=[documents]) for _ in range(7)]
     for thread in threads:
@@ -341,7 +342,7 @@ def test_rows_of_no_weight_do_not_decide_early_stopping(make):
     weight = np.linspace(0.5, 2, 120)
     estimator.set_params(n_iter_no_change=None)
     one = clone(estimator).fit(X, sample_weight=weight)
-    _, rows = one._split(120, one.state_.seed, weight)
+    _, rows = held_out_rows(one, 120, one.state_.seed, weight)
     expected = one.score(X[rows], sample_weight=weight[rows])
     last = one.history_["heldout_score"][-1]
     assert last == pytest.approx(expected, rel=1e-6)

@@ -8,8 +8,8 @@ import pytest
 from scipy.special import expit, xlogy
 
 from sktemper.factorial_mixture import _kernels
-from sktemper.factorial_mixture import model as models
-from sktemper.factorial_mixture.model import (
+from sktemper.factorial_mixture import _model as models
+from sktemper.factorial_mixture._model import (
     Components,
     FactorialMixtureModel,
     FeatureStatistics,

@@ -24,9 +24,9 @@ from sktemper import (
     AnnealedGaussianMixture,
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
-    inference,
 )
-from sktemper.gaussian_mixture.starts import STARTS
+from sktemper._loop import _moves as moves_of_loop
+from sktemper.gaussian_mixture._starts import STARTS
 from sktemper.learning_rates import AdaptiveRate, ConstantRate, RobbinsMonro
 from sktemper.moves import BirthMoves, MoveSequence, ReheatMoves, SplitMergeMoves
 from sktemper.noise import SVIPlusNoise
@@ -892,7 +892,7 @@ def in_minibatches(**parameters):
 
 
 def test_moves_after_minibatches_are_judged_on_some_samples(monkeypatch):
-    monkeypatch.setattr(inference, "JUDGING_ROWS", 160)
+    monkeypatch.setattr(moves_of_loop, "JUDGING_ROWS", 160)
     data, cells = lattice(2)  # 240 samples
     stuck = in_minibatches(moves=None).fit(data)
     assert adjusted_rand_score(cells, stuck.labels_) < 0.9
@@ -910,7 +910,7 @@ def test_moves_after_minibatches_are_judged_on_some_samples(monkeypatch):
 
 @pytest.mark.parametrize("batch_size", [None, 16])
 def test_moves_on_parts_go_on_with_the_same_bits(batch_size, monkeypatch):
-    monkeypatch.setattr(inference, "JUDGING_ROWS", 160)
+    monkeypatch.setattr(moves_of_loop, "JUDGING_ROWS", 160)
     data, _ = lattice(2)
     moves = [SplitMergeMoves(20, max_samples=100), BirthMoves(8, max_samples=60)]
     mixture = plain(

@@ -13,11 +13,11 @@ from scipy.special import gammaln, logsumexp, multigammaln, psi
 from sklearn.mixture import BayesianGaussianMixture
 
 from sktemper import TemperedGaussianMixture, special
+from sktemper._expfam import WEIGHTS
 from sktemper.gaussian_mixture import _kernels
-from sktemper.gaussian_mixture.model import GaussianMixtureModel, Hyper, Natural
-from sktemper.gaussian_mixture.splits import SplitMergeSearch
-from sktemper.gaussian_mixture.starts import STARTS
-from sktemper.gaussian_mixture.weights import WEIGHTS
+from sktemper.gaussian_mixture._model import GaussianMixtureModel, Hyper, Natural
+from sktemper.gaussian_mixture._splits import SplitMergeSearch
+from sktemper.gaussian_mixture._starts import STARTS
 from sktemper.model import IllDefined, Powers, Stopped
 
 TYPES = ("full", "tied", "diag", "spherical")

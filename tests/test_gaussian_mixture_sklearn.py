@@ -19,7 +19,7 @@ from sktemper import (
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
 )
-from sktemper.inference import State
+from sktemper._loop import State
 
 #: Tests of scikit-learn that say nothing of an estimator.
 NOT_APPLICABLE = {

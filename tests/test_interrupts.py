@@ -23,10 +23,10 @@ from fits import (
 )
 from sklearn.base import clone
 
-from sktemper import AnnealedGaussianMixture, inference
-from sktemper.inference import History, Workers
+from sktemper import AnnealedGaussianMixture
+from sktemper._loop import History, Workers, _workers
 from sktemper.matrix_factorization import _kernels as ratings_kernels
-from sktemper.matrix_factorization import model as ratings_model
+from sktemper.matrix_factorization import _model as ratings_model
 from sktemper.moves import BirthMoves
 from sktemper.schedules import LinearSchedule
 
@@ -153,7 +153,7 @@ class Slow(Future):
 def test_the_calling_thread_looks_for_ctrl_c_many_times_a_second():
     """A signal does not wake it up that comes before it sleeps."""
     future = Slow(5)
-    assert inference._result(future) == "done"
+    assert _workers._result(future) == "done"
     assert len(future.waits) == 5
     assert max(future.waits) <= 0.05
 
@@ -162,7 +162,7 @@ def test_a_time_out_of_a_task_is_its_error():
     future = Future()
     future.set_exception(TimeoutError("own"))
     with pytest.raises(TimeoutError, match="own"):
-        inference._result(future)
+        _workers._result(future)
 
 
 # -- kernels ---------------------------------------------------------------------------
@@ -294,7 +294,7 @@ def test_ctrl_c_in_a_fit_leaves_a_state_of_the_whole_fit(name, n_jobs):
             )
             assert repr(left["hyper"]) == repr(states[left["counters"]]["hyper"])
             assert np.isfinite(estimator.score(X))
-            if not (state.passes < state.planned_passes or any(state.moves_left)):
+            if not (state.passes < state.planned_passes or any(state.moves.left)):
                 continue  # cut off after the last step: it would take more passes
         assert_same_end(estimator.fit(X), whole)
 

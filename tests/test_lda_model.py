@@ -8,7 +8,7 @@ import oracles
 import pytest
 from scipy import sparse
 
-from sktemper.lda.model import LDAModel, Topics, WordStatistics
+from sktemper.lda._model import LDAModel, Topics, WordStatistics
 from sktemper.model import Powers, Stopped
 
 POWERS = {
@@ -300,7 +300,7 @@ def test_a_stopped_local_step_is_void():
 
 
 def test_documents_are_dealt_in_column_order():
-    from sktemper.lda.model import deal_words
+    from sktemper.lda._model import deal_words
 
     X, model, _ = problem()
     block = model.take(sparse.csr_array(X), slice(None))

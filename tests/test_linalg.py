@@ -16,9 +16,9 @@ from sktemper import (
     TemperedMatrixFactorization,
     linalg,
 )
-from sktemper.lda.model import LDAModel
-from sktemper.linalg import one_blas_thread, sparse_rows, tiled_matmul
-from sktemper.matrix_factorization.model import MatrixFactorizationModel
+from sktemper._linalg import one_blas_thread, sparse_rows, tiled_matmul
+from sktemper.lda._model import LDAModel
+from sktemper.matrix_factorization._model import MatrixFactorizationModel
 
 pytestmark = pytest.mark.machine
 
@@ -253,7 +253,7 @@ PROGRAM = """
 import threading
 import numpy as np, scipy.linalg
 from threadpoolctl import threadpool_info
-from sktemper.linalg import one_blas_thread
+from sktemper._linalg import one_blas_thread
 
 def threads():
     return max(m["num_threads"] for m in threadpool_info() if m["user_api"] == "blas")

@@ -15,15 +15,15 @@ from scipy.special import psi, softmax
 
 from sktemper import special
 from sktemper.matrix_factorization import _kernels
-from sktemper.matrix_factorization import model as module
-from sktemper.matrix_factorization.gaussians import (
+from sktemper.matrix_factorization import _model as module
+from sktemper.matrix_factorization._gaussians import (
     LEAST_EIGENVALUE,
     Prior,
     packed,
     unpacked,
 )
-from sktemper.matrix_factorization.model import MatrixFactorizationModel
-from sktemper.matrix_factorization.noise import SHAPES, best_shape
+from sktemper.matrix_factorization._model import MatrixFactorizationModel
+from sktemper.matrix_factorization._noise import SHAPES, best_shape
 from sktemper.model import Powers, Stopped
 from sktemper.tempering import GlobalTempering, LocalTempering
 

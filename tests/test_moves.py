@@ -173,7 +173,7 @@ def test_patience():
     assert len(calls) == len(set(calls)) == 4
     assert not fitted.history_["move_kept"].any()
     np.testing.assert_array_equal(fitted.components_, before.components_)
-    assert fitted.state_.moves_left == (0,)
+    assert fitted.state_.moves.left == (0,)
 
 
 def test_a_success_restores_patience():

@@ -31,8 +31,8 @@ from sktemper import (
     SVIPlusLDA,
     SVIPlusMatrixFactorization,
     TemperedLDA,
-    base,
 )
+from sktemper._loop import Problem
 from sktemper.learning_rates import AdaptiveRate
 from sktemper.moves import BirthMoves
 from sktemper.noise import SVIPlusNoise
@@ -102,7 +102,7 @@ def test_the_first_fit_is_that_of_one_start(documents, monkeypatch):
     one = lda_of(n_init=1).fit(documents)
     assert_same_fit(lda_of().fit(documents), one)
     bounds = iter([3.0, 1.0, 2.0])
-    monkeypatch.setattr(base, "evidence_bound", lambda *_: next(bounds))
+    monkeypatch.setattr(Problem, "bound", lambda *_: next(bounds))
     assert_same_fit(lda_of(n_init=3).fit(documents), one)
 
 
@@ -110,7 +110,7 @@ def test_the_first_fit_is_that_of_one_start(documents, monkeypatch):
 def test_the_bound_decides(documents, winner, monkeypatch):
     fits = fits_by_hand(lda_of(), documents, 3, 0)
     bounds = iter([-1.0 if i == winner else -2.0 for i in range(3)])
-    monkeypatch.setattr(base, "evidence_bound", lambda *_: next(bounds))
+    monkeypatch.setattr(Problem, "bound", lambda *_: next(bounds))
     assert_same_fit(lda_of(n_init=3).fit(documents), fits[winner])
     assert next(bounds, None) is None
 
@@ -123,9 +123,9 @@ def test_one_start_costs_no_bound_and_data_are_validated_once(documents, monkeyp
             calls.append("validated")
             return super()._validate(X, reset)
 
-    bound = base.evidence_bound
+    bound = Problem.bound
     monkeypatch.setattr(
-        base, "evidence_bound", lambda *args: calls.append("bound") or bound(*args)
+        Problem, "bound", lambda *args: calls.append("bound") or bound(*args)
     )
     Watched(4, max_iter=8).fit(documents)
     assert calls == ["validated"]
@@ -139,13 +139,13 @@ def test_the_bound_is_weighted_as_the_samples_are(documents, monkeypatch):
     repeated = documents[np.repeat(np.arange(documents.shape[0]), weight)]
     fits = fits_by_hand(lda_of(), documents, 3, 1, sample_weight=weight)
     expected = [one.lower_bound(repeated) for one in fits]
-    bound, bounds = base.evidence_bound, []
+    bound, bounds = Problem.bound, []
 
     def watched(*args):
         bounds.append(bound(*args))
         return bounds[-1]
 
-    monkeypatch.setattr(base, "evidence_bound", watched)
+    monkeypatch.setattr(Problem, "bound", watched)
     lda = lda_of(n_init=3, random_state=1).fit(documents, sample_weight=weight)
     np.testing.assert_allclose(bounds, expected, rtol=1e-9)
     assert_same_fit(lda, fits[int(np.argmax(expected))])
@@ -277,7 +277,7 @@ def test_warnings_are_those_of_the_fit_that_is_kept(documents):
 
 def test_what_is_wrong_with_a_fit_that_lost_is_not_told(documents, monkeypatch):
     bounds = iter([1.0, 2.0])
-    monkeypatch.setattr(base, "evidence_bound", lambda *_: next(bounds))
+    monkeypatch.setattr(Problem, "bound", lambda *_: next(bounds))
     recorder = Recorder(lambda i: i == 0)  # the first ends hot
     lda = lda_of(n_init=2, learning_rate=0.5).set_callbacks(recorder).fit(documents)
     assert lda.temperature_ == 1.0
@@ -344,7 +344,7 @@ def test_the_policies_are_those_of_the_fit_that_is_kept(documents):
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_an_interrupted_bound_leaves_a_completed_fit(documents, number, monkeypatch):
-    bound, calls = base.evidence_bound, []
+    bound, calls = Problem.bound, []
 
     def interrupted(*args):
         calls.append(args)
@@ -354,7 +354,7 @@ def test_an_interrupted_bound_leaves_a_completed_fit(documents, number, monkeypa
 
     fits = fits_by_hand(lda_of(), documents, 3, 0)
     expected = best(fits[: max(number - 1, 1)], documents)
-    monkeypatch.setattr(base, "evidence_bound", interrupted)
+    monkeypatch.setattr(Problem, "bound", interrupted)
     lda = lda_of(n_init=3)
     with pytest.raises(KeyboardInterrupt):
         lda.fit(documents)
@@ -401,7 +401,7 @@ def test_ctrl_c_at_any_time(documents):
 def test_a_continued_fit_has_one_start(documents, monkeypatch):
     lda = lda_of(n_init=3, warm_start=True).fit(documents)
     one = copy.deepcopy(lda).set_params(n_init=1)
-    monkeypatch.setattr(base, "evidence_bound", None)
+    monkeypatch.setattr(Problem, "bound", None)
     recorder = Recorder()
     lda.set_callbacks(recorder).fit(documents)
     assert recorder.max_subtasks == len(recorder.n_passes) == N_PASSES

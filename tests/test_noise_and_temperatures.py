@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sktemper import AnnealedLDA, TemperedLDA
-from sktemper.inference import History
-from sktemper.lda.model import LDAModel, Topics
+from sktemper._loop import History
+from sktemper.lda._model import LDAModel, Topics
 from sktemper.learning_rates import AdaptiveRate
 from sktemper.model import LocalStep, Powers
 from sktemper.noise import SVIPlusNoise

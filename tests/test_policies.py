@@ -28,7 +28,7 @@ from sktemper import (
     schedules,
     tempering,
 )
-from sktemper.lda.model import LDAModel
+from sktemper.lda._model import LDAModel
 from sktemper.learning_rates import (
     AdaptiveRate,
     ConstantRate,
@@ -143,7 +143,12 @@ def test_every_policy_is_tested_here(base):
 # -- what all policies promise ---------------------------------------------------------
 
 
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def name_of(policy):
+    """What the policy is called in the names of tests: the same in all processes."""
+    return repr(policy).split(" at 0x")[0]
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=name_of)
 def test_policies_are_values(policy):
     assert policy.validate() is policy
     assert "__eq__" not in vars(type(policy))
@@ -168,7 +173,9 @@ def test_public_policies_show_how_to_use_them(module):
 # -- schedules -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES, ids=repr)
+@pytest.mark.parametrize(
+    "schedule", SCHEDULES, ids=lambda p: repr(p).split(" at 0x")[0]
+)
 @pytest.mark.parametrize("plan", [Plan(), Plan(100, 10), Plan(7, 0.5)])
 def test_schedules_keep_their_contract(schedule, plan):
     before = pickle.dumps(schedule)
@@ -331,7 +338,7 @@ def test_powers(policy, powers):
     assert policy.powers(state, Clock()) == Powers(*powers)
 
 
-@pytest.mark.parametrize("policy", TEMPERINGS, ids=repr)
+@pytest.mark.parametrize("policy", TEMPERINGS, ids=name_of)
 def test_temperings_keep_their_contract(policy):
     before = pickle.dumps(policy)
     model = LDAModel(2, 9, np.full(2, 0.5), np.full((1, 1), 0.5))
@@ -361,7 +368,7 @@ def test_temperings_keep_their_contract(policy):
     assert pickle.dumps(policy) == before
 
 
-@pytest.mark.parametrize("policy", ANNEALINGS, ids=repr)
+@pytest.mark.parametrize("policy", ANNEALINGS, ids=name_of)
 def test_annealing_ends_at_the_model_itself(policy):
     resolved = policy.resolved(Plan(100, 10))
     for clock in (Clock(), Clock(3), Clock(1000)):
@@ -593,7 +600,7 @@ def test_what_stands_for_a_rate():
 # -- noise -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("policy", NOISES, ids=repr)
+@pytest.mark.parametrize("policy", NOISES, ids=name_of)
 def test_noise_has_mean_one_and_its_own_random_numbers(policy):
     before = pickle.dumps(policy)
     draws = [

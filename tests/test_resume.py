@@ -32,7 +32,7 @@ from sktemper import (
     TemperedLDA,
     TemperedMatrixFactorization,
 )
-from sktemper.inference import State, first_batch
+from sktemper._loop import State, first_batch
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
 from sktemper.moves import BirthMoves
 from sktemper.noise import GradientNoise, SVIPlusNoise

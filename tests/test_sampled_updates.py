@@ -10,8 +10,8 @@ from scipy.special import gammaln
 from sklearn.base import clone
 
 from sktemper import AnnealedLDA, TemperedLDA
-from sktemper.lda import model as lda_model
-from sktemper.lda.model import LDAModel, Topics
+from sktemper.lda import _model as lda_model
+from sktemper.lda._model import LDAModel, Topics
 from sktemper.model import Powers
 from sktemper.tempering import LocalTempering
 

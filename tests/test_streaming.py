@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from sktemper import AnnealedLDA, TemperedLDA, schedules
+from sktemper._loop import History
 from sktemper.datasets import make_lda_documents
-from sktemper.inference import History
 from sktemper.learning_rates import ConstantRate, RobbinsMonro
 from sktemper.schedules import ExponentialSchedule, LinearSchedule, StepSchedule
 from sktemper.tempering import Annealing

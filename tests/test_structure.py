@@ -1,6 +1,7 @@
 """The house: imports run downward, and the loop knows no model and no policy."""
 
 import ast
+import importlib
 import inspect
 import os
 import re
@@ -12,48 +13,46 @@ from pathlib import Path
 import pytest
 
 import sktemper
-from sktemper import base, inference
 
 PACKAGE = Path(sktemper.__file__).parent
 
-# Each module, and what of ours it may import.
-GROUND = {"policy", "model"}
+# Each room, and what of ours it may import: downward only.
+GROUND = {"_check_build", "_policy", "model", "_expfam", "_linalg", "special"}
 POLICIES = {"schedules", "tempering", "learning_rates", "noise", "moves"}
-MODELS = (
-    GROUND
-    | POLICIES
-    | {"_limits", "linalg", "special", "inference", "base", "kinds", "validation"}
-)
+CHECKS = {"_limits", "_validation"}
+FACE = GROUND | POLICIES | CHECKS | {"_loop", "_estimator"}
+MODELS = [
+    "discrete_mixture",
+    "factorial_mixture",
+    "gaussian_mixture",
+    "lda",
+    "matrix_factorization",
+]
 MAY_IMPORT = {
-    "policy": set(),
-    "model": set(),
-    "_limits": {"policy"},
-    "schedules": {"policy"},
-    "learning_rates": GROUND | {"schedules"},
-    "tempering": GROUND | {"schedules"},
-    "noise": GROUND | {"schedules"},
-    "moves": GROUND | {"schedules", "tempering"},
-    "linalg": {"special"},
-    "validation": set(),
-    "inference": GROUND | POLICIES | {"linalg"},
-    "base": GROUND | POLICIES | {"_limits", "inference", "validation"},
-    "kinds": GROUND | POLICIES,
-    "lda": MODELS,
-    "factorial_mixture": MODELS,
-    "gaussian_mixture": MODELS,
-    "matrix_factorization": MODELS,
-    "metrics": {"lda", "validation"},
+    "_check_build": set(),
+    "_policy": set(),
+    "_linalg": {"special"},
+    "_limits": {"_policy"},
+    "_validation": set(),
+    "model": {"_expfam"},
+    "_expfam": {"_linalg", "model"},
+    "schedules": {"_policy"},
+    "learning_rates": {"_policy", "model", "schedules"},
+    "tempering": {"_policy", "model", "schedules"},
+    "noise": {"_policy", "model", "schedules"},
+    "moves": {"_policy", "model", "schedules", "tempering"},
+    "_loop": GROUND | POLICIES,
+    "_estimator": GROUND | POLICIES | CHECKS | {"_loop"},
+    **{model: FACE for model in MODELS},
+    "testing": {"model"},
+    "metrics": {"_validation"},
     "plotting": set(),
     "datasets": set(),
-    "_check_build": set(),
-    "__init__": {
-        "_check_build",
-        "factorial_mixture",
-        "gaussian_mixture",
-        "lda",
-        "matrix_factorization",
-    },
+    "base": {"_estimator"},
+    "__init__": {"_check_build", *MODELS},
 }
+#: Lines of code that a function, and lines that a file may have.
+MOST_LINES, LONGEST_FILE, MOST_PARAMETERS = 40, 400, 6
 
 
 def modules():
@@ -86,12 +85,40 @@ def test_imports_run_downward(path):
     assert set(imported(path)) - {room} <= MAY_IMPORT[room]
 
 
-@pytest.mark.parametrize("module", [inference, base])
-def test_the_loop_knows_no_model_and_no_policy(module):
-    source = inspect.getsource(module)
+def rooms(*names):
+    return [path for name in names for path in sorted((PACKAGE / name).glob("*.py"))]
+
+
+@pytest.mark.parametrize("path", rooms("_loop", "_estimator"), ids=lambda p: p.stem)
+def test_the_loop_and_the_face_know_no_model_and_no_policy(path):
+    source = path.read_text(encoding="utf-8")
     names = r"(LDA|Annealing|Untempered|FactorialMixture|GaussianMixture|Factorization)"
     assert not re.search(rf"isinstance\([^)]*{names}", source)
     assert not re.search(r"\btype\([^)]*\)\s*(is|==)", source)
+
+
+def lines_of_code(node, source):
+    """Lines of a function that are neither blank, comments nor its docstring."""
+    lines = source.splitlines()[node.lineno - 1 : node.end_lineno]
+    documentation = ast.get_docstring(node, clean=False)
+    n_documentation = len(documentation.splitlines()) if documentation else 0
+    code = [line for line in lines if line.strip() and line.strip()[0] != "#"]
+    return len(code) - n_documentation
+
+
+@pytest.mark.parametrize("path", rooms("_loop", "_estimator"), ids=lambda p: p.stem)
+def test_functions_and_files_of_loop_and_face_are_short(path):
+    source = path.read_text(encoding="utf-8")
+    functions = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef)
+    ]
+    assert len(source.splitlines()) <= LONGEST_FILE
+    for node in functions:
+        assert lines_of_code(node, source) <= MOST_LINES, node.name
+        arguments = [a.arg for a in (*node.args.args, *node.args.kwonlyargs)]
+        assert len(set(arguments) - {"self", "cls"}) <= MOST_PARAMETERS, node.name
 
 
 def test_sources_without_kernels_say_so(tmp_path):
@@ -116,17 +143,22 @@ def test_sources_without_kernels_say_so(tmp_path):
 
 
 def test_every_public_name_is_exported():
-    from sktemper import (
-        factorial_mixture,
-        gaussian_mixture,
-        lda,
-        matrix_factorization,
-    )
-
-    for models in (factorial_mixture, gaussian_mixture, lda, matrix_factorization):
+    for name in MODELS:
+        models = importlib.import_module(f"sktemper.{name}")
         assert set(models.__all__) <= set(sktemper.__all__)
     for name in sktemper.__all__:
         assert hasattr(sktemper, name)
+
+
+def test_public_modules_are_loaded_when_asked_for():
+    code = """if True:
+        import sys, sktemper
+        assert "sktemper.metrics" not in sys.modules
+        assert sktemper.metrics.perplexity
+        assert "metrics" in dir(sktemper)
+        assert not hasattr(sktemper, "nothing_of_the_kind")
+    """
+    subprocess.run([sys.executable, "-P", "-c", code], check=True)
 
 
 @pytest.mark.parametrize("name", [n for n in sktemper.__all__ if n[0].isupper()])

@@ -1,6 +1,6 @@
 """The factorial mixture: binary latent features."""
 
-from .estimators import (
+from ._estimators import (
     AnnealedFactorialMixture,
     SVIPlusFactorialMixture,
     TemperedFactorialMixture,

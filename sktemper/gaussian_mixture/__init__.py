@@ -1,6 +1,6 @@
 """The Gaussian mixture, its size given or found."""
 
-from .estimators import (
+from ._estimators import (
     AnnealedGaussianMixture,
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,

@@ -1,5 +1,5 @@
 """Latent Dirichlet allocation."""
 
-from .estimators import AnnealedLDA, SVIPlusLDA, TemperedLDA
+from ._estimators import AnnealedLDA, SVIPlusLDA, TemperedLDA
 
 __all__ = ["AnnealedLDA", "SVIPlusLDA", "TemperedLDA"]

@@ -1,6 +1,6 @@
 """Probabilistic matrix factorization: ratings of items by users."""
 
-from .estimators import (
+from ._estimators import (
     AnnealedMatrixFactorization,
     SVIPlusMatrixFactorization,
     TemperedMatrixFactorization,

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .gaussians import Moments
+from ._gaussians import Moments
 
 #: Statistics keep this many blocks apart before they are added up.
 MOST_PARTS = 8

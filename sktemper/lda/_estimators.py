@@ -8,12 +8,21 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import (
+    AnnealedMixin,
+    SVIPlusMixin,
+    TemperedEstimator,
+    annealed,
+    document,
+    store,
+    svi_plus,
+    validate_counts,
+    warn_of_heat,
+)
 from .._limits import check_counts, check_prior
-from ..base import TemperedEstimator, validate_counts
-from ..kinds import AnnealedMixin, SVIPlusMixin, annealed, document, svi_plus
+from .._policy import refuse
 from ..model import Powers
-from ..policy import refuse
-from .model import LDAModel, check_samplable, positive
+from ._model import LDAModel, check_samplable, positive
 
 #: Below it 1/T times counts overflows.
 LEAST_TEMPERATURE = 1e-6
@@ -134,8 +143,8 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
 
     def _doc_topic(self, X, temperature):
         """Return gamma of each document, optimised at its temperature."""
-        with self._at_work(X) as (model, workers, X):
-            n = X.shape[0]
+        with self._at_work(X) as problem:
+            model, n = problem.model, problem.X.shape[0]
             temperature = positive(temperature, "temperature", [(n,)])
             if np.min(temperature) < LEAST_TEMPERATURE:
                 raise ValueError(f"temperature must be at least {LEAST_TEMPERATURE:g}.")
@@ -144,13 +153,13 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
 
             def gamma_of(rows):
                 powers = Powers(local=power[rows] if np.ndim(power) else power)
-                block = model.take(X, rows)
+                block = model.take(problem.X, rows)
                 step = model.local_step(block, prepared, powers, want=("local",))
                 return step.local_parameters
 
             starts = range(0, n, model.block_size)
             blocks = (slice(start, start + model.block_size) for start in starts)
-            return np.concatenate(list(workers.map(gamma_of, blocks)))
+            return np.concatenate(list(problem.workers.map(gamma_of, blocks)))
 
     def fit_transform(self, X, y=None, *, normalize=True, **fit_params):
         """Fit the model and return the topic weights of the same documents.
@@ -209,7 +218,7 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
             If there are not as many names as features.
         """
         check_is_fitted(self, "state_")
-        self._warn_of_heat()
+        warn_of_heat(self)
         if feature_names is None:
             feature_names = getattr(
                 self, "feature_names_in_", np.arange(self.n_features_in_)
@@ -429,30 +438,7 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         random_state=None,
         verbose=0,
     ):
-        self.n_components = n_components
-        self.tempering = tempering
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.doc_update = doc_update
-        self.mean_change_tol = mean_change_tol
-        self.max_doc_update_iter = max_doc_update_iter
-        self.topic_drop_tol = topic_drop_tol
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        store(self, locals())
 
 
 class AnnealedLDA(AnnealedMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
@@ -522,31 +508,7 @@ class AnnealedLDA(AnnealedMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
         random_state=None,
         verbose=0,
     ):
-        self.n_components = n_components
-        self.schedule = schedule
-        self.target = target
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.doc_update = doc_update
-        self.mean_change_tol = mean_change_tol
-        self.max_doc_update_iter = max_doc_update_iter
-        self.topic_drop_tol = topic_drop_tol
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        store(self, locals())
 
 
 class SVIPlusLDA(SVIPlusMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
@@ -609,28 +571,4 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
         random_state=None,
         verbose=0,
     ):
-        self.n_components = n_components
-        self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
-        self.tempering = tempering
-        self.learning_rate = learning_rate
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.doc_update = doc_update
-        self.mean_change_tol = mean_change_tol
-        self.max_doc_update_iter = max_doc_update_iter
-        self.topic_drop_tol = topic_drop_tol
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        store(self, locals())

@@ -83,6 +83,14 @@ class Policy(SlotsMixin, BaseEstimator):
 
     _parameter_constraints: dict = {}
 
+    #: Names of the `sktemper.model.CAPABILITIES` that a model must have.
+    requires = ()
+
+    def check(self, model):
+        """Raise ValueError if the model lacks what the policy requires."""
+        for capability in self.requires:
+            model.require(capability, self)
+
     def knows(self, state):
         """Return whether ``state`` is one of this policy's, from which it can go on."""
         return state is None

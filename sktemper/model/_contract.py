@@ -12,7 +12,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["ConjugateModel", "IllDefined", "LocalStep", "Powers", "Stopped"]
+__all__ = [
+    "CAPABILITIES",
+    "NOT_FINITE",
+    "ConjugateModel",
+    "IllDefined",
+    "LocalStep",
+    "Powers",
+    "Stopped",
+    "all_finite",
+]
+
+#: What some models can do and others cannot: the methods that say how.
+CAPABILITIES = {
+    "dense_vectors": (
+        "natural_parameters",
+        "from_natural_parameters",
+        "target_parameters",
+    ),
+    "fisher_products": ("fisher_product",),
+    "largest_rates": ("largest_rate", "is_valid"),
+    "log_partitions": ("log_partition",),
+    "births": ("propose_birth",),
+    "splits": ("propose_split_merge",),
+}
 
 
 #: Said of a start, or of a step, that leads out of all bounds.
@@ -102,10 +125,12 @@ class LocalStep:
         Variational parameters of the samples.
     temperatures : ndarray or float
         A policy's sum over samples of its distribution over temperatures.
+    kept : tuple of ndarray
+        The local parameters of the blocks of a sum, where the loop keeps them.
 
     Notes
     -----
-    A sum keeps totals only: what is per row belongs to one block.
+    A sum has totals, and `kept`: what else is per row belongs to one block.
     """
 
     statistics: Any = None
@@ -120,6 +145,36 @@ class LocalStep:
     unit_scores: Any = field(default=None, repr=False)
     local_parameters: Any = field(default=None, repr=False)
     temperatures: Any = field(default=0.0, repr=False)
+    kept: tuple = field(default=(), repr=False)
+
+    @classmethod
+    def of_rows(
+        cls, *, row_observed, row_bounds, n_iterations, row_scores=None, **others
+    ):
+        """Return the step of a block, whose totals are the sums of its rows.
+
+        Parameters
+        ----------
+        row_observed, row_bounds : ndarray of shape (n_rows,)
+            The latter empty where no bound was wanted.
+        n_iterations : int
+            At least one a row.
+        row_scores : ndarray of shape (n_rows,) or None
+            None where no score was wanted.
+        **others : dict
+            ``statistics``, ``unit_scores`` and ``local_parameters``, where wanted.
+        """
+        return cls(
+            n_rows=len(row_observed),
+            n_observed=float(row_observed.sum()),
+            n_iterations=n_iterations,
+            bound=float(row_bounds.sum()),
+            score=0.0 if row_scores is None else float(row_scores.sum()),
+            row_observed=row_observed,
+            row_bounds=row_bounds,
+            row_scores=row_scores,
+            **others,
+        )
 
     def __add__(self, other):
         return LocalStep(
@@ -130,6 +185,7 @@ class LocalStep:
             self.bound + other.bound,
             self.score + other.score,
             temperatures=self.temperatures + other.temperatures,
+            kept=self.kept + other.kept,
         )
 
     def weighted(self, weights):
@@ -172,6 +228,13 @@ class ConjugateModel:
         because their optimum depends on where they start.
     birth_steps : int
         Steps that bring a new component to its optimum.
+    is_random : bool
+        Whether local steps draw random numbers, from their ``seed``.
+    local_tol : float
+        How far the bound of a row may be from its optimum where a local step ends, in
+        nats; 0 where the optimum is exact.
+    scores_whole_rows : bool
+        Whether `log_predictive` is the predictive density of whole rows.
     steps_in_place : bool
         Whether `step` changes the memory of the old parameters.  Then it raises before
         it does, see there.
@@ -184,10 +247,37 @@ class ConjugateModel:
     watches_bound = False
     keeps_local = False
     birth_steps = 5
+    is_random = False
+    local_tol = 0.0
+    scores_whole_rows = False
     steps_in_place = False
 
     def __init__(self):
         self.stop = np.zeros(1, dtype=np.intc)
+
+    # -- what it can do --------------------------------------------------------------
+    @classmethod
+    def capabilities(cls):
+        """Return the names of those of `CAPABILITIES` whose methods are defined."""
+        return {name for name in CAPABILITIES if not cls._missing(name)}
+
+    @classmethod
+    def _missing(cls, capability):
+        return [
+            method
+            for method in CAPABILITIES[capability]
+            if getattr(cls, method) is getattr(ConjugateModel, method)
+        ]
+
+    @classmethod
+    def require(cls, capability, policy):
+        """Raise ValueError if a policy needs what the model cannot do."""
+        missing = cls._missing(capability)
+        if missing:
+            raise ValueError(
+                f"{policy!r} needs a model with {capability}, and {cls.__name__} has "
+                f"none: it does not define {', '.join(missing)}."
+            )
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
@@ -336,6 +426,10 @@ class ConjugateModel:
         Only statistics with negative weights can lead there; infinite if none does.
         """
         return np.inf
+
+    def is_valid(self, globals_):
+        """Return whether these are parameters of distributions, for `largest_rate`."""
+        raise NotImplementedError
 
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
         """Return learned priors and variances after a step; fixed ones unchanged.

@@ -11,24 +11,25 @@ from sklearn.utils import check_array, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._limits import check_values, check_variances
-from ..base import TemperedEstimator
-from ..inference import map_blocks
-from ..kinds import (
+from .._estimator import (
     TOL_OF_BOUND,
     AnnealedMixin,
     SVIPlusMixin,
+    TemperedEstimator,
     annealed,
     document,
+    store,
     svi_plus,
+    warn_of_heat,
 )
-from ..linalg import tiled_matmul
-from ..policy import refuse
-from ..validation import check_data
-from .gaussians import unpacked
-from .model import MatrixFactorizationModel
-from .noise import Noise
-from .ratings import Ratings
+from .._limits import check_values, check_variances
+from .._linalg import tiled_matmul
+from .._policy import refuse
+from .._validation import check_data
+from ._gaussians import unpacked
+from ._model import MatrixFactorizationModel
+from ._noise import Noise
+from ._ratings import Ratings
 
 #: Expected ratings that are looked at in one go.
 MOST_SCORES = 2**22
@@ -127,12 +128,11 @@ class _MatrixFactorization(
         super()._install(state, policies)
         self._users_ = None  # those of an earlier state
 
-    def _finish(self, model, state, workers, X, sample_weight=None):
+    def _finish(self, problem, state):
         """Keep the posteriors of the users of the training data."""
+        model = problem.model
         prepared = model.prepare(state.globals_, state.hyper)
-        parts = map_blocks(
-            model, workers, X, lambda block: model.users(block, prepared)
-        )
+        parts = problem.map(lambda block: model.users(block, prepared))
         parts = [(users.parameters(), np.column_stack(users.noise)) for users in parts]
         self._users_ = tuple(map(np.concatenate, zip(*parts, strict=True)))
 
@@ -191,7 +191,7 @@ class _MatrixFactorization(
         ratings : ndarray of shape (n_samples, n_items)
         """
         check_is_fitted(self, "state_")
-        self._warn_of_heat()
+        warn_of_heat(self)
         X = check_array(X, dtype=[np.float64, np.float32])
         if X.shape[1] != self._rank():
             raise ValueError(
@@ -255,7 +255,7 @@ class _MatrixFactorization(
             Of what a user would say, noise included.  Only if ``return_std``.
         """
         check_is_fitted(self, "state_")
-        self._warn_of_heat()
+        warn_of_heat(self)
         natural, noise = self._fitted_users()
         users, items = self._check_pairs(pairs, len(natural))
         state = self.state_
@@ -663,30 +663,7 @@ class TemperedMatrixFactorization(_MatrixFactorization):  # noqa: D101 (composed
         random_state=None,
         verbose=0,
     ):
-        self.n_components = n_components
-        self.tempering = tempering
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.biases = biases
-        self.global_mean = global_mean
-        self.noise_variance = noise_variance
-        self.component_variance = component_variance
-        self.noise_type = noise_type
-        self.temperature_of = temperature_of
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        store(self, locals())
 
 
 class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):  # noqa: D101
@@ -761,31 +738,7 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):  # noqa:
         random_state=None,
         verbose=0,
     ):
-        self.n_components = n_components
-        self.schedule = schedule
-        self.target = target
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.biases = biases
-        self.global_mean = global_mean
-        self.noise_variance = noise_variance
-        self.component_variance = component_variance
-        self.noise_type = noise_type
-        self.temperature_of = temperature_of
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        store(self, locals())
 
 
 class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):  # noqa: D101
@@ -856,28 +809,4 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):  # noqa: D
         random_state=None,
         verbose=0,
     ):
-        self.n_components = n_components
-        self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
-        self.tempering = tempering
-        self.learning_rate = learning_rate
-        self.biases = biases
-        self.global_mean = global_mean
-        self.noise_variance = noise_variance
-        self.component_variance = component_variance
-        self.noise_type = noise_type
-        self.temperature_of = temperature_of
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        store(self, locals())

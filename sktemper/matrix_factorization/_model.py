@@ -12,13 +12,13 @@ import numpy as np
 from scipy import sparse
 from scipy.stats import norm, t
 
-from ..linalg import sparse_rows
+from .._linalg import sparse_rows
 from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
 from ..special import aligned
 from . import _kernels
-from .gaussians import Gaussians, Moments, Prior, blended, packed, unpacked
-from .noise import START_SHAPE, Noise, best_shape
-from .ratings import Ratings, RatingStatistics
+from ._gaussians import Gaussians, Moments, Prior, blended, packed, unpacked
+from ._noise import START_SHAPE, Noise, best_shape
+from ._ratings import Ratings, RatingStatistics
 
 #: Numbers in the table of a block's users, about, and the fewest and most of its rows.
 BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**19, 256, 4096
@@ -634,6 +634,11 @@ class MatrixFactorizationModel(ConjugateModel):
         whole = np.linalg.solve(old, half.transpose(0, 2, 1))
         least = np.linalg.eigvalsh(whole)[:, 0].min()
         return math.inf if least > 0 else 1 / (1 - least)
+
+    def is_valid(self, globals_):
+        """Return whether all precisions are positive definite."""
+        precisions = unpacked(globals_[:, : self.n_packed], self.n_own)
+        return bool((np.linalg.eigvalsh(precisions)[:, 0] > 0).all())
 
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
         """Step the learned noise variance and priors toward what is best."""

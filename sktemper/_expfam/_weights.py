@@ -27,6 +27,10 @@ class DirichletWeights:
         """Return what the components' numbers of samples add."""
         return counts
 
+    def counts(self, counted):
+        """Return the components' numbers of samples, see `counted`."""
+        return counted
+
     def order(self, counts):
         """Return the best order of components with these numbers of samples: any."""
         return np.arange(self.n_components)
@@ -90,6 +94,10 @@ class StickBreaking:
         behind = np.append(np.cumsum(counts[:0:-1])[::-1], 0.0)
         return np.stack([counts, behind], axis=1)
 
+    def counts(self, counted):
+        """Return the components' numbers of samples, see `counted`."""
+        return counted[:, 0]
+
     def order(self, counts):
         """Return the best order of components with these numbers of samples."""
         return np.argsort(-np.round(counts, ORDER_DECIMALS), kind="stable")
@@ -141,7 +149,8 @@ class StickBreaking:
         # of a stick Beta(1, c), what is left is U^(1 / c)
         left = np.log(random.uniform(size=self.n_components)) / concentration
         taken = np.log(-np.expm1(left))
-        return taken + np.append(0.0, np.cumsum(left)[:-1])
+        logs = taken + np.append(0.0, np.cumsum(left)[:-1])
+        return logs - np.logaddexp.reduce(logs)  # as of `mean`, they sum to 1
 
 
 def _log_normaliser(concentration):

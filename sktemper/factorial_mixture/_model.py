@@ -16,10 +16,10 @@ from scipy.linalg import cho_factor, cho_solve, cholesky, eigh
 from scipy.linalg.blas import dtrsm
 from scipy.special import logit
 
-from ..linalg import tiled_matmul
+from .._linalg import tiled_matmul
 from ..model import ConjugateModel, LocalStep, Powers, Stopped
 from . import _kernels
-from .starts import from_ica
+from ._starts import from_ica
 
 #: The elements of a block, about, and the fewest and most of its rows.
 BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**17, 256, 2048
@@ -244,7 +244,7 @@ class FactorialMixtureModel(ConjugateModel):
         self.learn_inclusion_probability = learn_inclusion_probability
         self.structured = structured
         self.dtype = dtype
-        self.tol = tol
+        self.tol = self.local_tol = tol
         self.max_iter = max_iter
         self.init = init
         self.local_cooling = local_cooling
@@ -559,6 +559,10 @@ class FactorialMixtureModel(ConjugateModel):
             if least < 0:
                 rate = min(rate, 1 / (1 - least))
         return rate
+
+    def is_valid(self, globals_):
+        """Return whether the precision is positive definite."""
+        return bool(eigh(globals_.precision, eigvals_only=True)[0] > 0)
 
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
         """Step the learned variance and probabilities toward those of the batch."""

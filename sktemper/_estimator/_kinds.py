@@ -6,11 +6,11 @@ noise.  These mixins fix them, and `document` fills in what all docstrings say.
 
 from string import Template
 
-from .moves import as_moves
-from .noise import SVIPlusNoise, as_size
-from .policy import Slot
-from .schedules import as_schedule
-from .tempering import Annealing
+from .._policy import Slot
+from ..moves import as_moves
+from ..noise import SVIPlusNoise, as_size
+from ..schedules import as_schedule
+from ..tempering import Annealing
 
 __all__ = [
     "TOL_OF_BOUND",
@@ -19,6 +19,7 @@ __all__ = [
     "SVIPlusMixin",
     "annealed",
     "document",
+    "store",
     "svi_plus",
 ]
 
@@ -79,6 +80,20 @@ def _exchanged(general, name, slots, constraints):
         {**slots, **others(general._slots)},
         {**others(general._parameter_constraints), **constraints},
     )
+
+
+def store(estimator, parameters):
+    """Store the parameters of a constructor as given.
+
+    Parameters
+    ----------
+    estimator : object
+    parameters : dict
+        ``locals()`` at the beginning of ``__init__``.
+    """
+    for name, value in parameters.items():
+        if name not in ("self", "__class__"):
+            setattr(estimator, name, value)
 
 
 def document(text, **words):

@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 
 from .. import special
 from .._limits import check_prior
-from ..linalg import sparse_rows
+from .._linalg import sparse_rows
 from ..model import (
     NOT_FINITE,
     ConjugateModel,
@@ -217,6 +217,8 @@ class LDAModel(ConjugateModel):
     ):
         super().__init__()
         self.doc_update = doc_update
+        self.is_random = doc_update != "variational"
+        self.local_tol = tol
         self.n_topics = n_topics
         self.n_features = n_features
         self.doc_topic_prior = doc_topic_prior
@@ -430,6 +432,10 @@ class LDAModel(ConjugateModel):
             return math.inf
         topic_word, target = topic_word[leaving], target[leaving]
         return float((topic_word / (topic_word - target)).min())
+
+    def is_valid(self, globals_):
+        """Return whether all of lambda is positive."""
+        return bool((globals_.dense() > 0).all())
 
     # -- dense vectors ---------------------------------------------------------------
     def natural_parameters(self, globals_):

@@ -9,21 +9,23 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._limits import check_values, check_variances
-from ..base import TemperedEstimator
-from ..kinds import (
+from .._estimator import (
     TOL_OF_BOUND,
     AnnealedMixin,
     MovesMixin,
     SVIPlusMixin,
+    TemperedEstimator,
     annealed,
     document,
+    store,
     svi_plus,
+    warn_of_heat,
 )
-from ..linalg import tiled_matmul
-from ..validation import check_data
-from .model import FactorialMixtureModel, check_range, filled
-from .starts import STARTS
+from .._limits import check_values, check_variances
+from .._linalg import tiled_matmul
+from .._validation import check_data
+from ._model import FactorialMixtureModel, check_range, filled
+from ._starts import STARTS
 
 #: Where learned inclusion probabilities begin: well below 1/2, which tells a feature
 #: from its absence.
@@ -148,7 +150,7 @@ class _FactorialMixture(
             ``X @ components_``.
         """
         check_is_fitted(self, "state_")
-        self._warn_of_heat()
+        warn_of_heat(self)
         X = check_array(X, dtype=[np.float64, np.float32])
         components = self.components_
         if X.shape[1] != len(components):
@@ -421,34 +423,7 @@ class TemperedFactorialMixture(_FactorialMixture):  # noqa: D101 (composed __doc
         random_state=None,
         verbose=0,
     ):
-        self.n_components = n_components
-        self.tempering = tempering
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.moves = moves
-        self.inclusion_probability = inclusion_probability
-        self.noise_variance = noise_variance
-        self.component_variance = component_variance
-        self.learn_noise_variance = learn_noise_variance
-        self.learn_inclusion_probability = learn_inclusion_probability
-        self.posterior = posterior
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.local_tol = local_tol
-        self.max_local_iter = max_local_iter
-        self.local_cooling = local_cooling
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        store(self, locals())
 
 
 class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):  # noqa: D101
@@ -524,35 +499,7 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):  # noqa: D101
         random_state=None,
         verbose=0,
     ):
-        self.n_components = n_components
-        self.schedule = schedule
-        self.target = target
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.moves = moves
-        self.inclusion_probability = inclusion_probability
-        self.noise_variance = noise_variance
-        self.component_variance = component_variance
-        self.learn_noise_variance = learn_noise_variance
-        self.learn_inclusion_probability = learn_inclusion_probability
-        self.posterior = posterior
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.local_tol = local_tol
-        self.max_local_iter = max_local_iter
-        self.local_cooling = local_cooling
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        store(self, locals())
 
 
 class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):  # noqa: D101
@@ -623,32 +570,4 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):  # noqa: D101
         random_state=None,
         verbose=0,
     ):
-        self.n_components = n_components
-        self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
-        self.tempering = tempering
-        self.learning_rate = learning_rate
-        self.moves = moves
-        self.inclusion_probability = inclusion_probability
-        self.noise_variance = noise_variance
-        self.component_variance = component_variance
-        self.learn_noise_variance = learn_noise_variance
-        self.learn_inclusion_probability = learn_inclusion_probability
-        self.posterior = posterior
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.local_tol = local_tol
-        self.max_local_iter = max_local_iter
-        self.local_cooling = local_cooling
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        store(self, locals())

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln, logsumexp, polygamma, psi
 
-from ..linalg import tiled_matmul
+from .._expfam import WEIGHTS
+from .._linalg import tiled_matmul
 from ..model import (
     ConjugateModel,
     IllDefined,
@@ -22,10 +23,9 @@ from ..model import (
     all_finite,
 )
 from . import _kernels
-from .covariances import ILL_DEFINED, TYPES
-from .splits import SplitMergeSearch
-from .starts import order_of_rows
-from .weights import WEIGHTS
+from ._covariances import ILL_DEFINED, TYPES
+from ._splits import SplitMergeSearch
+from ._starts import order_of_rows
 
 #: Numbers in a block's table of moments, about, and the fewest and most of its rows.
 BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**18, 128, 1024
@@ -153,6 +153,7 @@ class GaussianMixtureModel(ConjugateModel):
     """
 
     watches_bound = True
+    scores_whole_rows = True
     birth_steps = 15
 
     def __init__(
@@ -425,15 +426,15 @@ class GaussianMixtureModel(ConjugateModel):
         """Return the rate at which a parameter would leave its domain."""
         target = self._target(statistics, scale, powers, hyper)
         low, high = 0.0, 1.0
-        if self._is_valid(target):
+        if self.is_valid(target):
             return math.inf
         for _ in range(30):
             rate = 0.5 * (low + high)
             between = globals_.scaled(1 - rate) + target.scaled(rate)
-            low, high = (rate, high) if self._is_valid(between) else (low, rate)
+            low, high = (rate, high) if self.is_valid(between) else (low, rate)
         return low
 
-    def _is_valid(self, globals_):
+    def is_valid(self, globals_):
         """Return whether these are parameters of distributions."""
         try:
             self._check(globals_)

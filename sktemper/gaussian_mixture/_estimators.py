@@ -4,45 +4,40 @@ import functools
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    DensityMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._limits import check_prior, check_values, check_variances
-from ..base import TemperedEstimator
-from ..inference import evidence_bound, map_blocks
-from ..kinds import (
+from .._estimator import (
     TOL_OF_BOUND,
     AnnealedMixin,
+    MixtureMixin,
     MovesMixin,
     SVIPlusMixin,
+    TemperedEstimator,
     annealed,
     document,
+    store,
     svi_plus,
+    warn_of_heat,
 )
-from ..model import Powers
+from .._expfam import WEIGHTS
+from .._limits import check_prior, check_values, check_variances
+from .._policy import refuse
+from .._validation import check_data
 from ..moves import NoMoves
-from ..policy import refuse
-from ..validation import check_data
-from .covariances import TYPES
-from .model import GaussianMixtureModel, Hyper
-from .starts import STARTS
-from .weights import WEIGHTS
+from ._covariances import TYPES
+from ._model import GaussianMixtureModel, Hyper
+from ._starts import STARTS
 
 #: What numpy counts samples in.
 MOST_SAMPLES = np.iinfo("l").max
-#: A component is active if it has more than this share of a sample.
-ACTIVE = 0.5
 
 
 class _GaussianMixture(
+    MixtureMixin,
     MovesMixin,
-    DensityMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     TemperedEstimator,
@@ -209,82 +204,10 @@ class _GaussianMixture(
         """Return ``tol``: it says of `converged_` what scikit-learn would."""
         return self.tol
 
-    def _finish(self, model, state, workers, X, sample_weight):
-        """Keep the labels of the training data, and the lower bound."""
-        self.lower_bound_ = evidence_bound(
-            model, state.globals_, state.hyper, workers, X, sample_weight
-        )
-        prepared = model.prepare(state.globals_, state.hyper)
-        steps = map_blocks(
-            model,
-            workers,
-            X,
-            lambda block: model.local_step(
-                block, prepared, Powers(), want=("local",)
-            ).local_parameters.argmax(axis=1),
-        )
-        self.labels_ = np.concatenate(list(steps))
+    def _is_logged(self, passes):
+        return passes % self.verbose_interval == 0
 
     # -- what users call ---------------------------------------------------------------
-    score = TemperedEstimator.score  # that of DensityMixin does nothing
-
-    def predict_proba(self, X):
-        """Return each component's responsibility for each sample.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        responsibilities : ndarray of shape (n_samples, n_components)
-            Rows sum to 1.
-        """
-        return self._local_parameters(X)
-
-    def transform(self, X):
-        """Return `predict_proba` of the samples: for pipelines.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        responsibilities : ndarray of shape (n_samples, n_components)
-        """
-        return self.predict_proba(X)
-
-    def predict(self, X):
-        """Return the component most responsible for each sample.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        return self.predict_proba(X).argmax(axis=1)
-
-    def fit_predict(self, X, y=None, sample_weight=None):
-        """Fit the mixture and return the labels of the same samples.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : None
-            Ignored; here by scikit-learn's convention.
-        sample_weight : array-like of shape (n_samples,), default=None
-            As in `fit`.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        return self.fit(X, y, sample_weight=sample_weight).labels_
-
     def sample(self, n_samples=1):
         """Draw samples from the Gaussians at the posterior means.
 
@@ -304,7 +227,7 @@ class _GaussianMixture(
             If ``n_samples`` is less than 1.
         """
         check_is_fitted(self, "state_")
-        self._warn_of_heat()
+        warn_of_heat(self)
         if not isinstance(n_samples, Integral) or n_samples > MOST_SAMPLES:
             refuse("n_samples", f"an int from 1 to {MOST_SAMPLES}", n_samples)
         if n_samples < 1:
@@ -337,13 +260,6 @@ class _GaussianMixture(
         return model, model.expected(state.globals_)
 
     @property
-    def weights_(self):
-        """Posterior means of the weights, ndarray (n_components,)."""
-        state = self._state()
-        model, _ = self._fitted()
-        return model.weights.mean(state.globals_.weights).astype(state.dtype)
-
-    @property
     def means_(self):
         """Posterior means of the components' means, (n_components, n_features)."""
         state = self._state()
@@ -374,12 +290,6 @@ class _GaussianMixture(
         return (np.sqrt(freedom) * roots).astype(self._state().dtype)
 
     @property
-    def weight_concentration_(self):
-        """Dirichlet parameters, or a tuple of the two Beta parameters of the sticks."""
-        model, _ = self._fitted()
-        return model.weights.concentration(self._state().globals_.weights)
-
-    @property
     def mean_precision_(self):
         """Kappa of each component, ndarray (n_components,)."""
         return self._state().globals_.precision
@@ -388,11 +298,6 @@ class _GaussianMixture(
     def degrees_of_freedom_(self):
         """Nu of each component, ndarray (n_components,); one number if tied."""
         return self._fitted()[1].freedom
-
-    @property
-    def weight_concentration_prior_(self):
-        """The concentration prior in use."""
-        return self._state().hyper.weight_concentration
 
     @property
     def mean_precision_prior_(self):
@@ -413,24 +318,6 @@ class _GaussianMixture(
     def covariance_prior_(self):
         """The covariance prior in use."""
         return self._state().hyper.covariance
-
-    @property
-    def converged_(self):
-        """Whether the lower bound came to rest."""
-        return bool(abs(self._state().bound_change) < self.tol)
-
-    @property
-    def lower_bounds_(self):
-        """The lower bound before each step at T=1 of a fit of all samples at once."""
-        bounds = self.history_["lower_bound"]
-        return bounds[~np.isnan(bounds)].tolist()
-
-    @property
-    def n_active_components_(self):
-        """Components with more than half a sample."""
-        state = self._state()
-        counts = state.globals_.precision - state.hyper.mean_precision
-        return int((counts > ACTIVE).sum())
 
 
 def _variances(covariance):
@@ -635,34 +522,7 @@ class TemperedGaussianMixture(_GaussianMixture):  # noqa: D101 (composed __doc__
         verbose=0,
         verbose_interval=10,
     ):
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.tempering = tempering
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.moves = moves
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.weight_concentration_prior_type = weight_concentration_prior_type
-        self.weight_concentration_prior = weight_concentration_prior
-        self.mean_precision_prior = mean_precision_prior
-        self.mean_prior = mean_prior
-        self.degrees_of_freedom_prior = degrees_of_freedom_prior
-        self.covariance_prior = covariance_prior
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.verbose_interval = verbose_interval
+        store(self, locals())
 
 
 class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):  # noqa: D101
@@ -739,35 +599,7 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):  # noqa: D101
         verbose=0,
         verbose_interval=10,
     ):
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.schedule = schedule
-        self.target = target
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.moves = moves
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.weight_concentration_prior_type = weight_concentration_prior_type
-        self.weight_concentration_prior = weight_concentration_prior
-        self.mean_precision_prior = mean_precision_prior
-        self.mean_prior = mean_prior
-        self.degrees_of_freedom_prior = degrees_of_freedom_prior
-        self.covariance_prior = covariance_prior
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.verbose_interval = verbose_interval
+        store(self, locals())
 
 
 class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):  # noqa: D101
@@ -838,32 +670,4 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):  # noqa: D101
         verbose=0,
         verbose_interval=10,
     ):
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
-        self.tempering = tempering
-        self.learning_rate = learning_rate
-        self.moves = moves
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.weight_concentration_prior_type = weight_concentration_prior_type
-        self.weight_concentration_prior = weight_concentration_prior
-        self.mean_precision_prior = mean_precision_prior
-        self.mean_prior = mean_prior
-        self.degrees_of_freedom_prior = degrees_of_freedom_prior
-        self.covariance_prior = covariance_prior
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.verbose_interval = verbose_interval
+        store(self, locals())

@@ -1,0 +1,36 @@
+"""The scikit-learn face that all estimators share.
+
+`_face` is what scikit-learn sees, `_plans` what is decided before the first step,
+`_runs` the runs of a fit, `_endings` how it ends, `_after` what is called after it, and
+`_pickles` what is kept of it.  `_kinds` are the three estimators of each model.
+"""
+
+from ._counts import validate_counts
+from ._endings import warn_of_heat
+from ._face import TemperedEstimator
+from ._kinds import (
+    TOL_OF_BOUND,
+    AnnealedMixin,
+    MovesMixin,
+    SVIPlusMixin,
+    annealed,
+    document,
+    store,
+    svi_plus,
+)
+from ._mixtures import MixtureMixin
+
+__all__ = [
+    "TOL_OF_BOUND",
+    "AnnealedMixin",
+    "MixtureMixin",
+    "MovesMixin",
+    "SVIPlusMixin",
+    "TemperedEstimator",
+    "annealed",
+    "document",
+    "store",
+    "svi_plus",
+    "validate_counts",
+    "warn_of_heat",
+]

@@ -1,0 +1,206 @@
+"""What is called after a fit: scores, bounds, and views of the state."""
+
+import contextlib
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._loop import Problem
+from ..model import Powers
+from ._endings import warn_of_heat
+
+__all__ = ["AfterFitMixin"]
+
+
+def _has_sample_temperatures(estimator):
+    """Return True, or say why there is no `TemperedEstimator.temperatures`."""
+    fitted = hasattr(estimator, "state_")
+    tempering = estimator.tempering_ if fitted else estimator._tempering()
+    if not tempering.per_sample:
+        raise AttributeError(
+            f"{type(tempering).__name__} gives samples no temperatures of their own; "
+            "a tempering such as sktemper.tempering.LocalTempering does."
+        )
+    return True
+
+
+class AfterFitMixin:
+    """Of an estimator with a state: what it says of data, and of itself."""
+
+    def _fitted_model(self):
+        """Return the model of the parameters that it was fitted with."""
+        return self._model_of(self._state().fixed or {})
+
+    def _model_of(self, parameters):
+        """Return the model that the estimator would make if it had other parameters."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self) | parameters)
+        return other._make_model(self.n_features_in_, self._state().dtype)
+
+    @contextlib.contextmanager
+    def _at_work(self, X, sample_weight=None):
+        """Yield the `Problem` of the fitted model and ``X``."""
+        check_is_fitted(self, "state_")
+        X = self._validate(X, reset=False)
+        sample_weight = self._validate_weight(sample_weight, X)
+        model = self._fitted_model()
+        warn_of_heat(self)
+        with self._workers(model) as workers:
+            yield Problem(model, X, workers, sample_weight)
+
+    def _map(self, X, function):
+        """Return ``function(model, block, prepared)`` of each block of ``X``."""
+        with self._at_work(X) as problem:
+            model = problem.model
+            prepared = model.prepare(self.state_.globals_, self.state_.hyper)
+            return list(problem.map(lambda block: function(model, block, prepared)))
+
+    def _local_parameters(self, X):
+        """Return each row's local parameters at T=1."""
+
+        def local(model, block, prepared):
+            step = model.local_step(block, prepared, Powers(), want=("local",))
+            return step.local_parameters
+
+        return np.concatenate(self._map(X, local))
+
+    def _log_predictive(self, X):
+        parts = self._map(
+            X, lambda model, block, prepared: model.log_predictive(block, prepared)
+        )
+        return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+    def score_samples(self, X):
+        """Return each row's held-out predictive log-likelihood at T=1.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            In nats; 0.0 where nothing is held out.
+        """
+        return self._log_predictive(X)[0]
+
+    def score(self, X, y=None, sample_weight=None):
+        """Return the held-out log-likelihood per held-out unit at T=1.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : None
+            Ignored; here by scikit-learn's convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts.
+
+        Returns
+        -------
+        score : float
+            In nats per token, sample or rating: comparable between data sets of
+            different size; higher is better.
+
+        Raises
+        ------
+        ValueError
+            If nothing at all is held out.
+        """
+        scores, n_held_out = self._log_predictive(X)
+        weight = self._validate_weight(sample_weight, scores)
+        if weight is not None:
+            scores, n_held_out = weight * scores, weight * n_held_out
+        total = n_held_out.sum()
+        if total == 0:
+            raise ValueError(
+                "Nothing is held out to be scored: no row of X has enough to split "
+                "into an observed and a held-out half, or has a value at all."
+            )
+        return float(scores.sum() / total)
+
+    @available_if(_has_sample_temperatures)
+    def temperatures(self, X):
+        """Return each sample's temperature, inferred under the fitted model.
+
+        The worse the model explains a sample, the hotter it is: outliers are hottest.
+        Only for a tempering that gives samples temperatures of their own, such as
+        `sktemper.tempering.LocalTempering`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        temperatures : ndarray of shape (n_samples,)
+            1 / b_d, from 1 to the top of ``tempering_.ladder()``; for a sample of
+            which nothing is observed that of the prior over temperatures.
+
+        Raises
+        ------
+        AttributeError
+            If the tempering has no temperatures of samples.
+        """
+        check_is_fitted(self, "state_")
+        tempering, state = self.tempering_, self.state_.tempering
+        return np.concatenate(
+            self._map(
+                X,
+                lambda model, block, prepared: tempering.sample_temperatures(
+                    model, block, prepared, state
+                ),
+            )
+        )
+
+    def lower_bound(self, X, sample_weight=None):
+        """Return the evidence lower bound of ``X`` at T=1, with every constant.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Taken as all of the data: pass what the model was fitted to.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts: pass those of the fit.
+
+        Returns
+        -------
+        bound : float
+            In nats, a bound on log p(X): what a better optimum has more of.
+        """
+        with self._at_work(X, sample_weight) as problem:
+            return problem.bound(self.state_.globals_, self.state_.hyper)
+
+    # -- views of the state ------------------------------------------------------------
+    @property
+    def n_iter_(self):
+        """Passes over the data completed by `fit`."""
+        return self._state().passes
+
+    @property
+    def n_batch_iter_(self):
+        """Steps completed."""
+        return self._state().steps
+
+    @property
+    def n_samples_seen_(self):
+        """Samples seen, repeats included."""
+        return self._state().samples
+
+    @property
+    def temperature_(self):
+        """Temperature of the last step."""
+        return self._state().temperature
+
+    @property
+    def history_(self):
+        """What happened, as a dict of arrays; a row a step."""
+        return self._state().history.to_dict()
+
+    def _state(self):
+        try:
+            return vars(self)["state_"]
+        except KeyError:
+            raise AttributeError(
+                f"This {type(self).__name__} is not fitted yet."
+            ) from None

@@ -1,0 +1,163 @@
+"""How a fit ends: small checks, each of which returns what to warn of, or None."""
+
+import math
+
+import numpy as np
+
+from ..schedules import Clock
+from ._messages import warn, warn_once
+from ._plans import AGAIN
+
+__all__ = ["is_hot", "warn_of_a_long_stream", "warn_of_heat", "warn_of_the_end"]
+
+#: Share of the random start left in the model above which `fit` warns.
+LARGEST_START_SHARE = 0.1
+#: Nats a sample by which the lower bound may move in the last step of a fit at rest: as
+#: much as the held-out score, by default, has to improve for a fit to go on.
+LARGEST_CHANGE = 1e-3
+#: A stream warns where it has so many times `total_samples`.
+MOST_TOTALS = 3
+#: How far above 1 a temperature may be that counts as 1.
+TEMPERATURE_TOL = 1e-9
+
+
+def warn_of_the_end(estimator, run):
+    """Warn of whatever a fit leaves to be desired."""
+    if run.state.steps == 0:  # as was asked for
+        return
+    if not is_hot(estimator):
+        estimator._said.clear()
+    for check in ENDINGS:
+        message = check(estimator, run)
+        if message is not None:
+            warn(message)
+
+
+def nothing_compared(estimator, run):
+    """Early stopping had no score to go by."""
+    if run.compared:
+        return None
+    return (
+        "n_iter_no_change had nothing to compare: no held-out score was taken at a "
+        "settled temperature of 1. Raise max_iter or end the schedule at 1."
+    )
+
+
+def ended_hot(estimator, run):
+    """The temperature is not yet 1."""
+    if not is_hot(estimator):
+        return None
+    return (
+        f"The fit ended at temperature {run.state.temperature:.3g}, above 1, after "
+        f"{run.state.steps} steps. {_remedy_of_heat(estimator)}"
+    )
+
+
+def moves_waited(estimator, run):
+    """Moves were to be made but it was too hot, and was not to become cool."""
+    if not run.moves_were_hot or run.policies.tempering.cools:
+        return None
+    return (
+        "No moves were made: they wait for a temperature of 1, and the fit ended at "
+        f"{run.state.temperature:.3g}."
+    )
+
+
+def noise_was_none(estimator, run):
+    """Every weight of the noise policy was 1."""
+    state, n_rows = run.state, len(run.train)
+    total = estimator.total_samples or n_rows
+    per_pass = math.ceil(n_rows / state.batch_size)
+    clocks = (Clock(t, t * n_rows // per_pass, total) for t in range(state.steps))
+    if run.policies.gradient_noise.acts(math.ceil(n_rows / per_pass), clocks):
+        return None
+    return (
+        "The effective batch size is at least that of the batch, "
+        f"{state.batch_size}, at every step: the weights are 1 and the fit was plain."
+    )
+
+
+def start_is_left(estimator, run):
+    """The random start still weighs much."""
+    if run.state.start_share <= LARGEST_START_SHARE:
+        return None
+    return (
+        f"{run.state.start_share:.0%} of the start is left in the model after "
+        f"{run.state.steps} steps. Raise max_iter, make batch_size smaller, or lower "
+        "the offset of the learning rate."
+    )
+
+
+def bound_still_moved(estimator, run):
+    """The lower bound was not at rest; NaN where nobody looked."""
+    state = run.state
+    stopped = state.passes < state.planned_passes or estimator.n_iter_no_change
+    if stopped or not abs(state.bound_change) > estimator._change_at_rest(run):
+        return None
+    return (
+        f"The lower bound still changed by {state.bound_change:.3g} in the last of "
+        f"{state.passes} passes: the fit did not converge. Raise max_iter or tol, or "
+        "go on with warm_start=True."
+    )
+
+
+#: The checks, in the order of their warnings.
+ENDINGS = (
+    nothing_compared,
+    ended_hot,
+    moves_waited,
+    noise_was_none,
+    start_is_left,
+    bound_still_moved,
+)
+
+
+def change_at_rest(estimator, run):
+    """Return the most that the lower bound may change in a fit that converged."""
+    state = run.state
+    rounding = 8 * np.finfo(state.dtype).eps * abs(state.lower_bound)
+    return max(estimator.tol, LARGEST_CHANGE * len(run.train), rounding)
+
+
+def is_hot(estimator):
+    """Return whether the temperature is to fall to 1 and has not yet."""
+    temperature = estimator.state_.temperature
+    return estimator.tempering_.cools and temperature > 1.0 + TEMPERATURE_TOL
+
+
+def warn_of_heat(estimator):
+    """Warn of what is asked of a hot model: once, until it was cool or fitted."""
+    if not is_hot(estimator):
+        return
+    state = estimator.state_
+    warn_once(
+        estimator,
+        "hot",
+        f"The model is still at temperature {state.temperature:.3g}, above 1, after "
+        f"{state.steps} steps: its parameters are not yet what they will be at 1. "
+        f"{_remedy_of_heat(estimator)}",
+    )
+
+
+def warn_of_a_long_stream(estimator):
+    """Warn once of a stream that is far longer than it was said to be.
+
+    Not of one whose samples come again, as far as the first row of a chunk tells.
+    """
+    total, seen = estimator.total_samples, estimator.n_samples_seen_
+    repeated = estimator.state_.first_row == AGAIN
+    if total is None or seen < MOST_TOTALS * total or repeated:
+        return
+    warn_once(
+        estimator,
+        "long",
+        f"{seen} samples were seen, but total_samples is {total}: each batch counts as "
+        "a part of that many. If the samples are new ones, set total_samples to the "
+        "number of all, or to None; if the same ones come again, all is well.",
+    )
+
+
+def _remedy_of_heat(estimator):
+    state = estimator.state_
+    clock = state.clock(estimator.total_samples or state.total_rows)
+    return estimator.tempering_.remedy(state.tempering, clock)

@@ -1,0 +1,311 @@
+"""What scikit-learn sees: parameters, `fit` and `partial_fit`."""
+
+import contextlib
+import copy
+from numbers import Integral, Real
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight
+
+from .._limits import checked_weights
+from .._loop import QUIETLY, Problem, State, Workers, run_pieces
+from .._policy import Slot, SlotsMixin
+from ..learning_rates import RobbinsMonro, as_learning_rate
+from ..model import NOT_FINITE, IllDefined, all_finite
+from ..moves import NoMoves
+from ..noise import as_noise
+from ..tempering import as_tempering
+from ._after import AfterFitMixin
+from ._endings import change_at_rest, is_hot, warn_of_a_long_stream, warn_of_the_end
+from ._pickles import PicklesMixin, writable
+from ._plans import plan_stream
+from ._runs import run_fits
+
+__all__ = ["TemperedEstimator"]
+
+
+class TemperedEstimator(
+    AfterFitMixin, PicklesMixin, CallbackSupportMixin, SlotsMixin, BaseEstimator
+):
+    """Fit, stream and score a `ConjugateModel` under any policies.
+
+    A subclass says which model its parameters and the data make (`_make_model`), how
+    data are validated (`_validate`), and, where its name fixes a policy, which
+    (`_tempering`).  Of the parameters below, its constructor may leave out those that
+    their defaults suit.
+    """
+
+    # what a constructor leaves out
+    tempering = learning_rate = gradient_noise = None
+    n_init, max_iter, batch_size, total_samples = 1, 10, "auto", None
+    shuffle, evaluate_every, validation_fraction = True, 0, 0.1
+    n_iter_no_change, tol = None, 1e-3
+    warm_start, n_jobs, random_state, verbose = False, None, None, 0
+
+    _slots = {
+        "tempering": Slot(as_tempering, True, "sktemper.tempering.Annealing()"),
+        "learning_rate": Slot(lambda value: as_learning_rate(value, RobbinsMonro())),
+        "gradient_noise": Slot(as_noise, True, "sktemper.noise.SVIPlusNoise()"),
+    }
+    _parameter_constraints: dict = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "tempering": "no_validation",
+        "learning_rate": "no_validation",
+        "gradient_noise": "no_validation",
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [
+            Interval(Integral, 1, None, closed="left"),
+            StrOptions({"auto"}),
+            None,
+        ],
+        "total_samples": [Interval(Integral, 1, None, closed="left"), None],
+        "evaluate_every": [Interval(Integral, 0, None, closed="left")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "shuffle": ["boolean"],
+        "warm_start": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    # -- what a subclass says ----------------------------------------------------------
+    #: The parameters that make the model what it is: with other ones there is no going
+    #: on from a fit, and what was fitted keeps those that it was fitted with.
+    _fixed_by_fit = ("n_components",)
+
+    def _make_model(self, n_features, dtype):
+        """Return the `ConjugateModel` of these parameters."""
+        raise NotImplementedError
+
+    def _validate(self, X, reset):
+        """Return ``X`` as the model takes it; raise as scikit-learn would."""
+        raise NotImplementedError
+
+    def _validate_training(self, X, reset):
+        """Return ``X`` as the model takes it to be trained on."""
+        return self._validate(X, reset)
+
+    def _check_enough(self, X):
+        """Raise if a `fit` cannot start from ``X``; the first of a stream may."""
+
+    def _finish(self, problem, state):
+        """Keep what a fit tells of its rows."""
+
+    def _is_logged(self, passes):
+        """Return whether a verbose fit logs a line after so many passes."""
+        return True
+
+    def _change_at_rest(self, run):
+        """Return the most that the lower bound may change in a fit that converged."""
+        return change_at_rest(self, run)
+
+    def _compute_dtype(self, X):
+        """Return the dtype of kernels and public arrays for these data."""
+        return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+
+    def _tempering(self):
+        """Return the tempering policy, not yet resolved."""
+        return as_tempering(self.tempering)
+
+    def _noise(self):
+        """Return the noise policy, not yet resolved."""
+        return as_noise(self.gradient_noise)
+
+    def _moves(self):
+        """Return the policy for moves: of a model that can make some."""
+        return NoMoves()
+
+    # -- fitting -----------------------------------------------------------------------
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit the model to ``X``, from the start.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The data; never copied whole, never changed.
+        y : None
+            Ignored; here by scikit-learn's convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the samples' statistics.
+
+        Returns
+        -------
+        self : object
+            The best of ``n_init`` fits.  With ``warm_start=True`` an interrupted plan
+            of ``max_iter`` passes was finished, or a finished one continued by as many;
+            the temperature and the rate went on from where they were, and there was
+            one start.
+
+        Raises
+        ------
+        ValueError
+            For bad data or parameters; an earlier fit is then as it was.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the fit ended above T=1, or with much of its random start left.
+
+        Notes
+        -----
+        With ``n_init > 1`` the fits run one after another.  What stops a fit early, a
+        callback or ``n_iter_no_change``, ends that one, and the next begins.  Ctrl-C
+        or an error leaves the last complete step of the first fit, and later the best
+        of the completed fits.
+        """
+        continued = self.warm_start and hasattr(self, "state_")
+        self._said = {"hot": True}  # what a callback asks under way needs no warning
+        with self._as_before_if_it_raises():
+            X = self._validate_training(X, reset=not continued)
+            if not continued:
+                self._check_enough(X)
+            problem = self._problem(X, sample_weight, fresh=not continued)
+            if continued:
+                starts, n_runs = iter([self._state_to_go_on_from()]), 1
+            else:
+                starts, n_runs = self._starts(problem), self.n_init
+            run = run_fits(self, problem, starts, n_runs)
+        warn_of_the_end(self, run)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None, sample_weight=None):
+        """Take the steps that a piece of a stream is good for.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Cut into pieces of ``batch_size`` rows in their order; fewer rows are one
+            step.  With ``batch_size="auto"`` the pieces are of even size.  Unless
+            ``total_samples`` is given, all rows of the call count as known from its
+            first piece on, so that other chunks are another fit.
+        y : None
+            Ignored; here by scikit-learn's convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the samples' statistics.
+
+        Returns
+        -------
+        self : object
+            A model that was fitted before goes on at its temperature and rate.  A new
+            one has one start, whatever ``n_init`` is.
+        """
+        fresh = not hasattr(self, "state_")
+        if fresh:
+            self._said = {}
+        with self._as_before_if_it_raises():
+            X = self._validate_training(X, reset=fresh)
+            problem = self._problem(X, sample_weight, fresh)
+            state = (
+                next(self._starts(problem)) if fresh else self._state_to_go_on_from()
+            )
+            policies, size = plan_stream(self, problem.model, state, X, fresh)
+            with problem.workers:
+                run_pieces(
+                    problem,
+                    policies,
+                    state,
+                    size,
+                    lambda: self._install(state, policies),
+                )
+                self._finish(problem, state)
+        if not is_hot(self):
+            self._said.pop("hot", None)
+        warn_of_a_long_stream(self)
+        return self
+
+    def _problem(self, X, sample_weight, fresh):
+        """Return the `Problem` that valid data make."""
+        sample_weight = self._validate_weight(sample_weight, X)
+        if not fresh:
+            self._check_fixed()
+        dtype = self._compute_dtype(X) if fresh else self.state_.dtype
+        model = self._make_model(X.shape[1], dtype)
+        return Problem(
+            model,
+            X,
+            self._workers(model),
+            sample_weight,
+            total_samples=self.total_samples,
+        )
+
+    def _fixed(self):
+        """Return the parameters that a fit fixes, as they are now."""
+        return {name: getattr(self, name) for name in self._fixed_by_fit}
+
+    def _check_fixed(self):
+        """Raise if a fit is to go on with another model than it began with."""
+        now, then = self._fixed(), self.state_.fixed or {}
+        changed = [name for name in then if not np.array_equal(now[name], then[name])]
+        if changed:
+            raise ValueError(
+                f"{', '.join(changed)} changed since the model was fitted, and cannot "
+                "change in a fit that goes on: set it to what it was, or fit anew, "
+                "with warm_start=False."
+            )
+
+    def _state_to_go_on_from(self):
+        """Return a state whose arrays can be written to: a mapped pickle's cannot."""
+        return writable(copy.copy(self.state_))
+
+    def _starts(self, problem):
+        """Yield new states, all from the same stream of random numbers."""
+        model, X = problem.model, problem.X
+        sample_weight = problem.sample_weight
+        random = check_random_state(self.random_state)
+        with QUIETLY():
+            hyper = model.initial_hyper(X, sample_weight)
+        if not all_finite(hyper):
+            raise IllDefined(NOT_FINITE)
+        for _ in range(self.n_init):
+            with QUIETLY():
+                globals_ = model.initial_globals(X, random, hyper, sample_weight)
+            yield State(
+                globals_=globals_,
+                hyper=hyper,
+                seed=int(random.randint(2**31 - 1)),
+                dtype=model.dtype,
+                fixed=copy.deepcopy(self._fixed()),
+            )
+
+    def _install(self, state, policies):
+        """Make a step visible: the last thing that a commit does."""
+        self.state_ = state
+        self.tempering_, self.learning_rate_, self.gradient_noise_ = policies[:3]
+        self.batch_size_ = state.batch_size
+
+    @contextlib.contextmanager
+    def _as_before_if_it_raises(self):
+        """Undo what validation wrote if no step of a new fit was completed."""
+        before = {k: v for k, v in vars(self).items() if k.endswith("_")}
+        try:
+            yield
+        except BaseException:
+            self._said = {}
+            if vars(self).get("state_") is before.get("state_"):
+                for name in [k for k in vars(self) if k.endswith("_")]:
+                    delattr(self, name)
+                vars(self).update(before)
+            raise
+
+    def _validate_weight(self, sample_weight, X):
+        if sample_weight is None:
+            return None
+        return checked_weights(
+            _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        )
+
+    def _workers(self, model):
+        return Workers(effective_n_jobs(self.n_jobs), model.stop)

@@ -1,0 +1,128 @@
+"""What the estimators of mixtures share: one component a sample."""
+
+import numpy as np
+from sklearn.base import DensityMixin
+
+from ..model import Powers
+from ._after import AfterFitMixin
+
+__all__ = ["MixtureMixin"]
+
+#: Samples that a component has more of if it is active.
+ACTIVE = 0.5
+
+
+class MixtureMixin(DensityMixin):
+    """Responsibilities and labels, of an estimator whose model is a mixture.
+
+    The local parameters of the model are responsibilities, and model and global
+    parameters have ``weights``, see `sktemper._expfam`.
+    """
+
+    score = AfterFitMixin.score  # that of DensityMixin does nothing
+
+    def _finish(self, problem, state):
+        """Keep the labels of the training data, and the lower bound."""
+        model = problem.model
+        self.lower_bound_ = problem.bound(state.globals_, state.hyper)
+        prepared = model.prepare(state.globals_, state.hyper)
+        steps = problem.map(
+            lambda block: model.local_step(
+                block, prepared, Powers(), want=("local",)
+            ).local_parameters.argmax(axis=1)
+        )
+        self.labels_ = np.concatenate(list(steps))
+
+    def predict_proba(self, X):
+        """Return each component's responsibility for each sample.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        responsibilities : ndarray of shape (n_samples, n_components)
+            Rows sum to 1.
+        """
+        return self._local_parameters(X)
+
+    def transform(self, X):
+        """Return `predict_proba` of the samples: for pipelines.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        responsibilities : ndarray of shape (n_samples, n_components)
+        """
+        return self.predict_proba(X)
+
+    def predict(self, X):
+        """Return the component most responsible for each sample.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        return self.predict_proba(X).argmax(axis=1)
+
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """Fit the mixture and return the labels of the same samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : None
+            Ignored; here by scikit-learn's convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As in `fit`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        return self.fit(X, y, sample_weight=sample_weight).labels_
+
+    @property
+    def weights_(self):
+        """Posterior means of the weights, of shape (n_components,)."""
+        state, weights = self._state(), self._fitted_model().weights
+        return weights.mean(state.globals_.weights).astype(state.dtype)
+
+    @property
+    def weight_concentration_(self):
+        """Dirichlet parameters, or a tuple of the two Beta parameters of the sticks."""
+        weights = self._fitted_model().weights
+        return weights.concentration(self._state().globals_.weights)
+
+    @property
+    def weight_concentration_prior_(self):
+        """The concentration prior in use."""
+        return self._state().hyper.weight_concentration
+
+    @property
+    def converged_(self):
+        """Whether the lower bound came to rest, in a `fit` of all samples at once."""
+        state = self._state()
+        return bool(abs(state.bound_change) < self.tol)
+
+    @property
+    def lower_bounds_(self):
+        """The lower bound before each step at T=1 of a `fit` of all samples at once."""
+        bounds = self.history_["lower_bound"]
+        return bounds[~np.isnan(bounds)].tolist()
+
+    @property
+    def n_active_components_(self):
+        """Components with more than half a sample."""
+        state, weights = self._state(), self._fitted_model().weights
+        prior = weights.prior(state.hyper.weight_concentration)
+        counts = weights.counts(state.globals_.weights - prior)
+        return int((counts > ACTIVE).sum())

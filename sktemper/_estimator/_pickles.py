@@ -1,0 +1,100 @@
+"""Pickles: they carry a version, and what is loaded is looked at."""
+
+import inspect
+import sys
+import warnings
+from dataclasses import fields, is_dataclass, replace
+
+import numpy as np
+from sklearn.exceptions import InconsistentVersionWarning
+
+__all__ = ["PicklesMixin", "VersionWarning", "writable"]
+
+
+class VersionWarning(InconsistentVersionWarning):
+    """Warning of an estimator that another version of sktemper has pickled."""
+
+    def __str__(self):
+        return (
+            f"Trying to unpickle estimator {self.estimator_name} of sktemper "
+            f"{self.original_sklearn_version} when using sktemper "
+            f"{self.current_sklearn_version}. This might lead to breaking code or "
+            "invalid results: fit it anew, or load it with the version that wrote it."
+        )
+
+
+class PicklesMixin:
+    """Of an estimator with a state."""
+
+    def __getstate__(self):
+        """Return the attributes and the version; not what was warned of."""
+        state = dict(super().__getstate__(), _sktemper_version=_version())
+        state.pop("_said", None)
+        return state
+
+    def __setstate__(self, state):
+        """Take the attributes; warn of another version, refuse what is no fit.
+
+        Raises
+        ------
+        ValueError
+            If the parameters of the fit have other shapes than the model's, or are not
+            finite: kernels trust them.
+        """
+        state = dict(state)
+        version = state.pop("_sktemper_version", "of no known version")
+        if version != _version():
+            warnings.warn(
+                VersionWarning(
+                    estimator_name=type(self).__name__,
+                    current_sklearn_version=_version(),
+                    original_sklearn_version=version,
+                ),
+                stacklevel=2,
+            )
+        super().__setstate__(state)
+        self._said = {}
+        if "state_" in state:
+            self._check_loaded()
+
+    def _check_loaded(self):
+        """Raise if the fit is none of the model that its parameters make."""
+        state = self.state_
+        signature = inspect.signature(type(self).__init__).parameters.values()
+        defaults = {p.name: p.default for p in signature if p.default is not p.empty}
+        try:
+            if state.dtype not in (np.float32, np.float64):
+                raise ValueError(f"dtype is {state.dtype}")
+            model = self._model_of(defaults | (state.fixed or self._fixed()))
+            model.check(state.globals_, state.hyper)
+            if state.best is not None:
+                model.check(state.best.globals_, state.best.hyper)
+            self._check_kept(model)
+        except Exception as error:
+            raise ValueError(
+                f"This {type(self).__name__} cannot be loaded: it is damaged, or of "
+                f"another version of sktemper ({error})."
+            ) from error
+
+    def _check_kept(self, model):
+        """Raise if what a fit keeps beside the state does not belong to the model."""
+
+
+def _version():
+    return sys.modules[__name__.partition(".")[0]].__version__
+
+
+def writable(value):
+    """Return a value, with copies in place of its arrays that are read-only."""
+    if isinstance(value, np.ndarray):
+        return value if value.flags.writeable else np.array(value)
+    if isinstance(value, dict):
+        return {key: writable(part) for key, part in value.items()}
+    if hasattr(value, "_fields"):
+        return type(value)(*map(writable, value))
+    if isinstance(value, list | tuple):
+        return type(value)(map(writable, value))
+    if is_dataclass(value):
+        parts = {one.name: writable(getattr(value, one.name)) for one in fields(value)}
+        return replace(value, **parts)
+    return value

@@ -1,0 +1,164 @@
+"""What is decided before the first step: batches, held-out rows, policies, passes."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import hash as digest
+
+from .._loop import Policies, State, generator
+from ..learning_rates import ConstantRate, RobbinsMonro, as_learning_rate
+from ..schedules import Plan
+
+__all__ = ["AGAIN", "Run", "held_out_rows", "plan_fit", "plan_stream", "tasks_left"]
+
+#: In place of the digest of a stream's first row: it came again.
+AGAIN = "again"
+#: Keys of random numbers: for the policies, and for the rows that are held out.
+POLICIES, HELD_OUT = 2, 3
+
+
+@dataclass
+class Run:
+    """A fit from one start, one of ``n_init``.
+
+    Attributes
+    ----------
+    state : State
+    policies : Policies
+    train, validation : ndarray
+        Rows.
+    compared : bool
+        Whether early stopping, if there is any, had a score to go by.
+    moves_were_hot : bool
+        Whether there were moves to be made, but the temperature was not 1.
+    """
+
+    state: State
+    policies: Policies
+    train: np.ndarray
+    validation: np.ndarray
+    compared: bool = True
+    moves_were_hot: bool = False
+
+
+def plan_fit(estimator, model, state, X, sample_weight):
+    """Return the `Run` that goes on from ``state``."""
+    train, validation = held_out_rows(estimator, X.shape[0], state.seed, sample_weight)
+    batch_size = _batch_size(estimator, model, X, len(train))
+    state.batch_size = min(batch_size, len(train))
+    if state.steps == 0:
+        n_batches = math.ceil(len(train) / state.batch_size)
+        total = estimator.total_samples or len(train)
+        state.plan = Plan(
+            n_batches * estimator.max_iter,
+            n_batches * total / len(train),
+            model.auto_temperature(state.hyper),
+        )
+    everything = estimator.batch_size is None
+    default_rate = ConstantRate(1.0) if everything else RobbinsMonro()
+    policies = _resolved_policies(estimator, model, state, default_rate)
+    _plan_passes(estimator, state, X.shape[0], policies.moves)
+    return Run(state, policies, train, validation)
+
+
+def plan_stream(estimator, model, state, X, fresh):
+    """Return the policies of a piece of a stream, and the rows of a step."""
+    if fresh or estimator.batch_size != "auto":
+        state.batch_size = _batch_size(estimator, model, X, estimator.total_samples)
+    if fresh:
+        state.plan = _plan_of_stream(estimator, model, state)
+    policies = _resolved_policies(estimator, model, state, RobbinsMonro())
+    state.best = None
+    if estimator.total_samples is not None:
+        state.first_row = _noted(state.first_row, X[:1])
+    if estimator.batch_size != "auto":
+        return policies, state.batch_size
+    n_rows = X.shape[0]  # a chunk is cut evenly
+    return policies, math.ceil(n_rows / max(1, round(n_rows / state.batch_size)))
+
+
+def _noted(first_row, row):
+    """Return what to know of the first row of a stream when a chunk begins with one."""
+    if first_row == AGAIN:
+        return AGAIN
+    this = digest(row)
+    return AGAIN if this == first_row else first_row or this
+
+
+def tasks_left(state):
+    """Return how many passes and moves the plan still has."""
+    return state.planned_passes - state.passes + sum(state.moves.left)
+
+
+def _batch_size(estimator, model, X, total):
+    if estimator.batch_size is None:
+        return X.shape[0]
+    if estimator.batch_size == "auto":
+        return model.auto_batch_size(X, total)
+    return estimator.batch_size
+
+
+def _plan_of_stream(estimator, model, state):
+    temperature = model.auto_temperature(state.hyper)
+    if estimator.total_samples is None:
+        return Plan(temperature=temperature)
+    per_pass = math.ceil(estimator.total_samples / state.batch_size)
+    return Plan(per_pass, per_pass, temperature)
+
+
+def _plan_passes(estimator, state, n_rows, moves):
+    """Plan `max_iter` passes, and moves, unless there is an unfinished plan.
+
+    Moves that were planned, but are others now, or found the model hot, are not
+    unfinished.
+    """
+    most = tuple(phase.n_moves for phase in moves.phases())
+    left = state.moves.left
+    left = tuple(map(min, left, most)) if len(left) == len(most) else (0,) * len(most)
+    moves_wait = any(left) and state.temperature == 1.0
+    judged = state.judged == state.passes
+    if state.passes >= state.planned_passes and judged and not moves_wait:
+        state.planned_passes = state.passes + estimator.max_iter
+        left = most
+    state.moves = state.moves._replace(left=left)
+    if n_rows != state.total_rows:
+        state.total_rows, state.batches_into_pass = n_rows, 0
+
+
+def _resolved_policies(estimator, model, state, default_rate):
+    """Return the policies; each has a state of its own, or goes on from the present."""
+    policies = Policies(
+        estimator._tempering().validate().resolved(state.plan),
+        as_learning_rate(estimator.learning_rate, default_rate).validate(),
+        estimator._noise().validate().resolved(state.plan),
+        estimator._moves().validate(),
+    )
+    policies.check(model)
+    random = generator(state.seed, 0, POLICIES)
+    tempering, learning_rate = policies.tempering, policies.learning_rate
+    if not tempering.knows(state.tempering):
+        state.tempering = tempering.initial_state(model, state.hyper, random)
+    if not learning_rate.knows(state.learning_rate):
+        state.learning_rate = learning_rate.initial_state()
+    return policies
+
+
+def held_out_rows(estimator, n_rows, seed, sample_weight):
+    """Return the rows to train on and those to validate on, maybe none.
+
+    Rows of weight 0, which nothing is to depend on, are not held out.
+    """
+    rows = np.arange(n_rows)
+    if estimator.evaluate_every == 0 and estimator.n_iter_no_change is None:
+        return rows, rows[:0]
+    counted = rows if sample_weight is None else np.flatnonzero(sample_weight)
+    n_validation = max(1, round(estimator.validation_fraction * len(counted)))
+    if n_validation >= len(counted):
+        raise ValueError(
+            f"validation_fraction={estimator.validation_fraction} leaves none of "
+            f"{len(counted)} samples to train on."
+        )
+    order = generator(seed, 0, HELD_OUT).permutation(counted)
+    held_out = np.sort(order[:n_validation])
+    return np.delete(rows, held_out), held_out

@@ -1,0 +1,235 @@
+"""The runs of a fit, one from each start: passes, moves, and what is told of them."""
+
+import copy
+import functools
+import itertools
+import math
+
+import numpy as np
+
+from .._loop import Best, Hooks, heldout_score, run_moves, run_passes
+from ._messages import log
+from ._plans import plan_fit, tasks_left
+
+__all__ = ["run_fits"]
+
+
+def run_fits(estimator, problem, starts, n_runs):
+    """Fit from each start; install and return the best `Run`."""
+    model, X, weight = problem.model, problem.X, problem.sample_weight
+    runs = (plan_fit(estimator, model, state, X, weight) for state in starts)
+    run = next(runs)
+    told = {"estimator": estimator, "X": X, "y": lambda: np.zeros(X.shape[0])}
+    context = estimator._init_callback_context(
+        max_subtasks=n_runs * tasks_left(run.state)
+    )
+    context.call_on_fit_task_begin(**told)
+    with problem.workers:
+        fit = _Fit(estimator, problem, context, told)
+        if n_runs == 1:
+            fit.run(run)
+        else:
+            run = fit.best(itertools.chain([run], runs))
+        estimator._finish(problem, run.state)
+    context.call_on_fit_task_end(**told, **_snapshot(estimator))
+    return run
+
+
+def _snapshot(estimator):
+    """Return what makes a copy of an estimator as it is now."""
+    return {
+        "reconstruction_attributes": lambda: {
+            "state_": copy.deepcopy(estimator.state_),
+            "_said": {"hot": True},
+        }
+    }
+
+
+class _Fit:
+    """Runs of an estimator on a problem.
+
+    Parameters
+    ----------
+    estimator : TemperedEstimator
+    problem : Problem
+    context : object
+        Of scikit-learn's callbacks.
+    told : dict
+        What every hook of a callback may ask for.
+    """
+
+    def __init__(self, estimator, problem, context, told):
+        self.estimator, self.problem = estimator, problem
+        self.context, self.told = context, told
+
+    def best(self, runs):
+        """Fit each of the runs; whatever ends this, the best completed one stays."""
+        best, best_bound, n_init = None, -math.inf, self.estimator.n_init
+        for number, run in enumerate(runs, 1):
+            try:
+                self.run(run)
+                bound = self.problem.bound(run.state.globals_, run.state.hyper)
+                log(
+                    self.estimator,
+                    "fit %d of %d: lower bound %.10g",
+                    number,
+                    n_init,
+                    bound,
+                )
+                if best is None or bound > best_bound:
+                    best, best_bound = run, bound
+            finally:
+                if best is not None:
+                    self.problem.workers.run_whole(self._installing(best))
+        return best
+
+    def run(self, run):
+        """Make the passes and the moves that the plan of a run still has."""
+        estimator, state, policies = self.estimator, run.state, run.policies
+        problem, install = self.problem.on(run.train), self._installing(run)
+        if not tasks_left(state):  # of no passes: the start is what was asked for
+            problem.workers.run_whole(install)
+        task = _Task(self)
+        begin_pass = functools.partial(task.begin, "pass")
+        begin_move = functools.partial(task.begin, "move")
+        if not self._judge(run):
+            run_passes(
+                problem,
+                policies,
+                state,
+                Hooks(install, begin_pass, task.after_pass(run)),
+                estimator.shuffle,
+            )
+        problem.workers.run_whole(functools.partial(self._keep_the_best_state, run))
+        hot = state.temperature != 1.0
+        run.moves_were_hot = any(state.moves.left) and hot and not task.stopped
+        if not task.stopped and not hot:
+            hooks = Hooks(install, begin_move, task.after_move)
+            run_moves(problem, policies, state, hooks, estimator.tol)
+        if not tasks_left(state):
+            state.local = None  # of use only to an unfinished plan
+
+    def _installing(self, run):
+        return functools.partial(self.estimator._install, run.state, run.policies)
+
+    def _judge(self, run):
+        """Decide after a pass whether to go on; return whether to stop early.
+
+        In one piece: Ctrl-C before leaves a pass that is not judged, which is then the
+        first thing to be done.
+        """
+        state = run.state
+        if state.judged == state.passes:
+            return False
+        score, over = self._heldout_score(run), False
+
+        def commit():
+            nonlocal over
+            if score is not None:
+                over = self._note_score(run, score)
+            if abs(state.bound_change) < self.estimator.tol:
+                state.planned_passes = state.passes  # converged
+            state.judged = state.passes
+
+        self.problem.workers.run_whole(commit)
+        return over
+
+    def _heldout_score(self, run):
+        """Return the held-out score, NaN if nothing is held out, None if not due."""
+        due = run.state.passes % max(self.estimator.evaluate_every, 1) == 0
+        if len(run.validation) == 0 or not due:
+            return None
+        return heldout_score(self.problem, run.state, run.validation)
+
+    def _note_score(self, run, score):
+        """Add a held-out score to the history; return whether to stop early.
+
+        Only states at settled temperatures compete.
+        """
+        state, tempering = run.state, run.policies.tempering
+        patience = self.estimator.n_iter_no_change
+        state.history.add_score(score)
+        if patience is None or np.isnan(score):
+            return False
+        clock = state.clock(self.problem.on(run.train).total)
+        is_cool = state.temperature == 1.0 or not tempering.cools
+        if not (tempering.is_settled(state.tempering, clock) and is_cool):
+            return False
+        if state.best is None:
+            state.best = Best.of(state, score)
+        else:
+            state.best = state.best.after(state, score, self.estimator.tol)
+        return state.best.failures >= patience
+
+    def _keep_the_best_state(self, run):
+        """End a fit that was evaluated: its best state is the model, its plan over."""
+        state, patience = run.state, self.estimator.n_iter_no_change
+        if patience is None:
+            return
+        if state.best is None:
+            run.compared = False
+            return
+        state.globals_, state.hyper = state.best.globals_, state.best.hyper
+        if state.best.failures >= patience:
+            state.planned_passes = state.passes
+        state.best = None
+
+
+class _Task:
+    """The passes and moves of a run as tasks of scikit-learn's callbacks.
+
+    Attributes
+    ----------
+    stopped : bool
+        Whether a callback ended the run.
+    """
+
+    def __init__(self, fit):
+        self.fit, self.stopped, self._task = fit, False, None
+
+    def begin(self, name):
+        """Begin a pass or a move."""
+        self._task = self.fit.context.subcontext(task_name=name)
+        self._task.call_on_fit_task_begin(**self.fit.told)
+
+    def _end(self):
+        self.stopped = self._task.call_on_fit_task_end(
+            **self.fit.told, **_snapshot(self.fit.estimator)
+        )
+        return self.stopped
+
+    def after_pass(self, run):
+        """Return what is called after each pass of a run."""
+
+        def after():
+            over = self.fit._judge(run)
+            _log_pass(self.fit.estimator, run.state)
+            return self._end() or over
+
+        return after
+
+    def after_move(self, bound, kept):
+        """Tell of a move; return whether to end the moves."""
+        outcome = "kept" if kept else "no"
+        log(self.fit.estimator, "move: %s, lower bound %.10g", outcome, bound)
+        return self._end()
+
+
+def _log_pass(estimator, state):
+    if not estimator.verbose or not estimator._is_logged(state.passes):
+        return
+    history = state.history.to_dict()
+    score = history["heldout_score"][-1]
+    log(
+        estimator,
+        "pass %d of %d: %d steps, %.1f s, temperature %.3g, rate %.3g, "
+        "bound per observation %.4f%s",
+        state.passes,
+        state.planned_passes,
+        state.steps,
+        state.seconds,
+        state.temperature,
+        history["learning_rate"][-1],
+        history["batch_bound"][-1],
+        "" if np.isnan(score) else f", held-out score {score:.4f}",
+    )

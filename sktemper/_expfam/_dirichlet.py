@@ -1,0 +1,40 @@
+"""The Dirichlet distribution, along any axis of arrays of concentrations."""
+
+import numpy as np
+from scipy.special import gammaln, logsumexp, polygamma, psi
+
+__all__ = [
+    "expected_log",
+    "fisher_product",
+    "log_draws",
+    "log_normaliser",
+]
+
+
+def log_normaliser(concentration, axis=-1):
+    """Return the logarithm of the factor that makes the density integrate to 1."""
+    total = gammaln(concentration.sum(axis=axis))
+    return total - gammaln(concentration).sum(axis=axis)
+
+
+def expected_log(concentration, axis=-1):
+    """Return E log x."""
+    return psi(concentration) - psi(concentration.sum(axis=axis, keepdims=True))
+
+
+def fisher_product(concentration, change, axis=-1):
+    """Return the change of E log x along a change of the natural parameters."""
+    total = polygamma(1, concentration.sum(axis=axis, keepdims=True))
+    return polygamma(1, concentration) * change - total * change.sum(
+        axis=axis, keepdims=True
+    )
+
+
+def log_draws(concentration, random, axis=-1):
+    """Draw log x.
+
+    Gamma(a) = Gamma(a + 1) U^(1 / a): exact, and without underflow for a small a.
+    """
+    draws = np.log(random.standard_gamma(concentration + 1.0))
+    draws += np.log(random.uniform(size=np.shape(concentration))) / concentration
+    return draws - logsumexp(draws, axis=axis, keepdims=True)

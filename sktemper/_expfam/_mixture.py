@@ -1,0 +1,298 @@
+"""Mixtures whose components have conjugate priors: what all of them share."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.special import logsumexp
+
+from .._linalg import tiled_matmul
+from ..model._contract import LocalStep, Powers
+from ._moves import birth, split_merge
+from ._natural import Natural, NaturalModel
+from ._weights import WEIGHTS
+
+__all__ = ["Mixture", "MixtureHyper", "MixtureModel"]
+
+#: Rows that a start looks at.
+ROWS_LOOKED_AT = 20_000
+
+
+@dataclass(frozen=True)
+class Mixture(Natural):
+    """Natural parameters of a mixture, or what is added to them.
+
+    Attributes
+    ----------
+    weights : ndarray
+        Of the distribution of the weights, see `WEIGHTS`.
+    components : ndarray of shape (n_components, *shape)
+        Of the components' distributions, see `Family`.
+    """
+
+    weights: np.ndarray
+    components: np.ndarray
+
+
+class MixtureHyper(NamedTuple):
+    """Priors: the concentration of the weights, and parameters of a component."""
+
+    weight_concentration: float
+    component: np.ndarray
+
+
+class Prepared(NamedTuple):
+    """What a local step needs of the mixture."""
+
+    log_weights: np.ndarray
+    #: E u of the components, a column each.
+    expected: np.ndarray
+    globals_: Mixture
+    hyper: MixtureHyper
+
+
+class MixtureModel(NaturalModel):
+    """A mixture of components that are exponential families with conjugate priors.
+
+    A subclass says what a block is (`take`), what the log-likelihood of a sample is
+    linear in (`moments`, and `log_base`), and the prior of a component
+    (`prior_of_component`).
+
+    Parameters
+    ----------
+    n_components, n_features : int
+    family : Family
+        Of the components' parameters.
+    weight_prior : {"dirichlet_process", "dirichlet_distribution"}
+    weight_concentration : float or None
+        None is 1 / n_components.
+    dtype : {float32, float64}
+        Of public arrays; computed is in float64.
+    """
+
+    watches_bound = True
+    scores_whole_rows = True
+    parameters = Mixture
+    birth_steps = 10
+
+    def __init__(
+        self,
+        n_components,
+        n_features,
+        family,
+        *,
+        weight_prior="dirichlet_distribution",
+        weight_concentration=None,
+        dtype=np.float64,
+    ):
+        super().__init__()
+        self.n_components, self.n_features = n_components, n_features
+        self.family = family
+        self.weights = WEIGHTS[weight_prior](n_components)
+        self.weight_concentration = weight_concentration or 1.0 / n_components
+        self.dtype = dtype
+
+    # -- what a subclass says ----------------------------------------------------------
+    def moments(self, block):
+        """Return what the samples' log-likelihoods are linear in.
+
+        Returns
+        -------
+        moments : ndarray or CSR array of shape (n_rows, prod(family.shape))
+        """
+        raise NotImplementedError
+
+    def log_base(self, block):
+        """Return the part of the log-likelihoods that is the same in all components.
+
+        Returns
+        -------
+        logs : ndarray of shape (n_rows,)
+        """
+        return np.zeros(self.moments(block).shape[0])
+
+    def prior_of_component(self, X, sample_weight=None):
+        """Return the natural parameters of a component's prior, `Family.shape`."""
+        raise NotImplementedError
+
+    def n_observed(self, block):
+        """Return the number of observations of each row: by default 1."""
+        return np.ones(self.moments(block).shape[0])
+
+    # -- the state of a fit ----------------------------------------------------------
+    def initial_hyper(self, X, sample_weight=None):
+        """Return the priors."""
+        prior = self.prior_of_component(X, sample_weight)
+        return MixtureHyper(self.weight_concentration, np.asarray(prior, np.float64))
+
+    def initial_globals(self, X, random, hyper=None, sample_weight=None):
+        """Return the optimum for samples dealt to the nearest of random ones.
+
+        Nearest is in predictive density, under what each random sample alone tells.
+        """
+        hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
+        n_rows = X.shape[0]
+        weight = np.ones(n_rows) if sample_weight is None else sample_weight
+        weight = weight if weight.any() else np.ones(n_rows)
+        known = np.flatnonzero(weight > 0)
+        rows = known[:: -(-len(known) // ROWS_LOOKED_AT)]
+        few = len(rows) < self.n_components
+        shares = weight[rows] / weight[rows].sum()
+        seeds = random.choice(rows, self.n_components, few, shares)
+        block = self.take(X, rows)
+        alone = self._dense(self.moments(self.take(X, seeds)))
+        alone = alone.reshape(-1, *self.family.shape) + hyper.component
+        logs = self.family.log_predictive(alone, self.moments(block))
+        labels = logs.argmax(axis=1)
+        shares = np.zeros((len(rows), self.n_components))
+        shares[np.arange(len(rows)), labels] = weight[rows]
+        scale = weight.sum() / weight[rows].sum()
+        return self.target(self.statistics(block, shares), scale, Powers(), hyper)
+
+    def prior(self, hyper):
+        """Return the prior's natural parameters."""
+        shape = (self.n_components, *self.family.shape)
+        return Mixture(
+            self.weights.prior(hyper.weight_concentration),
+            np.broadcast_to(hyper.component, shape),
+        )
+
+    def shapes(self):
+        """Return the shapes of the arrays of the parameters."""
+        weights = self.weights.prior(1.0).shape
+        return weights, (self.n_components, *self.family.shape)
+
+    def is_valid(self, globals_):
+        """Return whether these are parameters of distributions."""
+        return bool((globals_.weights > -1).all()) and self.family.is_valid(
+            globals_.components
+        )
+
+    def prepare(self, globals_, hyper):
+        """Return what `local_step` needs, computed once a step."""
+        expected = self.family.expected(globals_.components)
+        return Prepared(
+            self.weights.expected_log(globals_.weights),
+            np.ascontiguousarray(expected.reshape(self.n_components, -1).T),
+            globals_,
+            hyper,
+        )
+
+    # -- the step --------------------------------------------------------------------
+    def local_step(
+        self,
+        block,
+        prepared,
+        powers,
+        weights=None,
+        seed=0,
+        local_init=None,
+        want=("statistics", "bound"),
+    ):
+        """Compute the responsibilities of a block; see `ConjugateModel.local_step`."""
+        logs = self.log_joint(block, prepared)
+        n_rows, n_observed = len(logs), self.n_observed(block)
+        tempered = logs * np.reshape(powers.local, (-1, 1))
+        bounds = logsumexp(tempered, axis=1)
+        responsibilities = np.exp(tempered - bounds[:, None])
+        scores = (responsibilities * logs).sum(axis=1)
+        statistics = None
+        if "statistics" in want:
+            factors = np.ones(n_rows) if weights is None else weights
+            factors = factors * powers.statistics
+            statistics = self.statistics(block, responsibilities * factors[:, None])
+        return LocalStep(
+            statistics=statistics,
+            n_rows=n_rows,
+            n_observed=float(n_observed.sum()),
+            n_iterations=n_rows,
+            bound=float(bounds.sum()),
+            score=float(scores.sum()),
+            row_observed=n_observed,
+            row_bounds=bounds,
+            row_scores=scores,
+            local_parameters=responsibilities if "local" in want else None,
+        )
+
+    def log_joint(self, block, prepared):
+        """Return E log p(x, component) of each row: (n_rows, n_components)."""
+        logs = self.times(self.moments(block), prepared.expected)
+        logs += prepared.log_weights
+        return logs + self.log_base(block)[:, None]
+
+    @staticmethod
+    def times(moments, matrix):
+        """Return ``moments @ matrix``, each row's bits whatever rows are around it."""
+        if sparse.issparse(moments):
+            return moments @ matrix
+        return tiled_matmul(moments, matrix)
+
+    def statistics(self, block, shares):
+        """Return the sums over rows of what they tell, times their shares."""
+        sums = self._dense(shares.T @ self.moments(block))
+        shape = (self.n_components, *self.family.shape)
+        return Mixture(self.weights.counted(shares.sum(axis=0)), sums.reshape(shape))
+
+    @staticmethod
+    def _dense(moments):
+        return moments.toarray() if sparse.issparse(moments) else moments
+
+    def fisher_product(self, globals_, vector):
+        """Return the Fisher information of q(weights, components) times ``vector``."""
+        change = self.from_natural_parameters(vector)
+        return Mixture(
+            self.weights.fisher_product(globals_.weights, change.weights),
+            self.family.fisher_product(globals_.components, change.components),
+        ).vector()
+
+    # -- objectives ------------------------------------------------------------------
+    def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
+        """Return p E log p(weights, components) - E log q, p = ``powers.prior``."""
+        prior, power = self.prior(hyper), powers.prior
+        bound = self.weights.bound(globals_.weights, prior.weights, power)
+        components = self.family.bound(globals_.components, prior.components, power)
+        return float(bound + components.sum())
+
+    def log_predictive(self, block, prepared):
+        """Return the log posterior predictive of each row, and 1 a row.
+
+        Exact given q: a mixture of the components' predictive densities.
+        """
+        components = prepared.globals_.components
+        logs = self.family.log_predictive(components, self.moments(block))
+        logs = logs + np.log(self.weights.mean(prepared.globals_.weights))
+        scores = logsumexp(logs, axis=1) + self.log_base(block)
+        return scores, np.ones(len(scores))
+
+    # -- leaving a poor optimum --------------------------------------------------------
+    def propose_birth(self, globals_, hyper, block, random, weights=None):
+        """Return the mixture with one of its components begun anew."""
+        weights = self._counts_of(block, weights)
+        responsibilities = birth(self, globals_, hyper, block, random, weights)
+        return self._optimum(block, responsibilities, globals_, hyper, weights), hyper
+
+    def propose_split_merge(
+        self, globals_, hyper, block, random, refused, weights=None
+    ):
+        """Return the mixture after the split and the merge that promise most."""
+        weights = self._counts_of(block, weights)
+        responsibilities, key = split_merge(
+            self, globals_, hyper, block, random, refused, weights
+        )
+        if responsibilities is None:
+            return None
+        optimum = self._optimum(block, responsibilities, globals_, hyper, weights)
+        return optimum, hyper, key
+
+    def _counts_of(self, block, weights):
+        return np.ones(self.moments(block).shape[0]) if weights is None else weights
+
+    def _optimum(self, block, responsibilities, globals_, hyper, weights):
+        """Return the optimal parameters for responsibilities of some of the rows."""
+        order = self.weights.order(weights @ responsibilities)
+        shares = weights[:, None] * responsibilities[:, order]
+        prior = self.weights.prior(hyper.weight_concentration)
+        counts = self.weights.counts(globals_.weights - prior)
+        scale = counts.sum() / weights.sum()
+        return self.target(self.statistics(block, shares), scale, Powers(), hyper)

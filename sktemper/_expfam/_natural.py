@@ -1,0 +1,100 @@
+"""Natural parameters as values, and models whose global parameters are such."""
+
+import math
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from ..model._contract import ConjugateModel
+
+__all__ = ["Natural", "NaturalModel"]
+
+#: Halvings that find the largest rate of a step.
+HALVINGS = 30
+
+
+@dataclass(frozen=True)
+class Natural:
+    """Natural parameters, or what is added to them: priors and statistics.
+
+    A subclass is a frozen dataclass of float64 arrays.
+    """
+
+    def arrays(self):
+        """Return the arrays, in the order of the fields."""
+        return tuple(getattr(self, field.name) for field in fields(self))
+
+    def __add__(self, other):
+        return type(self)(*map(np.add, self.arrays(), other.arrays()))
+
+    def scaled(self, factor):
+        """Return ``factor`` times the parameters."""
+        return type(self)(*(factor * array for array in self.arrays()))
+
+    def vector(self):
+        """Return the parameters as one contiguous vector."""
+        return np.concatenate([np.ravel(array) for array in self.arrays()])
+
+    @classmethod
+    def of_vector(cls, vector, shapes):
+        """Return the parameters of a vector, as arrays of these shapes."""
+        ends = np.cumsum([math.prod(shape) for shape in shapes])
+        parts = np.split(np.asarray(vector), ends[:-1])
+        return cls(*(p.reshape(shape) for p, shape in zip(parts, shapes, strict=True)))
+
+
+class NaturalModel(ConjugateModel):
+    """A model whose global parameters and statistics are `Natural`, of one kind.
+
+    With respect to Lebesgue measure: statistics add to the prior's parameters, and a
+    step is convex in them.  Beside the core of `ConjugateModel` a subclass says
+    `prior`, `shapes` and `is_valid`; and, for adaptive rates, `fisher_product`.
+    """
+
+    #: The class of the parameters.
+    parameters = Natural
+
+    def prior(self, hyper):
+        """Return the prior's natural parameters."""
+        raise NotImplementedError
+
+    def shapes(self):
+        """Return the shapes of the arrays of the parameters."""
+        raise NotImplementedError
+
+    def is_valid(self, globals_):
+        """Return whether these are parameters of distributions."""
+        raise NotImplementedError
+
+    def target(self, statistics, scale, powers, hyper):
+        """Return the target of a step."""
+        return self.prior(hyper).scaled(powers.prior) + statistics.scaled(scale)
+
+    def step(self, globals_, statistics, scale, powers, rate, hyper):
+        """Step the natural parameters toward the prior's plus the statistics."""
+        target = self.target(statistics, scale, powers, hyper)
+        return globals_.scaled(1 - rate) + target.scaled(rate)
+
+    def largest_rate(self, globals_, statistics, scale, powers, hyper):
+        """Return the rate at which a parameter would leave its domain."""
+        target = self.target(statistics, scale, powers, hyper)
+        low, high = 0.0, 1.0
+        if self.is_valid(target):
+            return math.inf
+        for _ in range(HALVINGS):
+            rate = 0.5 * (low + high)
+            between = globals_.scaled(1 - rate) + target.scaled(rate)
+            low, high = (rate, high) if self.is_valid(between) else (low, rate)
+        return low
+
+    def natural_parameters(self, globals_):
+        """Return the natural parameters as one vector."""
+        return globals_.vector()
+
+    def from_natural_parameters(self, vector):
+        """Return the global parameters of a vector."""
+        return self.parameters.of_vector(vector, self.shapes())
+
+    def target_parameters(self, statistics, scale, powers, hyper):
+        """Return the target of a step as a vector."""
+        return self.target(statistics, scale, powers, hyper).vector()

@@ -1,0 +1,112 @@
+"""The history of a fit: a bounded table of what happened."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["History"]
+
+#: What the history tells of a move.
+MOVE_COLUMNS = ("step", "seconds", "kept", "bound")
+
+
+class _Thinned:
+    """Rows of a table, at most ``limit``: thinned by doubling the stride."""
+
+    def __init__(self, limit):
+        self.limit, self.stride, self.count, self.rows = limit, 1, 0, []
+
+    def append(self, row):
+        if self.count % self.stride == 0:
+            self.rows.append(row)
+        self.count += 1
+        if len(self.rows) > self.limit:
+            self.rows = self.rows[::2]
+            self.stride *= 2
+
+
+class _Row(NamedTuple):
+    """A step in the history; ``probabilities`` is None where there are none."""
+
+    values: tuple
+    probabilities: Any
+
+
+class History:
+    """What happened: a row a step, thinned evenly once there are too many.
+
+    Rows with a held-out score are thinned apart from those without, so that they are
+    not lost among them.
+
+    Where the tempering has a ladder, the column "temperature_probabilities" has the
+    distribution over it at which each step was taken, (n_rows, n_temperatures).  Once
+    the tempering changes, only the rows on the new ladder have one; those before are
+    NaN, or the column is gone if there is no ladder any more.
+
+    Where moves were proposed, "move_step" has the steps done before each,
+    "move_seconds" the time after it, "move_kept" whether it was, and "move_bound" the
+    lower bound after it.
+    """
+
+    columns = (
+        "step",
+        "passes",
+        "seconds",
+        "temperature",
+        "learning_rate",
+        "rate_share",
+        "batch_bound",
+        "heldout_score",
+        "mean_iterations",
+        "lower_bound",
+    )
+
+    def __init__(self, limit=1000):
+        self._steps, self._scores = _Thinned(limit), _Thinned(limit)
+        self._moves = _Thinned(limit)
+        self._ladder = None
+
+    def append(self, *, ladder=None, probabilities=None, **row):
+        """Add a step; columns not given are NaN."""
+        if not np.array_equal(ladder, self._ladder):
+            self._ladder = ladder
+            for table in (self._steps, self._scores):
+                table.rows = [row._replace(probabilities=None) for row in table.rows]
+        values = tuple(row.get(column, np.nan) for column in self.columns)
+        self._last = _Row(values, probabilities)
+        self._steps.append(self._last)
+
+    def add_score(self, score):
+        """Add the held-out score after the last step."""
+        row = dict(zip(self.columns, self._last.values, strict=True))
+        row["heldout_score"] = score
+        self._scores.append(self._last._replace(values=tuple(row.values())))
+
+    def add_move(self, **move):
+        """Add a move: what `MOVE_COLUMNS` name."""
+        self._moves.append(tuple(move[column] for column in MOVE_COLUMNS))
+
+    def to_dict(self):
+        """Return the columns as arrays, in the order of the steps."""
+        scored = {row.values[0] for row in self._scores.rows}
+        rows = [row for row in self._steps.rows if row.values[0] not in scored]
+        rows = sorted(rows + self._scores.rows, key=lambda row: row.values[0])
+        table = np.array([row.values for row in rows], dtype=float)
+        table = table.reshape(-1, len(self.columns))
+        columns = dict(zip(self.columns, table.T.copy(), strict=True))
+        columns["step"] = columns["step"].astype(np.int64)
+        if self._ladder is not None:
+            unknown = np.full(len(self._ladder), np.nan)
+            columns["temperature_probabilities"] = np.array(
+                [
+                    unknown if row.probabilities is None else row.probabilities
+                    for row in rows
+                ]
+            )
+        if self._moves.rows:
+            moves = zip(*self._moves.rows, strict=True)
+            columns |= {
+                f"move_{name}": np.array(values)
+                for name, values in zip(MOVE_COLUMNS, moves, strict=True)
+            }
+        return columns

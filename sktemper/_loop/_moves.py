@@ -1,0 +1,263 @@
+"""Moves: proposals are tried on some of the rows, then on those that judge them."""
+
+import math
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..learning_rates import ConstantRate
+from ..model import IllDefined, Powers
+from ..noise import NoNoise
+from ..tempering import Untempered
+from ._passes import Hooks
+from ._policies import Policies, proposed, steps_on_proposal
+from ._problem import Batch, as_slice, generator
+from ._step import Steps
+
+__all__ = ["run_moves"]
+
+#: Steps on all rows after those on a part of them, before a move is judged.
+SETTLING_STEPS = 3
+#: Rows that judge moves after minibatches, where steps on all would take too long.
+JUDGING_ROWS = 100_000
+#: Proposals in a row that are tried on the same rows, at most.
+MOVES_OF_A_PART = 5
+#: Keys of the random numbers of proposals, and of rows to try them on and to judge.
+PROPOSING, TRYING, JUDGING = 4, 5, 6
+
+
+class Outcome(NamedTuple):
+    """What came of a move.
+
+    Attributes
+    ----------
+    proposal : Proposal or None
+    kept : bool
+    chosen : State or None
+        The parameters after it, None if they stay.
+    moves : MovesDone
+    bound : float
+        The lower bound after it.
+    """
+
+    proposal: Any
+    kept: bool
+    chosen: Any
+    moves: Any
+    bound: float
+
+
+def run_moves(problem, policies, state, hooks=Hooks(), least_gain=0.0):  # noqa: B008
+    """Make the planned moves of a fit.
+
+    A proposal is brought to its optimum on some of the rows; unless the lower bound is
+    clearly below that of the present state there, fitted to the same rows, also on
+    those that judge it, and if there it is above, the proposal is the model.  The steps
+    on it are not those of the fit.
+
+    All rows judge, but after minibatches at most `JUDGING_ROWS`; then what moves have
+    led to takes a few steps on all rows at last.
+
+    Parameters
+    ----------
+    problem : Problem
+    policies : Policies
+    state : State
+    hooks : Hooks
+    least_gain : float
+        By how much the lower bound has to rise.
+    """
+    trials = _Trials(problem, state)
+    best = trials.bound(state) if any(state.moves.left) else None
+    while any(state.moves.left):
+        hooks.before()
+        begin = time.perf_counter()
+        outcome = _move(trials, policies.moves, state, best, least_gain)
+        best = outcome.bound
+        problem.workers.run_whole(
+            lambda outcome=outcome, begin=begin: _commit(state, outcome, hooks, begin)
+        )
+        if hooks.after(best, outcome.kept):
+            return
+
+
+def _move(trials, moves, state, best, least_gain):
+    """Make the next proposal; return what came of it."""
+    number = next(i for i, left in enumerate(state.moves.left) if left)
+    policy = moves.phases()[number]
+    proposal, trial, reached = trials.of(policy, state)
+    noise = 8 * np.finfo(state.dtype).eps * abs(best)
+    kept = bool(reached > best + max(least_gain, noise))
+    best = reached if kept else best
+    done = state.moves.after(policy, number, proposal, kept)
+    chosen = trial if kept else None
+    on_part = trials.on_part and (kept or done.on_part)
+    if on_part and not any(done.left):
+        chosen = trials.settled(chosen or state)
+        best, on_part = trials.bound(chosen, trials.all_rows), False
+    return Outcome(proposal, kept, chosen, done._replace(on_part=on_part), best)
+
+
+def _commit(state, outcome, hooks, begin):
+    """Make the outcome of a move part of the state."""
+    if outcome.chosen is not None:
+        state.globals_, state.hyper = outcome.chosen.globals_, outcome.chosen.hyper
+        state.lower_bound = outcome.chosen.lower_bound
+        state.bound_change = outcome.chosen.bound_change
+        state.local = None
+    state.moves = outcome.moves
+    state.seconds += time.perf_counter() - begin
+    if outcome.proposal is not None:
+        state.history.add_move(
+            step=state.steps,
+            seconds=state.seconds,
+            kept=outcome.kept,
+            bound=outcome.bound,
+        )
+    hooks.on_commit()
+
+
+class _Trials:
+    """What proposals are tried on: some rows first, then those that judge them.
+
+    Attributes
+    ----------
+    all_rows, rows : ndarray
+        Those of the fit that count at all, and those that judge.
+    on_part : bool
+        Whether the latter are fewer.
+    """
+
+    def __init__(self, problem, state):
+        rows, weight = problem.rows, problem.sample_weight
+        self.problem, self.model = problem, problem.model
+        self.scale = problem.total / len(rows)
+        if weight is not None:
+            rows = rows[weight[rows] > 0]
+        self.all_rows = self.rows = rows
+        if state.batch_size < len(rows):
+            random = generator(state.seed, state.passes, JUDGING)
+            self.rows = _some(rows, JUDGING_ROWS, random)
+        self.on_part = len(self.rows) < len(rows)
+        self._known = None, None
+
+    def of(self, policy, state):
+        """Propose a move of a state.
+
+        Returns
+        -------
+        proposal : Proposal or None
+        trial : State
+            Where it leads,
+        bound : float
+            and the bound there; -inf if a part of the rows speaks against it.
+        """
+        done, weight = state.moves, self.problem.sample_weight
+        # the same ones for a while, so that the present state is seldom fitted to them
+        number = done.made - done.failed % MOVES_OF_A_PART
+        part = _some(
+            self.rows, policy.max_samples, generator(state.seed, number, TRYING)
+        )
+        random = generator(state.seed, done.made, PROPOSING)
+        proposal = proposed(
+            policy,
+            self.model,
+            state.globals_,
+            state.hyper,
+            self.model.take(self.problem.X, as_slice(part)),
+            random,
+            done.refused,
+            None if weight is None else weight[part],
+        )
+        if proposal is None:
+            return None, None, -math.inf
+        seed = int(random.integers(2**31))
+        trial = state.beside(proposal.globals_, proposal.hyper, seed)
+        try:
+            reached = self._reached(trial, policy, state, number, part)
+        except IllDefined:
+            reached = -math.inf
+        return proposal, trial, reached
+
+    def _reached(self, trial, policy, state, number, part):
+        """Take a trial to its optimum; return the bound there, see `of`."""
+        n_steps, tempering = steps_on_proposal(policy, self.model)
+        self.improve(trial, part, n_steps, tempering)
+        if len(part) < len(self.rows):
+            present = self._fitted(state, part, (number, policy), n_steps)
+            if self._is_worse(trial, present, part):
+                return -math.inf
+            self.improve(trial, self.rows, SETTLING_STEPS)
+        return self.bound(trial)
+
+    def _fitted(self, state, part, key, n_steps):
+        """Return the bounds of the present state once it is fitted to a part, too."""
+        if self._known[0] != key:
+            present = state.beside(state.globals_, state.hyper)
+            self.improve(present, part, n_steps)
+            self._known = key, self._bounds(present, part)
+        return self._known[1]
+
+    def _is_worse(self, trial, present, part):
+        """Return whether a part says that a trial lowers the bound of all rows.
+
+        By more than a standard error: what helps few rows may not show in a part.
+        """
+        rises, rise = (
+            a - b for a, b in zip(self._bounds(trial, part), present, strict=True)
+        )
+        rise += rises.sum()
+        return rise <= -rises.std() * len(part) ** 0.5
+
+    def _bounds(self, state, rows):
+        """Return the part of each row in the bound, and that of the parameters."""
+        model, weight = self.model, self.problem.sample_weight
+        prepared = model.prepare(state.globals_, state.hyper)
+        parts = self.problem.map(
+            lambda block: (
+                model.local_step(block, prepared, Powers(), want=("bound",)).row_bounds
+            ),
+            rows,
+        )
+        scale = self._scale_of(rows)
+        if weight is not None:
+            scale = scale * weight[rows]
+        bounds = scale * np.concatenate(list(parts))
+        return bounds, model.global_bound(state.globals_, state.hyper)
+
+    def settled(self, state):
+        """Return a state after a few steps on all rows."""
+        settled = state.beside(state.globals_, state.hyper)
+        self.improve(settled, self.all_rows, SETTLING_STEPS)
+        return settled
+
+    def bound(self, state, rows=None):
+        """Return the lower bound of some rows, in place of all; None is `rows`."""
+        rows = self.rows if rows is None else rows
+        return self.problem.bound(
+            state.globals_, state.hyper, rows, self._scale_of(rows)
+        )
+
+    def improve(self, trial, rows, n_steps, tempering=Untempered()):  # noqa: B008
+        """Take steps of coordinate ascent on some rows."""
+        policies = Policies(tempering, ConstantRate(1.0), NoNoise())
+        batch = Batch(rows, self._scale_of(rows) * len(rows))
+        trial.steps = trial.samples = 0
+        steps = Steps(self.problem, policies, trial)
+        for _ in range(n_steps):
+            steps.take(batch)
+
+    def _scale_of(self, rows):
+        """Return what the rows are multiplied by to stand for all."""
+        weight = self.problem.sample_weight
+        if weight is None:
+            return self.scale * (len(self.all_rows) / len(rows))
+        return self.scale * (weight[self.all_rows].sum() / weight[rows].sum())
+
+
+def _some(rows, most, random):
+    """Return all of the rows, or as many as wanted."""
+    if len(rows) <= most:
+        return rows
+    return np.sort(random.choice(rows, most, replace=False))

@@ -1,0 +1,135 @@
+"""The policies of a fit, and what they answer: checked here, where it is used."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._policy import as_number, as_numbers
+from ..learning_rates import LearningRate
+from ..model import Powers
+from ..moves import Moves, NoMoves, Proposal
+from ..noise import GradientNoise
+from ..schedules import HOTTEST
+from ..tempering import Tempering
+
+__all__ = ["Policies"]
+
+#: The least power, of the hottest temperature.
+LEAST_POWER = 1 / HOTTEST
+
+
+class Policies(NamedTuple):
+    """The policies of a fit, resolved.
+
+    They may be of a user's own, so each method raises TypeError or ValueError, with the
+    name of the policy, where an answer is not what it must be.
+    """
+
+    tempering: Tempering
+    learning_rate: LearningRate
+    gradient_noise: GradientNoise
+    moves: Moves = NoMoves()
+
+    def check(self, model):
+        """Raise ValueError if the model lacks what a policy requires."""
+        for policy in (*self[:3], *self.moves.phases()):
+            policy.check(model)
+
+    def temperature(self, state, clock):
+        """Return the temperature of the next step."""
+        return as_number(
+            self.tempering.temperature(state, clock),
+            self.tempering,
+            f"temperature of step {clock.steps + 1}",
+            1.0,
+            HOTTEST,
+        )
+
+    def powers(self, state, clock, n_units):
+        """Return the `Powers` at which the next step sees the model."""
+        powers = self.tempering.powers(state, clock)
+        if not isinstance(powers, Powers):
+            raise TypeError(
+                f"{type(self.tempering).__name__} gave {powers!r} as the powers, which "
+                "must be of the class Powers."
+            )
+
+        def checked(power, name):
+            what = f"power of the {name}"
+            if np.ndim(power):
+                return as_numbers(
+                    power, self.tempering, what, n_units, LEAST_POWER, 1.0
+                )
+            return as_number(power, self.tempering, what, LEAST_POWER, 1.0)
+
+        return Powers(
+            checked(powers.prior, "prior"),
+            checked(powers.statistics, "statistics"),
+            checked(powers.local, "local step"),
+        )
+
+    def ladder(self, state):
+        """Return the ladder's temperatures and their probabilities, or None twice."""
+        ladder = self.tempering.ladder()
+        probabilities = self.tempering.probabilities(state)
+        if ladder is None and probabilities is None:
+            return None, None
+        n, of = np.size(ladder), "of the ladder"
+        return (
+            as_numbers(ladder, self.tempering, f"temperatures {of}", n, 0.0),
+            as_numbers(probabilities, self.tempering, f"probabilities {of}", n, 0.0),
+        )
+
+    def tempering_after(self, state, local, scale, clock):
+        """Return the tempering's state after a step."""
+        state = self.tempering.next_state(state, local, scale, clock)
+        self.ladder(state)
+        return state
+
+    def noise(self, n_units, clock, random):
+        """Return the weights of a batch's units, or None."""
+        weights = self.gradient_noise.weights(n_units, clock, random)
+        if weights is None:
+            return None
+        return as_numbers(weights, self.gradient_noise, "weights", n_units)
+
+    def rate(self, state, clock, gradient):
+        """Return the rate of a step, and the learning rate's state after it."""
+        answer = self.learning_rate.next_rate(state, clock, gradient)
+        if not (isinstance(answer, tuple) and len(answer) == 2):
+            raise TypeError(
+                f"{type(self.learning_rate).__name__} gave {answer!r}, which must be a "
+                "pair: the rate of a step and the state after it."
+            )
+        rate, state = answer
+        what = f"learning rate of step {clock.steps + 1}"
+        return as_number(rate, self.learning_rate, what, 0.0, 1.0), state
+
+    def guarded(self, rate, largest_rate):
+        """Return a rate at which the step stays in the domain of the parameters."""
+        rate = self.gradient_noise.guarded(rate, largest_rate)
+        return as_number(rate, self.gradient_noise, "guarded rate", 0.0, 1.0)
+
+
+def proposed(policy, *arguments):
+    """Return the `Proposal` of a policy for moves, or None."""
+    proposal = policy.propose(*arguments)
+    if not (proposal is None or isinstance(proposal, Proposal)):
+        raise TypeError(
+            f"{type(policy).__name__} gave {proposal!r} as the proposal, which must be "
+            "of the class Proposal, or None."
+        )
+    return proposal
+
+
+def steps_on_proposal(policy, model):
+    """Return how many steps a policy for moves wants, and their tempering."""
+    n_steps = policy.n_steps(model)
+    n_steps = int(as_number(n_steps, policy, "number of steps", 1.0))
+    tempering = policy.tempering(n_steps)
+    if not isinstance(tempering, Tempering):
+        raise TypeError(
+            f"{type(policy).__name__} gave {tempering!r} as the tempering of its "
+            "steps, which must be of the class Tempering."
+        )
+    return n_steps, tempering

@@ -1,0 +1,259 @@
+"""One stochastic natural-gradient step, and what it means for the state of a fit."""
+
+import math
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..model import NOT_FINITE, IllDefined, Powers, all_finite
+from ..schedules import Clock
+from ._problem import QUIETLY, generator
+
+__all__ = ["Steps"]
+
+
+class Seen(NamedTuple):
+    """As what a step sees the model.
+
+    Attributes
+    ----------
+    clock : Clock
+    temperature : float
+    powers : Powers
+    prepared : object
+        From `ConjugateModel.prepare`.
+    random : numpy.random.Generator
+        The step's own.
+    noise : ndarray of shape (n_units,) or None
+        Weights of the batch's units.
+    """
+
+    clock: Clock
+    temperature: float
+    powers: Powers
+    prepared: Any
+    random: np.random.Generator
+    noise: Any
+
+
+class After(NamedTuple):
+    """What follows from a batch: the arguments of `ConjugateModel.step`, and more.
+
+    Attributes
+    ----------
+    statistics : object
+    scale : float
+    powers : Powers
+    rate : float
+    hyper : object
+    wanted_rate : float
+        The learning rate, before the noise policy made it smaller.
+    local : ndarray or None
+        Local parameters of all rows, where they are kept.
+    tempering, learning_rate : object
+        The states of these policies.
+    lower_bound : float
+        Before the step; NaN where it is not known.
+    """
+
+    statistics: Any
+    scale: float
+    powers: Powers
+    rate: float
+    hyper: Any
+    wanted_rate: float
+    local: Any
+    tempering: Any
+    learning_rate: Any
+    lower_bound: float
+
+
+class Steps:
+    """Steps of a fit, one after another, each committed to its state.
+
+    What the model prepares of the parameters after one step serves the next.
+
+    Parameters
+    ----------
+    problem : Problem
+    policies : Policies
+    state : State
+        Changed by nothing else meanwhile.
+    """
+
+    def __init__(self, problem, policies, state):
+        self.problem, self.policies, self.state = problem, policies, state
+        self._prepared = None
+
+    @QUIETLY()
+    def take(self, batch, on_commit=lambda: None, last=False):
+        """Take one step on a batch.
+
+        Only what is finite is committed, and what the next step can be prepared from.
+
+        Parameters
+        ----------
+        batch : Batch
+        on_commit : callable
+            Runs inside of the commit, which nothing can interrupt.
+        last : bool
+            Whether no step follows: there is nothing to prepare then.
+
+        Raises
+        ------
+        IllDefined
+            If the step leads out of the parameters' domain: it is not taken.
+        """
+        begin = time.perf_counter()
+        problem, state = self.problem, self.state
+        seen = self._see(batch)
+        local = problem.local_steps(batch, seen, self.policies.tempering, state)
+        after = self._follow(batch, seen, local)
+        in_place = problem.model.steps_in_place
+        moved = None if in_place else self._moved(after, not last)
+
+        def commit():
+            row = self._row(batch, seen, local, after)
+            globals_, self._prepared = moved or self._moved(after, not last)
+            _commit(state, globals_, batch, seen, after)
+            state.seconds += time.perf_counter() - begin
+            state.history.append(step=state.steps, seconds=state.seconds, **row)
+            on_commit()
+
+        problem.workers.run_whole(commit)
+
+    def _see(self, batch):
+        """Return as what the step sees the model."""
+        state, policies, model = self.state, self.policies, self.problem.model
+        clock = state.clock(batch.total_of_clock)
+        if self._prepared is None:
+            self._prepared = prepared_of(model, state.globals_, state.hyper)
+        random = generator(state.seed, state.steps)
+        n_units = self.problem.n_units(batch.rows)
+        return Seen(
+            clock,
+            policies.temperature(state.tempering, clock),
+            policies.powers(state.tempering, clock, n_units),
+            self._prepared,
+            random,
+            policies.noise(n_units, clock, random),
+        )
+
+    def _follow(self, batch, seen, local):
+        """Return what follows from the sum of local steps; change nothing."""
+        if not all_finite(local.bound, local.score):
+            raise IllDefined(NOT_FINITE)
+        model, policies, state = self.problem.model, self.policies, self.state
+        told = local.statistics, batch.scale, seen.powers
+
+        def gradient():
+            vector = model.target_parameters(*told, state.hyper)
+            vector = vector - model.natural_parameters(state.globals_)
+            return vector, model.fisher_product(state.globals_, vector)
+
+        def guarded(rate, hyper):
+            return policies.guarded(
+                rate, lambda: model.largest_rate(state.globals_, *told, hyper)
+            )
+
+        wanted, rate_state = policies.rate(state.learning_rate, seen.clock, gradient)
+        rate = guarded(wanted, state.hyper)
+        hyper = model.update_hyper(
+            state.hyper,
+            state.globals_,
+            local.statistics,
+            batch.scale,
+            rate,
+            seen.powers,
+        )
+        return After(
+            *told,
+            rate=guarded(rate, hyper),
+            hyper=hyper,
+            wanted_rate=wanted,
+            local=np.concatenate(local.kept) if local.kept else None,
+            tempering=policies.tempering_after(
+                state.tempering, local, batch.scale, seen.clock
+            ),
+            learning_rate=rate_state,
+            lower_bound=self._lower_bound(batch, seen, local),
+        )
+
+    def _lower_bound(self, batch, seen, local):
+        """Return the lower bound before the step, if it is known."""
+        model, state = self.problem.model, self.state
+        plain = seen.noise is None and seen.temperature == 1.0
+        if not (model.watches_bound and batch.is_whole and plain):
+            return math.nan
+        return local.bound + model.global_bound(state.globals_, state.hyper)
+
+    def _moved(self, after, prepare):
+        """Return the global parameters after the step, and what is prepared of them."""
+        model = self.problem.model
+        with QUIETLY():  # in whichever thread
+            globals_ = model.step(
+                self.state.globals_,
+                after.statistics,
+                after.scale,
+                after.powers,
+                after.rate,
+                after.hyper,
+            )
+        return globals_, prepared_of(model, globals_, after.hyper, prepare)
+
+    def _row(self, batch, seen, local, after):
+        """Return what the history tells of a step; before it is committed."""
+        n_rows, wanted = len(batch.rows), after.wanted_rate
+        ladder, probabilities = self.policies.ladder(self.state.tempering)
+        per_observed = local.bound / local.n_observed if local.n_observed else 0.0
+        return {
+            "passes": (self.state.samples + n_rows) / batch.total,
+            "temperature": seen.temperature,
+            "learning_rate": after.rate,
+            "rate_share": after.rate / wanted if wanted else 1.0,
+            "batch_bound": per_observed,
+            "mean_iterations": local.n_iterations / n_rows,
+            "lower_bound": after.lower_bound,
+            "ladder": ladder,
+            "probabilities": probabilities,
+        }
+
+
+def _commit(state, globals_, batch, seen, after):
+    """Make a step part of the state."""
+    state.globals_, state.hyper, state.local = globals_, after.hyper, after.local
+    state.tempering, state.learning_rate = after.tempering, after.learning_rate
+    state.steps += 1
+    state.samples += len(batch.rows)
+    if after.rate == 0 and state.start_share == 1:  # a policy only looks, at first
+        state.idle_steps, state.idle_samples = state.steps, state.samples
+    state.bound_change = after.lower_bound - state.lower_bound
+    state.lower_bound = after.lower_bound
+    state.start_share *= 1.0 - after.rate
+    state.temperature = seen.temperature
+
+
+def prepared_of(model, globals_, hyper, prepare=True):
+    """Return what a model prepares, all of it finite.
+
+    Without ``prepare`` return None: only look at the parameters.
+
+    Raises
+    ------
+    IllDefined
+        If something is not, or the parameters have left their domain.
+    """
+    with QUIETLY(divide="ignore"):
+        try:
+            prepared = model.prepare(globals_, hyper) if prepare else None
+        except IllDefined:
+            raise
+        except ValueError as error:
+            overflow = isinstance(error, np.linalg.LinAlgError)
+            if overflow or not all_finite(globals_, hyper):
+                raise IllDefined(NOT_FINITE) from error
+            raise
+        if not model.is_finite(globals_, hyper, prepared):
+            raise IllDefined(NOT_FINITE)
+    return prepared

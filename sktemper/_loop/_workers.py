@@ -1,0 +1,118 @@
+"""Who works on the blocks of a batch: the only parallelism there is."""
+
+import contextlib
+import functools
+import itertools
+import operator
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError, wait
+
+from .._linalg import one_blas_thread
+
+__all__ = ["Workers"]
+
+#: Seconds that the calling thread may sleep without a look for Ctrl-C.
+LONGEST_SLEEP = 0.05
+
+
+class Workers:
+    """A pool of threads.
+
+    The calling thread only waits, so that Ctrl-C reaches it at any time; it then tells
+    the kernels to stop, waits for them, and raises.
+
+    Parameters
+    ----------
+    n_threads : int
+    stop : ndarray of shape (1,), int
+        `ConjugateModel.stop`.
+    """
+
+    def __init__(self, n_threads, stop):
+        self.n_threads = n_threads
+        self.stop = stop
+        self._pool = ThreadPoolExecutor(n_threads, "sktemper")
+        self._blas = one_blas_thread()
+
+    def __enter__(self):
+        self._blas.__enter__()
+        return self
+
+    def __exit__(self, error, *_):
+        if error is not None:
+            self.stop[0] = 1  # for what nobody waited for
+        try:
+            self._pool.shutdown(cancel_futures=True)
+            self.stop[0] = 0
+        finally:
+            self._blas.__exit__(None, None, None)
+
+    def map(self, function, items):
+        """Yield ``function(item)`` in the order of ``items``, few of them ahead."""
+        items, pending = iter(items), deque()
+        try:
+            while True:
+                for item in itertools.islice(items, 2 * self.n_threads - len(pending)):
+                    pending.append(self._pool.submit(function, item))
+                if not pending:
+                    return
+                yield _result(pending[0])
+                pending.popleft()
+        except BaseException as error:
+            self.stop[0] = 1
+            for future in pending:  # what has not begun never does
+                future.cancel()
+            wait(pending)
+            if not isinstance(error, KeyboardInterrupt):
+                self.stop[0] = 0  # else a task may be on its way that is not pending
+            raise
+
+    def sum(self, task, shared, items):
+        """Return the sum of ``task(shared, item)``, added in the order of ``items``.
+
+        Parameters
+        ----------
+        task : callable
+            A pure function of a module.
+        shared : object
+            What is the same for all items.
+        items : iterable
+            At least one.
+        """
+        return functools.reduce(
+            operator.add, self.map(functools.partial(task, shared), items)
+        )
+
+    def run_whole(self, function):
+        """Run ``function()`` to its end or not at all, whatever signals arrive."""
+        future = Future()
+
+        def run():
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(function())
+                except BaseException as error:
+                    future.set_exception(error)
+
+        try:
+            self._pool.submit(run)
+            _result(future)
+        except KeyboardInterrupt:
+            while not future.cancel() and not future.done():
+                with contextlib.suppress(KeyboardInterrupt):  # one is enough
+                    wait([future])
+            raise
+
+
+def _result(future):
+    """Return a future's result, or raise; a signal raises soon.
+
+    One that arrives in the moment before the thread sleeps does not wake it up, and on
+    Windows none does.
+    """
+    while True:
+        try:
+            return future.result(timeout=LONGEST_SLEEP)
+        except TimeoutError:
+            if future.done():  # meanwhile, or with this very error
+                return future.result()

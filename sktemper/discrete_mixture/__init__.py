@@ -1,0 +1,19 @@
+"""Mixtures of multinomials and of Bernoullis."""
+
+from ._estimators import (
+    AnnealedBernoulliMixture,
+    AnnealedMultinomialMixture,
+    SVIPlusBernoulliMixture,
+    SVIPlusMultinomialMixture,
+    TemperedBernoulliMixture,
+    TemperedMultinomialMixture,
+)
+
+__all__ = [
+    "AnnealedBernoulliMixture",
+    "AnnealedMultinomialMixture",
+    "SVIPlusBernoulliMixture",
+    "SVIPlusMultinomialMixture",
+    "TemperedBernoulliMixture",
+    "TemperedMultinomialMixture",
+]

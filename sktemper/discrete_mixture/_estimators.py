@@ -1,0 +1,678 @@
+"""The estimators of the mixtures of multinomials and of Bernoullis."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import (
+    check_is_fitted,
+    validate_data,
+)
+
+from .._estimator import (
+    TOL_OF_BOUND,
+    AnnealedMixin,
+    MixtureMixin,
+    MovesMixin,
+    SVIPlusMixin,
+    TemperedEstimator,
+    annealed,
+    document,
+    store,
+    svi_plus,
+    validate_counts,
+    warn_of_heat,
+)
+from .._expfam import WEIGHTS
+from ._model import BernoulliMixtureModel, MultinomialMixtureModel
+
+
+class _DiscreteMixture(
+    MixtureMixin,
+    MovesMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    TemperedEstimator,
+):
+    """What the estimators of both mixtures share."""
+
+    _slots = {**TemperedEstimator._slots, **MovesMixin._slots}
+    _parameter_constraints = {
+        **TemperedEstimator._parameter_constraints,
+        "moves": "no_validation",
+        "feature_prior": [Interval(Real, 0, None, closed="neither")],
+        "weight_concentration_prior_type": [StrOptions(set(WEIGHTS))],
+        "weight_concentration_prior": [Interval(Real, 0, None, closed="neither"), None],
+    }
+    _fixed_by_fit = (
+        "n_components",
+        "feature_prior",
+        "weight_concentration_prior_type",
+        "weight_concentration_prior",
+    )
+    _model = None
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _make_model(self, n_features, dtype):
+        settings = self._model_settings()
+        return self._model(self.n_components, n_features, dtype=dtype, **settings)
+
+    def _model_settings(self):
+        return {
+            "feature_prior": self.feature_prior,
+            "weight_prior": self.weight_concentration_prior_type,
+            "weight_concentration": self.weight_concentration_prior,
+        }
+
+    def _check_enough(self, X):
+        if X.shape[0] < self.n_components:
+            raise ValueError(
+                "Expected n_samples >= n_components but got n_components = "
+                f"{self.n_components}, n_samples = {X.shape[0]}"
+            )
+
+    def predict_proba(self, X):
+        """Return each component's responsibility for each sample.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        responsibilities : ndarray of shape (n_samples, n_components)
+            Rows sum to 1.
+        """
+        return super().predict_proba(X).astype(self.state_.dtype, copy=False)
+
+    def _drawn(self, n_samples):
+        """Return components, their feature probabilities, and random numbers."""
+        check_is_fitted(self, "state_")
+        warn_of_heat(self)
+        if not isinstance(n_samples, Integral) or n_samples < 1:
+            raise ValueError(
+                f"Invalid value for 'n_samples': {n_samples} . The sampling requires "
+                "at least one sample."
+            )
+        random = check_random_state(self.random_state)
+        weights = self.weights_.astype(np.float64)
+        y = np.sort(random.choice(len(weights), n_samples, p=weights / weights.sum()))
+        return y, self.components_.astype(np.float64)[y], random
+
+    # -- views of the state ------------------------------------------------------------
+    @property
+    def _n_features_out(self):
+        return len(self._state().globals_.components)
+
+    @property
+    def concentration_(self):
+        """Parameters of the components' posteriors, Dirichlet or Beta."""
+        return self._state().globals_.components + 1.0
+
+
+class _MultinomialMixture(_DiscreteMixture):
+    """What the estimators of the mixture of multinomials share."""
+
+    _model = MultinomialMixtureModel
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _validate(self, X, reset):
+        return validate_counts(self, X, reset)
+
+    def sample(self, n_samples=1, doc_length=50):
+        """Draw documents from the components at the posterior means.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        doc_length : int, default=50
+            Tokens of each document.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+        y : ndarray of shape (n_samples,)
+            Their components.
+
+        Raises
+        ------
+        ValueError
+            If ``n_samples`` is less than 1.
+        """
+        y, probabilities, random = self._drawn(n_samples)
+        rows = [random.multinomial(doc_length, p / p.sum()) for p in probabilities]
+        return np.stack(rows), y
+
+    def perplexity(self, X, sample_weight=None):
+        """Return ``exp(-score(X))``, per token; lower is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each document counts.
+
+        Returns
+        -------
+        perplexity : float
+        """
+        return float(np.exp(-self.score(X, sample_weight=sample_weight)))
+
+    def top_words(self, feature_names=None, n_words=10):
+        """Return the most probable words of each component.
+
+        Parameters
+        ----------
+        feature_names : array-like of shape (n_features,), default=None
+            The words; None is ``feature_names_in_``, or the columns' numbers.
+        n_words : int, default=10
+
+        Returns
+        -------
+        words : list of list
+            Of each component, the most probable word first.
+
+        Raises
+        ------
+        ValueError
+            If there are not as many names as features.
+        """
+        check_is_fitted(self, "state_")
+        if feature_names is None:
+            feature_names = getattr(
+                self, "feature_names_in_", np.arange(self.n_features_in_)
+            )
+        names = np.asarray(feature_names)
+        if names.shape != (self.n_features_in_,):
+            raise ValueError(
+                f"feature_names has shape {names.shape}; expected "
+                f"({self.n_features_in_},)."
+            )
+        order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n_words]
+        return [names[words].tolist() for words in order]
+
+    @property
+    def components_(self):
+        """Posterior means of the components' word probabilities: rows sum to 1."""
+        concentration = self.concentration_
+        means = concentration / concentration.sum(axis=1, keepdims=True)
+        return means.astype(self.state_.dtype)
+
+
+class _BernoulliMixture(_DiscreteMixture):
+    """What the estimators of the mixture of Bernoullis share."""
+
+    _model = BernoulliMixtureModel
+    _parameter_constraints = {
+        **_DiscreteMixture._parameter_constraints,
+        "binarize": [Interval(Real, None, None, closed="neither"), None],
+    }
+    _fixed_by_fit = (*_DiscreteMixture._fixed_by_fit, "binarize")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _validate(self, X, reset):
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
+        )
+        if self.binarize is None:
+            check_binary(X, type(self).__name__)
+        return X
+
+    def _model_settings(self):
+        threshold = 0.5 if self.binarize is None else self.binarize
+        return {**super()._model_settings(), "threshold": threshold}
+
+    def sample(self, n_samples=1):
+        """Draw samples from the components at the posterior means.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Of 0 and 1.
+        y : ndarray of shape (n_samples,)
+            Their components.
+
+        Raises
+        ------
+        ValueError
+            If ``n_samples`` is less than 1.
+        """
+        y, probabilities, random = self._drawn(n_samples)
+        drawn = random.uniform(size=probabilities.shape) < probabilities
+        return drawn.astype(self.state_.dtype), y
+
+    @property
+    def components_(self):
+        """Posterior means of the probabilities that a feature is 1."""
+        concentration = self.concentration_
+        means = concentration[..., 0] / concentration.sum(axis=-1)
+        return means.astype(self.state_.dtype)
+
+
+def check_binary(X, name):
+    """Raise ValueError unless all values are 0, 1 or NaN."""
+    values = X.data if hasattr(X, "indptr") else X
+    if not ((values == 0) | (values == 1) | np.isnan(values)).all():
+        raise ValueError(
+            f"{name} with binarize=None takes values of 0 and 1, and NaN for missing "
+            "ones. Give the threshold above which a value counts as 1, or use "
+            "sklearn.preprocessing.OneHotEncoder for categories."
+        )
+
+
+_WORDS = {
+    "unit": "sample",
+    "observed": "observation",
+    "moves_strings": '"birth", "split-merge", "all"',
+    "tol_of_bound": TOL_OF_BOUND,
+    "moves_meaning": """"birth" is `BirthMoves` as it comes, "split-merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.""",
+}
+
+_PARAMETERS = """
+    $moves
+    feature_prior : float, default=$feature_prior
+        $feature_prior_meaning$binarize
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+default="dirichlet_distribution"
+        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
+        with the default concentration is the approximation of [2]_ to the same.
+    weight_concentration_prior : float, default=None
+        Small ones leave components empty.  None is ``1 / n_components``.
+    max_iter : int, default=100
+        Most passes of `fit` over the data.
+    $n_init
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+    $shuffle
+    $total_samples
+    $evaluate_every
+"""
+
+_ATTRIBUTES = """
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Posterior means of the weights.
+    components_ : ndarray of shape (n_components, n_features)
+        Posterior means of $components_meaning.
+    concentration_ : ndarray of shape $concentration_shape
+        Parameters of the components' posteriors.
+    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
+        Dirichlet parameters, or the Beta parameters of the sticks.
+    weight_concentration_prior_ : float
+        The concentration prior in use.
+    labels_ : ndarray of shape (n_samples,)
+        The components of what `fit` or `partial_fit` saw last.
+    n_active_components_ : int
+        Components with more than half a sample.
+    converged_ : bool
+        Whether the lower bound came to rest, in a `fit` of all samples at once.
+    lower_bound_ : float
+        The evidence lower bound of the training data at T=1, with every constant.
+    lower_bounds_ : list of float
+        It before each step at T=1 of a `fit` of all samples at once.
+    $policies
+
+    Notes
+    -----
+    $score_meaning
+
+    References
+    ----------
+    .. [1] $reference
+    .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+"""
+
+_TEMPERING = """
+    tempering : Tempering, "global", "local" or None, default="global"
+        The temperature during training, see `sktemper.tempering`: "global" is
+        `GlobalTempering` as it comes, "local" `LocalTempering`, and None is T=1: plain
+        variational inference."""
+
+_MULTINOMIAL = {
+    **_WORDS,
+    "samples": "documents",
+    "feature_prior": "0.1",
+    "feature_prior_meaning": """Concentration of the Dirichlet prior of a component's
+        word probabilities.""",
+    "components_meaning": "the components' word probabilities",
+    "concentration_shape": "(n_components, n_features)",
+    "score_meaning": """`score_samples` is the posterior predictive density of the
+    sequence of a document's tokens, a mixture of Dirichlet-multinomials, and `score` is
+    its sum per token.""",
+    "binarize": "",
+    "reference": """J. Yin, J. Wang, "A Dirichlet multinomial mixture model-based
+       approach for short text clustering", KDD 2014.""",
+}
+_BERNOULLI = {
+    **_WORDS,
+    "samples": "samples",
+    "feature_prior": "1.0",
+    "feature_prior_meaning": """Both concentrations of the Beta prior of the
+        probability that a feature is 1.""",
+    "components_meaning": "the probabilities that a feature is 1",
+    "concentration_shape": "(n_components, n_features, 2)",
+    "score_meaning": """NaN is a missing value, taken to be missing at random.
+    `score_samples` is the posterior predictive density of the values that are not
+    missing, and `score` is its sum per sample.""",
+    "binarize": """
+    binarize : float or None, default=0.0
+        Values above it count as 1, others as 0, as in scikit-learn's `BernoulliNB`;
+        NaN is a missing value.  None: the values are 0 and 1 already.""",
+    "reference": """P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.""",
+}
+_SUMMARY = {
+    "Multinomial": """Mixture of multinomials: one topic a document.
+
+    For very short texts, whose few words hardly have several topics, and for clusters
+    of documents [1]_.""",
+    "Bernoulli": """Mixture of Bernoullis: latent class analysis of binary data.
+
+    Features are independent given the class of a sample [1]_; missing values are
+    left out.""",
+}
+_EXAMPLE = {
+    "Multinomial": """
+    Examples
+    --------
+    >>> from sktemper import {name}
+    >>> from sktemper.datasets import make_lda_documents
+    >>> X = make_lda_documents(n_samples=300, n_components=5, random_state=0)
+    >>> {name}(5, random_state=0).fit(X).predict(X).shape
+    (300,)
+    """,
+    "Bernoulli": """
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper import {name}
+    >>> X = np.repeat([[1, 1, 0, 0], [0, 0, 1, 1]], 20, axis=0)
+    >>> {name}(2, random_state=0).fit(X).predict_proba(X).shape
+    (40, 2)
+    """,
+}
+
+
+def _documentation(name, kind, own, family):
+    words = _MULTINOMIAL if family == "Multinomial" else _BERNOULLI
+    attributes = _ATTRIBUTES
+    if kind == "Annealed":
+        attributes = attributes.replace("$policies", "$fitted_schedule\n    $policies")
+    text = (
+        _SUMMARY[family]
+        + _KINDS[kind]
+        + """
+
+    Parameters
+    ----------
+    n_components : int, default=8
+        Number of components K; more than are needed stay empty."""
+        + own
+        + _PARAMETERS
+        + attributes
+        + _EXAMPLE[family].format(name=name)
+    )
+    moves = '"split-merge"' if kind == "Annealed" else "None"
+    return document(text, moves_default=moves, **words)
+
+
+_KINDS = {
+    "Tempered": "  Under any tempering [4]_.",
+    "Annealed": """  By deterministic annealing [3]_, and then moves
+    that split and merge components.""",
+    "SVIPlus": """  By SVI+ [2]_: tuneable noise on the gradients, see
+    `sktemper.noise.SVIPlusNoise`.""",
+}
+_OWN = {
+    "Tempered": _TEMPERING + "\n    $learning_rate\n    $gradient_noise",
+    "Annealed": """
+    $schedule
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        What the temperature flattens, see `sktemper.tempering.Annealing`.
+    $learning_rate
+    $gradient_noise""",
+    "SVIPlus": "\n    $effective_batch_size\n    $learning_rate",
+}
+
+
+class TemperedMultinomialMixture(_MultinomialMixture):  # noqa: D101 (composed __doc__)
+    __doc__ = _documentation(
+        "TemperedMultinomialMixture", "Tempered", _OWN["Tempered"], "Multinomial"
+    )
+    _parameter_constraints = _MultinomialMixture._parameter_constraints
+
+    def __init__(
+        self,
+        n_components=8,
+        *,
+        tempering="global",
+        learning_rate=None,
+        gradient_noise=None,
+        moves=None,
+        feature_prior=0.1,
+        weight_concentration_prior_type="dirichlet_distribution",
+        weight_concentration_prior=None,
+        max_iter=100,
+        n_init=1,
+        batch_size=None,
+        shuffle=True,
+        total_samples=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-3,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        store(self, locals())
+
+
+class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):  # noqa: D101
+    __doc__ = _documentation(
+        "AnnealedMultinomialMixture", "Annealed", _OWN["Annealed"], "Multinomial"
+    )
+    _slots, _parameter_constraints = annealed(_MultinomialMixture)
+
+    def __init__(
+        self,
+        n_components=8,
+        *,
+        schedule=None,
+        target="local_step",
+        learning_rate=None,
+        gradient_noise=None,
+        moves="split-merge",
+        feature_prior=0.1,
+        weight_concentration_prior_type="dirichlet_distribution",
+        weight_concentration_prior=None,
+        max_iter=100,
+        n_init=1,
+        batch_size=None,
+        shuffle=True,
+        total_samples=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-3,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        store(self, locals())
+
+
+class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):  # noqa: D101
+    __doc__ = _documentation(
+        "SVIPlusMultinomialMixture", "SVIPlus", _OWN["SVIPlus"], "Multinomial"
+    )
+    _slots, _parameter_constraints = svi_plus(_MultinomialMixture)
+
+    def __init__(
+        self,
+        n_components=8,
+        *,
+        effective_batch_size=0.5,
+        distribution="dirichlet",
+        tempering=None,
+        learning_rate=None,
+        moves=None,
+        feature_prior=0.1,
+        weight_concentration_prior_type="dirichlet_distribution",
+        weight_concentration_prior=None,
+        max_iter=100,
+        n_init=1,
+        batch_size=None,
+        shuffle=True,
+        total_samples=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-3,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        store(self, locals())
+
+
+class TemperedBernoulliMixture(_BernoulliMixture):  # noqa: D101 (composed __doc__)
+    __doc__ = _documentation(
+        "TemperedBernoulliMixture", "Tempered", _OWN["Tempered"], "Bernoulli"
+    )
+    _parameter_constraints = _BernoulliMixture._parameter_constraints
+
+    def __init__(
+        self,
+        n_components=8,
+        *,
+        tempering="global",
+        learning_rate=None,
+        gradient_noise=None,
+        moves=None,
+        feature_prior=1.0,
+        binarize=0.0,
+        weight_concentration_prior_type="dirichlet_distribution",
+        weight_concentration_prior=None,
+        max_iter=100,
+        n_init=1,
+        batch_size=None,
+        shuffle=True,
+        total_samples=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-3,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        store(self, locals())
+
+
+class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):  # noqa: D101
+    __doc__ = _documentation(
+        "AnnealedBernoulliMixture", "Annealed", _OWN["Annealed"], "Bernoulli"
+    )
+    _slots, _parameter_constraints = annealed(_BernoulliMixture)
+
+    def __init__(
+        self,
+        n_components=8,
+        *,
+        schedule=None,
+        target="local_step",
+        learning_rate=None,
+        gradient_noise=None,
+        moves="split-merge",
+        feature_prior=1.0,
+        binarize=0.0,
+        weight_concentration_prior_type="dirichlet_distribution",
+        weight_concentration_prior=None,
+        max_iter=100,
+        n_init=1,
+        batch_size=None,
+        shuffle=True,
+        total_samples=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-3,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        store(self, locals())
+
+
+class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):  # noqa: D101
+    __doc__ = _documentation(
+        "SVIPlusBernoulliMixture", "SVIPlus", _OWN["SVIPlus"], "Bernoulli"
+    )
+    _slots, _parameter_constraints = svi_plus(_BernoulliMixture)
+
+    def __init__(
+        self,
+        n_components=8,
+        *,
+        effective_batch_size=0.5,
+        distribution="dirichlet",
+        tempering=None,
+        learning_rate=None,
+        moves=None,
+        feature_prior=1.0,
+        binarize=0.0,
+        weight_concentration_prior_type="dirichlet_distribution",
+        weight_concentration_prior=None,
+        max_iter=100,
+        n_init=1,
+        batch_size=None,
+        shuffle=True,
+        total_samples=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-3,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        store(self, locals())

@@ -1,0 +1,47 @@
+"""What a model must say: for authors of models, see "Write your own model" in the docs.
+
+`ConjugateModel` is the contract.  `NaturalModel` keeps most of it for models whose
+parameters are natural ones, and `MixtureModel` nearly all of it for mixtures.
+"""
+
+from ._contract import (
+    CAPABILITIES,
+    NOT_FINITE,
+    ConjugateModel,
+    IllDefined,
+    LocalStep,
+    Powers,
+    Stopped,
+    all_finite,
+)
+
+# isort: split
+from .._expfam import (
+    DirichletFamily,
+    Family,
+    GammaFamily,
+    Mixture,
+    MixtureHyper,
+    MixtureModel,
+    Natural,
+    NaturalModel,
+)
+
+__all__ = [
+    "CAPABILITIES",
+    "NOT_FINITE",
+    "ConjugateModel",
+    "DirichletFamily",
+    "Family",
+    "GammaFamily",
+    "IllDefined",
+    "LocalStep",
+    "Mixture",
+    "MixtureHyper",
+    "MixtureModel",
+    "Natural",
+    "NaturalModel",
+    "Powers",
+    "Stopped",
+    "all_finite",
+]

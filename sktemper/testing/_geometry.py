@@ -1,0 +1,71 @@
+"""Fisher products and gradients."""
+
+import numpy as np
+
+from ..model import Powers
+from ._case import OBJECTIVES, Skip, close
+
+#: Nats by which a row's local step may miss its optimum for finite differences.
+MOST_TOL = 1e-9
+
+
+def check_fisher_product_is_symmetric_and_positive(case):
+    """U F v = v F u, and u F u > 0."""
+    case.require("fisher_products")
+    globals_, u, v = case.globals_, case.tangent(), case.tangent()
+    fu = np.asarray(case.model.fisher_product(globals_, u))
+    fv = np.asarray(case.model.fisher_product(globals_, v))
+    size = np.sqrt((u @ fu) * (v @ fv)) if u @ fu > 0 and v @ fv > 0 else 1.0
+    assert u @ fu > 0, "u F u is not positive"
+    assert v @ fv > 0, "v F v is not positive"
+    close(u @ fv, v @ fu, "u F v", 1e-6, 1e-7 * size)
+
+
+def check_fisher_product_fits_finite_differences(case):
+    """The gradient of the bound's global part is F (p prior - parameters)."""
+    case.require("fisher_products")
+    vector, direction = case.vector(), case.tangent()
+    statistics = case.local_step().statistics
+    for power in (0.0, 0.5, 1.0):
+        powers = Powers(prior=power)
+        gradient = case.target(statistics, powers, 0.0) - vector
+        product = np.asarray(case.model.fisher_product(case.globals_, gradient))
+        found = _slope(
+            lambda v, powers=powers: case.model.global_bound(
+                case.at(v), case.hyper, powers
+            ),
+            vector,
+            direction,
+        )
+        atol = 1e-6 * np.linalg.norm(product) * np.linalg.norm(direction)
+        close(direction @ product, found, f"prior's power {power}", 1e-4, atol)
+
+
+def check_natural_gradients_fit_finite_differences(case):
+    """The gradient of the tempered bound is F (target - parameters)."""
+    case.require_exact()
+    case.require("fisher_products")
+    if case.model.local_tol > MOST_TOL:
+        raise Skip("local steps end too far from their optimum: lower their tolerance")
+    vector, direction = case.vector(), case.tangent()
+    if np.dtype(case.model.dtype) == np.float32:
+        raise Skip("float32 has too few digits for finite differences")
+    for powers in OBJECTIVES:
+        statistics = case.local_step(powers=powers).statistics
+        gradient = case.target(statistics, powers) - vector
+        product = np.asarray(case.model.fisher_product(case.globals_, gradient))
+        found = _slope(
+            lambda v, powers=powers: case.bound(case.at(v), powers), vector, direction
+        )
+        atol = 1e-4 * np.linalg.norm(product) * np.linalg.norm(direction)
+        close(direction @ product, found, f"gradient at {powers}", 1e-3, atol)
+
+
+def _slope(function, vector, direction):
+    """Return the derivative along a direction, by differences of fourth order."""
+    step = 1e-4 * max(1.0, float(np.abs(vector).min()))
+
+    def central(h):
+        return (function(vector + h * direction) - function(vector - h * direction)) / h
+
+    return (4 * central(step / 2) - central(step)) / 6
