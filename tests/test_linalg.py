@@ -14,8 +14,8 @@ from sktemper import (
     TemperedFactorialMixture,
     TemperedGaussianMixture,
     TemperedMatrixFactorization,
-    linalg,
 )
+from sktemper import _linalg as linalg
 from sktemper._linalg import one_blas_thread, sparse_rows, tiled_matmul
 from sktemper.lda._model import LDAModel
 from sktemper.matrix_factorization._model import MatrixFactorizationModel

@@ -72,6 +72,11 @@ from sktemper.tempering import (
 )
 
 
+def name_of(policy):
+    """What the policy is called in the names of tests: the same in all processes."""
+    return repr(policy).split(" at 0x")[0]
+
+
 def parabola(t):
     return max(1.0, 4.0 - t * t / 100)
 
@@ -143,11 +148,6 @@ def test_every_policy_is_tested_here(base):
 # -- what all policies promise ---------------------------------------------------------
 
 
-def name_of(policy):
-    """What the policy is called in the names of tests: the same in all processes."""
-    return repr(policy).split(" at 0x")[0]
-
-
 @pytest.mark.parametrize("policy", POLICIES, ids=name_of)
 def test_policies_are_values(policy):
     assert policy.validate() is policy
@@ -215,7 +215,7 @@ def test_schedules_keep_their_contract(schedule, plan):
         (StepSchedule(RampSchedule(), 10), {0: 50, 9: 50, 10: 550, 25: 1050}),
         (as_schedule(parabola), {0: 4, 10: 3, 100: 1}),
     ],
-    ids=repr,
+    ids=name_of,
 )  # fmt: skip
 def test_values_of_schedules(schedule, values):
     for t, value in values.items():
@@ -292,7 +292,7 @@ def test_auto_start(cls):
         (StepSchedule(RampSchedule(), every=4), math.inf),
         (as_schedule(parabola), 18),  # the first t at which it is 1
     ],
-    ids=repr,
+    ids=name_of,
 )
 def test_schedules_settle(schedule, settled):
     assert [schedule.is_settled(Clock(t)) for t in range(20)] == [
@@ -331,7 +331,7 @@ def test_other_things_are_no_schedule(value):
         (Annealing(ConstantSchedule(4), "likelihood"), (1, 0.25, 0.25)),
         (Annealing(ConstantSchedule(4), "posterior"), (0.25, 0.25, 0.25)),
     ],
-    ids=repr,
+    ids=name_of,
 )
 def test_powers(policy, powers):
     state = policy.initial_state(None, None, None)
@@ -410,7 +410,7 @@ def test_impossible_temperatures_are_refused(temperature):
         RampSchedule(0.5),
         StepSchedule(LinearSchedule(3, 0.99)),
     ],
-    ids=repr,
+    ids=name_of,
 )
 def test_schedules_below_1_are_no_temperatures(schedule):
     schedule.validate()
@@ -573,7 +573,7 @@ def test_a_search_over_prior_distributions(documents):
         (ConstantRate(), {0: 0.05, 10**6: 0.05}),
         (ConstantRate(1), {0: 1, 10**6: 1}),
     ],
-    ids=repr,
+    ids=name_of,
 )
 def test_rates(policy, rates):
     before = pickle.dumps(policy)
@@ -713,7 +713,7 @@ def test_noise_that_never_acts_is_told(documents, size, batch_size, plain):
         *((cls(temperature_prior=v), "temperature_prior")
           for cls in (GlobalTempering, LocalTempering) for v in (2.0, "beta")),
     ],
-    ids=repr,
+    ids=name_of,
 )  # fmt: skip
 def test_bad_parameters_are_refused_by_name(policy, parameter):
     with pytest.raises(InvalidParameterError, match=f"The '{parameter}' parameter"):

@@ -32,7 +32,8 @@ from sktemper import (
     TemperedLDA,
     TemperedMatrixFactorization,
 )
-from sktemper._loop import State, first_batch
+from sktemper._loop import State
+from sktemper._loop._passes import first_batch
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
 from sktemper.moves import BirthMoves
 from sktemper.noise import GradientNoise, SVIPlusNoise
