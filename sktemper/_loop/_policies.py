@@ -62,8 +62,11 @@ class Policies(NamedTuple):
                 )
             return as_number(power, self.tempering, what, LEAST_POWER, 1.0)
 
+        prior = as_number(
+            powers.prior, self.tempering, "power of the prior", LEAST_POWER, 1.0
+        )
         return Powers(
-            checked(powers.prior, "prior"),
+            prior,
             checked(powers.statistics, "statistics"),
             checked(powers.local, "local step"),
         )

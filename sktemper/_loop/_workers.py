@@ -60,9 +60,8 @@ class Workers:
                 pending.popleft()
         except BaseException as error:
             self.stop[0] = 1
-            for future in pending:  # what has not begun never does
-                future.cancel()
-            wait(pending)
+            # what has not begun never does, and nobody is told of it
+            wait([future for future in pending if not future.cancel()])
             if not isinstance(error, KeyboardInterrupt):
                 self.stop[0] = 0  # else a task may be on its way that is not pending
             raise

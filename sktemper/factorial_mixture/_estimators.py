@@ -77,8 +77,8 @@ class _FactorialMixture(
         fresh = reset or not hasattr(self, "state_")
         dtype = self._compute_dtype(X) if fresh else self.state_.dtype
         noise = self.noise_variance if fresh else self.state_.hyper.noise_variance
-        check_range(X, dtype, noise)
         check_values(X, dtype, training=reset)
+        check_range(X, dtype, noise)
         return X
 
     _fixed_by_fit = (
@@ -328,7 +328,7 @@ _ATTRIBUTES = """
     `score_samples` is a lower bound on log p(x) under the posterior of the components:
     comparable between fits, and with any other density of x.  `score` is its mean.
 
-    Values beyond 1e50, in float32 1e30, are refused; and so are those whose square is
+    Values beyond 1e60, in float32 1e15, are refused; and so are those whose square is
     too large for a ratio to the noise variance.
 
     The noise has mean zero and so have the components: centre data that are not on a

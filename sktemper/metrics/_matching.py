@@ -1,0 +1,108 @@
+"""Which components of two fits are the same."""
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import cosine_similarity
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import StrOptions, validate_params
+
+from ._topics import scaled
+
+__all__ = ["match_components"]
+
+
+@validate_params(
+    {
+        "components_a": ["array-like"],
+        "components_b": ["array-like"],
+        "metric": [StrOptions({"cosine", "jensenshannon"})],
+    },
+    prefer_skip_nested_validation=True,
+)
+def match_components(components_a, components_b, *, metric="cosine"):
+    """Match the components of two fits, one to one, as alike as can be.
+
+    Two runs may find the same topics in another order.  This is the assignment with
+    the largest sum of similarities.
+
+    Parameters
+    ----------
+    components_a : array-like of shape (n_components_a, n_features)
+        Such as ``components_`` or ``means_``.
+    components_b : array-like of shape (n_components_b, n_features)
+        No fewer components than in ``components_a``.
+    metric : {"cosine", "jensenshannon"}, default="cosine"
+        Similarity of two components: their cosine; or 1 less the Jensen-Shannon
+        distance to base 2 of the two as distributions, between 0 and 1.
+
+    Returns
+    -------
+    permutation : ndarray of shape (n_components_a,)
+        ``components_b[permutation]`` stands in the order of ``components_a``.
+    similarities : ndarray of shape (n_components_a,)
+        Of each pair; their mean tells how stable the components are.
+
+    Raises
+    ------
+    ValueError
+        If ``components_b`` has other features or fewer components, or if components
+        to be taken as distributions have negative entries or none above zero.
+
+    References
+    ----------
+    .. [1] H. W. Kuhn (1955). "The Hungarian method for the assignment problem".
+           Naval Research Logistics Quarterly 2, 83-97.
+
+    Examples
+    --------
+    >>> from sktemper.metrics import match_components
+    >>> a = [[0.9, 0.1, 0.0], [0.0, 0.2, 0.8]]
+    >>> b = [[0.0, 0.2, 0.8], [0.0, 1.0, 0.0], [0.9, 0.1, 0.0]]
+    >>> permutation, similarities = match_components(a, b)
+    >>> permutation
+    array([2, 0])
+    >>> similarities
+    array([1., 1.])
+    """
+    non_negative = metric == "jensenshannon"
+    a, b = (
+        scaled(
+            check_array(
+                part,
+                dtype=np.float64,
+                ensure_non_negative=non_negative,
+                input_name=name,
+            )
+        )
+        for part, name in (
+            (components_a, "components_a"),
+            (components_b, "components_b"),
+        )
+    )
+    if a.shape[1] != b.shape[1]:
+        raise ValueError(
+            f"components_a has {a.shape[1]} features, but components_b {b.shape[1]}."
+        )
+    if len(a) > len(b):
+        raise ValueError(
+            f"components_a has {len(a)} components and components_b only {len(b)}: "
+            "swap them, so that each of the first has a partner."
+        )
+    similarities = _SIMILARITIES[metric](a, b)
+    rows, permutation = linear_sum_assignment(similarities, maximize=True)
+    return permutation, similarities[rows, permutation]
+
+
+def _jensen_shannon_similarity(a, b):
+    if min(a.sum(axis=1).min(), b.sum(axis=1).min()) <= 0:
+        raise ValueError("A component is zero, and so is no distribution.")
+    # Rounding can take the divergence of equal rows below zero, and its root to NaN.
+    distances = np.nan_to_num(cdist(a, b, "jensenshannon"))
+    return 1.0 - distances / np.sqrt(np.log(2.0))
+
+
+_SIMILARITIES = {
+    "cosine": cosine_similarity,
+    "jensenshannon": _jensen_shannon_similarity,
+}

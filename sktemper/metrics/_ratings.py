@@ -1,0 +1,252 @@
+"""Errors of predicted ratings, and what their intervals cover."""
+
+from numbers import Real
+
+import numpy as np
+from scipy import sparse
+from scipy.special import ndtri
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import validate_params
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import check_sparse
+from ._topics import BLOCK
+
+__all__ = ["completion_rmse", "heldout_rmse", "interval_coverage"]
+
+
+#: As many predicted ratings are held at a time.
+BLOCK_RATINGS = 2**22
+
+_CLIP_CONSTRAINTS = {"X": ["array-like", "sparse matrix"], "clip": [tuple, list, None]}
+
+
+@validate_params(_CLIP_CONSTRAINTS, prefer_skip_nested_validation=True)
+def completion_rmse(estimator, X, *, clip=None):
+    """Root mean squared error of ratings that are held out of each row.
+
+    The protocol of ``score``, and of users who are new to the model: the ratings of
+    each row, in column order, are dealt in turn to an observed half, from which the
+    user's factors come, and a held-out half, which is predicted.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted model with ``predict`` from the ratings of users to those of all items,
+        such as `sktemper.TemperedMatrixFactorization`.
+    X : {array-like, sparse matrix} of shape (n_samples, n_items)
+        Ratings: the stored entries, or what is not NaN.
+    clip : tuple of (float, float), default=None
+        The ends of the scale, such as ``(1, 5)``, to which predictions are clipped.
+
+    Returns
+    -------
+    rmse : float
+        In the unit of the ratings; lower is better.
+
+    Raises
+    ------
+    ValueError
+        If nothing is held out: no row has two ratings.
+
+    See Also
+    --------
+    heldout_rmse : Of ratings by users of the training data.
+
+    Examples
+    --------
+    >>> from sktemper import TemperedMatrixFactorization
+    >>> from sktemper.datasets import make_ratings
+    >>> from sktemper.metrics import completion_rmse
+    >>> X = make_ratings(noise_variance=0.25, random_state=0)
+    >>> model = TemperedMatrixFactorization(5, random_state=0).fit(X[:800])
+    >>> bool(0.5 < completion_rmse(model, X[800:]) < 0.7)
+    True
+    """
+    _check_clip(clip)
+    X = _as_ratings(X)
+    rows = max(1, min(BLOCK, BLOCK_RATINGS // max(X.shape[1], 1)))
+    squared = n_ratings = 0
+    for start in range(0, X.shape[0], rows):
+        block = X[start : start + rows]
+        held_out = _is_odd(block)
+        if not held_out.any():
+            continue
+        observed, rest = _kept(block, ~held_out), _kept(block, held_out).tocoo()
+        predicted = np.asarray(estimator.predict(observed))[rest.row, rest.col]
+        squared += np.sum((_clipped(predicted, clip) - rest.data) ** 2)
+        n_ratings += rest.nnz
+    if n_ratings == 0:
+        raise ValueError("Nothing is held out to be predicted.")
+    return float(np.sqrt(squared / n_ratings))
+
+
+@validate_params(_CLIP_CONSTRAINTS, prefer_skip_nested_validation=True)
+def heldout_rmse(estimator, X, *, clip=None):
+    """Root mean squared error of further ratings by the users of the training data.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted model with ``predict_pairs``, such as
+        `sktemper.TemperedMatrixFactorization`.
+    X : {array-like, sparse matrix} of shape (n_samples, n_items)
+        The held-out ratings, stored or not NaN, in the rows of the data that the model
+        was fitted to.
+    clip : tuple of (float, float), default=None
+        The ends of the scale, such as ``(1, 5)``, to which predictions are clipped.
+
+    Returns
+    -------
+    rmse : float
+        In the unit of the ratings; lower is better.
+
+    Raises
+    ------
+    ValueError
+        If X has no ratings, or other rows or columns than the model.
+
+    See Also
+    --------
+    completion_rmse : Of users who are new to the model.
+    interval_coverage : Whether the predictions know how uncertain they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper import TemperedMatrixFactorization
+    >>> from sktemper.datasets import make_ratings
+    >>> from sktemper.metrics import heldout_rmse
+    >>> ratings = make_ratings(noise_variance=0.25, random_state=0).tocoo()
+    >>> test = np.random.default_rng(0).random(ratings.nnz) < 0.1
+    >>> X, X_test = (
+    ...     type(ratings)(
+    ...         (ratings.data[part], (ratings.row[part], ratings.col[part])),
+    ...         shape=ratings.shape,
+    ...     )
+    ...     for part in (~test, test)
+    ... )
+    >>> model = TemperedMatrixFactorization(5, random_state=0).fit(X)
+    >>> bool(0.5 < heldout_rmse(model, X_test) < 0.6)
+    True
+    """
+    _check_clip(clip)
+    X, pairs = _pairs(estimator, X)
+    error = _clipped(estimator.predict_pairs(pairs), clip) - X.data
+    return float(np.sqrt(np.mean(error.astype(np.float64) ** 2)))
+
+
+@validate_params(
+    {"X": ["array-like", "sparse matrix"], "levels": ["array-like"]},
+    prefer_skip_nested_validation=True,
+)
+def interval_coverage(estimator, X, *, levels=(0.5, 0.9)):
+    r"""Share of further ratings that lie in their predictive intervals.
+
+    The interval of a rating at level p is its mean and standard deviation as
+    ``predict_pairs`` has them, :math:`\mu \pm \Phi^{-1}((1 + p) / 2) \, s`.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted model with ``predict_pairs`` that has ``return_std``, such as
+        `sktemper.TemperedMatrixFactorization`.
+    X : {array-like, sparse matrix} of shape (n_samples, n_items)
+        The held-out ratings, stored or not NaN, in the rows of the data that the model
+        was fitted to.
+    levels : array-like of shape (n_levels,), default=(0.5, 0.9)
+        Between 0 and 1.
+
+    Returns
+    -------
+    coverage : ndarray of shape (n_levels,)
+        Near ``levels`` if the predictions know how uncertain they are; less where they
+        are too sure.
+
+    Raises
+    ------
+    ValueError
+        If a level is none, or X has no ratings, or other rows or columns than the
+        model.
+
+    Notes
+    -----
+    The intervals are Gaussian.  Ratings of a few whole stars are not, and an interval
+    may have more or less of them at one level by that alone: look at several.
+
+    Examples
+    --------
+    >>> from sktemper import TemperedMatrixFactorization
+    >>> from sktemper.datasets import make_ratings
+    >>> from sktemper.metrics import interval_coverage
+    >>> X = make_ratings(random_state=0)
+    >>> model = TemperedMatrixFactorization(5, random_state=0).fit(X)
+    >>> interval_coverage(model, X).shape  # of held-out ratings, if you have some
+    (2,)
+    """
+    levels = np.asarray(levels, dtype=np.float64)
+    if levels.ndim != 1 or not np.all((levels > 0) & (levels < 1)):
+        raise ValueError(f"levels must be numbers between 0 and 1, got {levels!r}.")
+    X, pairs = _pairs(estimator, X)
+    mean, std = estimator.predict_pairs(pairs, return_std=True)
+    standardised = np.abs(X.data - mean) / std
+    return np.mean(standardised[:, None] <= ndtri((1 + levels) / 2), axis=0)
+
+
+def _as_ratings(X):
+    """Return ratings as a CSR array with sorted rows; X is not touched."""
+    if sparse.issparse(X):
+        X = check_array(check_sparse(X), accept_sparse="csr", input_name="X")
+        X = sparse.csr_array(X, copy=not X.has_canonical_format)
+        X.sum_duplicates()
+        return X
+    X = check_array(
+        X,
+        ensure_all_finite="allow-nan",
+        dtype=[np.float64, np.float32],
+        input_name="X",
+    )
+    rows, columns = np.nonzero(~np.isnan(X))
+    starts = np.searchsorted(rows, np.arange(len(X) + 1))
+    return sparse.csr_array((X[rows, columns], columns, starts), shape=X.shape)
+
+
+def _is_odd(X):
+    """Return whether each entry is the second, the fourth, ... of its row."""
+    return (np.arange(X.nnz) - np.repeat(X.indptr[:-1], np.diff(X.indptr))) % 2 == 1
+
+
+def _kept(X, chosen):
+    """Return X with some of its entries, zeros too."""
+    starts = np.concatenate([[0], np.cumsum(chosen)])[X.indptr]
+    return sparse.csr_array((X.data[chosen], X.indices[chosen], starts), shape=X.shape)
+
+
+def _clipped(ratings, clip):
+    return ratings if clip is None else np.clip(ratings, *clip)
+
+
+def _check_clip(clip):
+    if clip is None:
+        return
+    numbers = len(clip) == 2 and all(isinstance(end, Real) for end in clip)
+    if not numbers or not clip[0] < clip[1]:
+        raise ValueError(f"clip must be the two ends of a scale, got {clip!r}.")
+
+
+def _pairs(estimator, X):
+    """Return ratings, and the rows and columns that these are of."""
+    if isinstance(estimator, BaseEstimator):
+        check_is_fitted(estimator)
+    X = _as_ratings(X)
+    fitted = len(estimator.user_factors_), estimator.n_features_in_
+    if X.shape != fitted:
+        raise ValueError(
+            f"X has the shape {X.shape}, but the model was fitted to {fitted}: "
+            "held-out ratings have to be in the rows of the same users."
+        )
+    if X.nnz == 0:
+        raise ValueError("X has no ratings: no stored entry, or none but NaN.")
+    X = X.tocoo()
+    return X, np.column_stack([X.row, X.col])
