@@ -12,6 +12,9 @@ from ._problem import QUIETLY, generator
 
 __all__ = ["Steps"]
 
+#: Sums of weighted observations that are no observations.
+TINY_COUNT = 1e-100
+
 
 class Seen(NamedTuple):
     """As what a step sees the model.
@@ -206,7 +209,9 @@ class Steps:
         """Return what the history tells of a step; before it is committed."""
         n_rows, wanted = len(batch.rows), after.wanted_rate
         ladder, probabilities = self.policies.ladder(self.state.tempering)
-        per_observed = local.bound / local.n_observed if local.n_observed else 0.0
+        # tiny counts are none
+        none = local.n_observed <= TINY_COUNT
+        per_observed = 0.0 if none else local.bound / local.n_observed
         return {
             "passes": (self.state.samples + n_rows) / batch.total,
             "temperature": seen.temperature,
