@@ -25,12 +25,11 @@ def check_data(estimator, X, **options):
     try:
         return validate_data(estimator, check_sparse(X), **options)
     except OverflowError as error:
-        raise ValueError(f"Input X contains an integer too large: {error}.") from error
+        raise ValueError(f"X has integers that are too large: {error}.") from error
     except TypeError as error:
         if "float() argument" not in str(error):
             raise
-        what = str(error).rpartition("not ")[2]
-        raise TypeError(f"X has entries that are no numbers: {what}.") from error
+        raise TypeError(f"X has entries that are no numbers: {error}.") from error
 
 
 def check_sparse(X):

@@ -127,8 +127,10 @@ def overlapping_shapes(n_samples, seed=0):
 def data_of(estimator, many=False):
     """Data for an estimator; ``many`` take three blocks of rows."""
     name = type(estimator).__name__
-    if name.endswith("LDA"):
+    if name.endswith(("LDA", "MultinomialMixture")):
         return documents_of(700 if many else 120)
+    if name.endswith("BernoulliMixture"):
+        return (samples_of(4500 if many else 120) > 0.5).astype(np.float64)
     if name.endswith("MatrixFactorization"):
         return ratings_of(9000 if many else 120)
     return samples_of(4500 if many else 120)

@@ -394,13 +394,15 @@ def test_values_without_end_are_refused(samples, method, dtype):
     for value in (1e300, -1e300) if dtype == np.float64 else (1e38, -1e38):
         X = samples.astype(dtype)
         X[2, 3], X[4, 1] = value, np.nan
-        with pytest.raises(ValueError, match=r"X has values of 1e\+3.*Scale"):
+        with pytest.raises(
+            ValueError, match=r"X contains a value of size 1e\+3.*Scale"
+        ):
             getattr(mixture, method)(X)
 
 
 def test_one_huge_value_ends():
     mixture = mixture_of().set_params(n_components=1, init="data")
-    with pytest.raises(ValueError, match=r"they may be at most 1e\+60"):
+    with pytest.raises(ValueError, match=r"largest that is supported in float64 is 1e"):
         mixture.partial_fit([[1e300, 0, 0]])
     mixture.set_params(noise_variance=1e-300)
     with pytest.raises(ValueError, match="with a noise variance of 1e-300 is 0.577"):

@@ -244,7 +244,7 @@ def state_of(estimator):
     state = estimator.state_
     model = type(estimator)._make_model(estimator, estimator.n_features_in_, np.float64)
     return {
-        "counters": (state.steps, state.samples, state.passes, state.moves_made),
+        "counters": (state.steps, state.samples, state.passes, state.moves.made),
         "globals": model.natural_parameters(state.globals_),
         "hyper": copy.deepcopy(state.hyper),
     }

@@ -27,7 +27,7 @@ def data_of(model, n_columns):
     if model == "LDA":
         return random.poisson(0.5, (20, n_columns)).astype(np.float64)
     if model == "MatrixFactorization":
-        return random.poisson(0.5, (4, n_columns)).astype(np.float64)
+        return 1.0 + random.poisson(0.5, (4, n_columns))
     return random.normal(size=(210 if model == "GaussianMixture" else 20, n_columns))
 
 

@@ -36,7 +36,8 @@ class AfterFitMixin:
         """Return the model that the estimator would make if it had other parameters."""
         other = object.__new__(type(self))
         vars(other).update(vars(self) | parameters)
-        return other._make_model(self.n_features_in_, self._state().dtype)
+        state = self._state()
+        return other._make_model(state.n_features, state.dtype)
 
     @contextlib.contextmanager
     def _at_work(self, X, sample_weight=None):

@@ -160,4 +160,7 @@ def warn_of_a_long_stream(estimator):
 def _remedy_of_heat(estimator):
     state = estimator.state_
     clock = state.clock(estimator.total_samples or state.total_rows)
-    return estimator.tempering_.remedy(state.tempering, clock)
+    try:
+        return estimator.tempering_.remedy(state.tempering, clock)
+    except (TypeError, ValueError) as error:  # of a schedule of the user's own
+        return str(error)

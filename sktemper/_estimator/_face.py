@@ -275,6 +275,7 @@ class TemperedEstimator(
                 hyper=hyper,
                 seed=int(random.randint(2**31 - 1)),
                 dtype=model.dtype,
+                n_features=X.shape[1],
                 fixed=copy.deepcopy(self._fixed()),
             )
 

@@ -87,8 +87,9 @@ class _Fit:
         """Make the passes and the moves that the plan of a run still has."""
         estimator, state, policies = self.estimator, run.state, run.policies
         problem, install = self.problem.on(run.train), self._installing(run)
-        if not tasks_left(state):  # of no passes: the start is what was asked for
+        if state.planned_passes == 0:  # the start is what was asked for
             problem.workers.run_whole(install)
+            return
         task = _Task(self)
         begin_pass = functools.partial(task.begin, "pass")
         begin_move = functools.partial(task.begin, "move")

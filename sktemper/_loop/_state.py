@@ -70,6 +70,8 @@ class State:
         from ``SeedSequence(seed, spawn_key=(p, 1))``: nothing else random is stored.
     dtype : numpy.dtype
         Of kernels and public arrays.
+    n_features : int
+        Columns of the data.
     fixed : dict or None
         The estimator's parameters that made the model.
     total_rows : int
@@ -116,6 +118,7 @@ class State:
     hyper: Any
     seed: int
     dtype: np.dtype
+    n_features: int = 0
     fixed: Any = None
     total_rows: int = 0
     first_row: str | None = None

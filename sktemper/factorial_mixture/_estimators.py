@@ -21,7 +21,7 @@ from .._estimator import (
     svi_plus,
     warn_of_heat,
 )
-from .._limits import check_values, check_variances
+from .._limits import check_variances
 from .._linalg import tiled_matmul
 from .._validation import check_data
 from ._model import FactorialMixtureModel, check_range, filled
@@ -77,7 +77,6 @@ class _FactorialMixture(
         fresh = reset or not hasattr(self, "state_")
         dtype = self._compute_dtype(X) if fresh else self.state_.dtype
         noise = self.noise_variance if fresh else self.state_.hyper.noise_variance
-        check_values(X, dtype, training=reset)
         check_range(X, dtype, noise)
         return X
 
@@ -328,7 +327,7 @@ _ATTRIBUTES = """
     `score_samples` is a lower bound on log p(x) under the posterior of the components:
     comparable between fits, and with any other density of x.  `score` is its mean.
 
-    Values beyond 1e60, in float32 1e15, are refused; and so are those whose square is
+    Values beyond 1e50, in float32 1e30, are refused; and so are those whose square is
     too large for a ratio to the noise variance.
 
     The noise has mean zero and so have the components: centre data that are not on a
