@@ -441,7 +441,7 @@ def test_data_that_overflow_at_the_start_are_refused(method, init):
     factorization = AnnealedMatrixFactorization(
         2, noise_variance=1e-300, component_variance=1.0
     )
-    with pytest.raises(ValueError, match="asks for a start"):
+    with pytest.raises(ValueError, match="noise_variance of 1e-300"):
         getattr(factorization, method)([[1.0, 2.0], [3.0, 4.0]])
 
 

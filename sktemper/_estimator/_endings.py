@@ -162,5 +162,5 @@ def _remedy_of_heat(estimator):
     clock = state.clock(estimator.total_samples or state.total_rows)
     try:
         return estimator.tempering_.remedy(state.tempering, clock)
-    except (TypeError, ValueError) as error:  # of a schedule of the user's own
+    except Exception as error:  # of a schedule of the user's own
         return str(error)

@@ -327,7 +327,7 @@ _ATTRIBUTES = """
     `score_samples` is a lower bound on log p(x) under the posterior of the components:
     comparable between fits, and with any other density of x.  `score` is its mean.
 
-    Values beyond 1e50, in float32 1e30, are refused; and so are those whose square is
+    Values beyond 1e120, in float32 1e30, are refused; and so are those whose square is
     too large for a ratio to the noise variance.
 
     The noise has mean zero and so have the components: centre data that are not on a

@@ -37,9 +37,9 @@ LEAST_SCALE = 1e-6
 LEAST_NOISE = 1e-9
 #: The most entries of the grams of samples that miss values that are kept at once.
 MOST_ENTRIES = 2**22
-#: The largest values of data, so that a square of a square is finite; in float32 their
-#: inverses.  Variances below the square of the inverse are those of nothing but zeros.
-LARGEST_VALUES = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e50}
+#: The largest values of data, whose squares are finite with room to spare; in float32
+#: their inverses.  Variances below the square of the inverse are those of nothing but zeros.
+LARGEST_VALUES = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e120}
 #: The largest squared value over the noise variance, times the number of dimensions.
 LARGEST_RATIOS = {np.dtype(np.float32): 1e35, np.dtype(np.float64): 1e300}
 #: How far learned inclusion probabilities keep from 0 and 1.
