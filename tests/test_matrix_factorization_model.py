@@ -306,7 +306,7 @@ def test_the_kernel_stops():
     prepared, block = model.prepare(globals_, hyper), model.take(X, ALL)
     model.stop[0] = 1
     for call in (
-        lambda: model.prepare(globals_, hyper),
+        lambda: model.prepare(globals_.copy(), hyper),  # of the same it is known
         lambda: model.local_step(block, prepared, Powers()),
         lambda: model.moments(block, prepared, prepared.items),
         lambda: model.log_predictive(block, prepared),

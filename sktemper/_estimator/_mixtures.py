@@ -1,7 +1,11 @@
 """What the estimators of mixtures share: one component a sample."""
 
 import numpy as np
-from sklearn.base import DensityMixin
+from sklearn.base import (
+    ClassNamePrefixFeaturesOutMixin,
+    DensityMixin,
+    TransformerMixin,
+)
 
 from ..model import Powers
 from ._after import AfterFitMixin
@@ -12,7 +16,7 @@ __all__ = ["MixtureMixin"]
 ACTIVE = 0.5
 
 
-class MixtureMixin(DensityMixin):
+class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin):
     """Responsibilities and labels, of an estimator whose model is a mixture.
 
     The local parameters of the model are responsibilities, and model and global

@@ -38,7 +38,7 @@ LEAST_NOISE = 1e-9
 #: The most entries of the grams of samples that miss values that are kept at once.
 MOST_ENTRIES = 2**22
 #: The largest values of data, whose squares are finite with room to spare; in float32
-#: their inverses.  Variances below the square of the inverse are those of nothing but zeros.
+#: their inverses.  Variances below the square of that are those of nothing but zeros.
 LARGEST_VALUES = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e120}
 #: The largest squared value over the noise variance, times the number of dimensions.
 LARGEST_RATIOS = {np.dtype(np.float32): 1e35, np.dtype(np.float64): 1e300}

@@ -4,7 +4,6 @@ import functools
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -38,8 +37,6 @@ MOST_SAMPLES = np.iinfo("l").max
 class _GaussianMixture(
     MixtureMixin,
     MovesMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
     TemperedEstimator,
 ):
     """What the estimators of the Gaussian mixture share."""
