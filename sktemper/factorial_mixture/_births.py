@@ -11,18 +11,20 @@ from ._inference import Inference
 from ._parameters import Components
 from ._starts import from_ica
 
-__all__ = ["least_missed", "reborn", "remixed"]
+__all__ = ["birth", "least_missed"]
 
-#: How often one that is born is a difference of samples.
-SHARE_OF_DIFFERENCES = 0.5
+#: How often all components are born anew, and how often one is a difference of samples.
+SHARE_OF_REMIXES, SHARE_OF_DIFFERENCES = 0.3, 0.5
 #: The steps in which all adapt to a new component; near samples to differ from.
 BIRTH_STEPS, NEAREST = 10, 10
 #: Directions that components span by less than this, of the most, are left out.
 LEAST_SCALE = 1e-6
 
 
-def reborn(model, globals_, hyper, block, random):
-    """Return the components, and priors, after a birth and a death."""
+def birth(model, globals_, hyper, block, random):
+    """Return the components, and priors, after a birth and a death, or a remix."""
+    if random.random() < SHARE_OF_REMIXES:
+        return _remixed(model, globals_, hyper, block, random)
     larger = copy.copy(model)
     larger.n_components += 1
     prior = hyper.inclusion_probability
@@ -46,7 +48,7 @@ def reborn(model, globals_, hyper, block, random):
     return proposed, hyper._replace(inclusion_probability=prior)
 
 
-def remixed(model, globals_, hyper, block, random):
+def _remixed(model, globals_, hyper, block, random):
     """Return independent components of the space that the present ones span."""
     _, scales, directions = np.linalg.svd(globals_.means(), full_matrices=False)
     # FastICA fails where the first of the coordinates is that of a dead component

@@ -14,7 +14,7 @@ from .._expfam import NaturalModel, rate_to_zero
 from .._linalg import tiled_matmul
 from ..model import LocalStep, Powers
 from . import _kernels
-from ._births import reborn, remixed
+from ._births import birth
 from ._couplings import Couplings
 from ._data import LARGEST_VALUES, centred, looked_at, mean_square, step_of_looking
 from ._inference import Inference
@@ -24,8 +24,6 @@ from ._parameters import Components, FeatureStatistics, Hyper, Prepared, Samples
 BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**17, 256, 2048
 #: How many samples' worth of certainty the means start with.
 START_SAMPLES = 100
-#: How often all components are born anew.
-SHARE_OF_REMIXES = 0.3
 #: The least noise variance that is learned, in component variances.
 LEAST_NOISE = 1e-9
 #: How far learned inclusion probabilities keep from 0 and 1.
@@ -393,6 +391,4 @@ class FactorialMixtureModel(NaturalModel):
         they span, for features that were taken for sums and differences of features.
         What is proposed does not depend on the weights, only what becomes of it.
         """
-        if random.random() < SHARE_OF_REMIXES:
-            return remixed(self, globals_, hyper, block, random)
-        return reborn(self, globals_, hyper, block, random)
+        return birth(self, globals_, hyper, block, random)
