@@ -57,8 +57,7 @@ from sktemper import (
     special,
 )
 from sktemper._linalg import tiled_matmul
-from sktemper.factorial_mixture import _model as fm_model
-from sktemper.factorial_mixture import estimators
+from sktemper.factorial_mixture import _births, _estimators, _kernels
 from sktemper.learning_rates import AdaptiveRate
 from sktemper.metrics import match_components
 from sktemper.model import Powers
@@ -406,7 +405,7 @@ def vary(shapes, changes, seed):
     others = {name: changes[name] for name in changes.keys() - constants}
     with contextlib.ExitStack() as stack:
         for name, value in constants.items():
-            module = fm_model if hasattr(fm_model, name) else estimators
+            module = _births if hasattr(_births, name) else _estimators
             stack.enter_context(mock.patch.object(module, name, value))
         return find(shapes, annealed(**others), seed)
 
@@ -650,7 +649,7 @@ def flow_here(noise, dtype, n_jobs, total, K=32, D=64, chunk=50_000):
         cpu += time.process_time() - cpu_begin
     model = mixture._make_model(D, X.dtype)
     prepared = model.prepare(mixture.state_.globals_, mixture.state_.hyper)
-    real = fm_model._kernels.local_step
+    real = _kernels.local_step
 
     def timed(*args):
         nonlocal kernel, n_sweeps
@@ -660,7 +659,7 @@ def flow_here(noise, dtype, n_jobs, total, K=32, D=64, chunk=50_000):
         n_sweeps += found
         return found
 
-    with mock.patch.object(fm_model._kernels, "local_step", timed):
+    with mock.patch.object(_kernels, "local_step", timed):
         for start in range(0, chunk, 1000):
             block = model.take(X, slice(start, start + 1000))
             model.local_step(block, prepared, Powers())

@@ -52,7 +52,7 @@ from sktemper import (
     special,
 )
 from sktemper._loop import Workers, evidence_bound
-from sktemper.gaussian_mixture._model import Natural
+from sktemper.gaussian_mixture._parameters import Parameters
 from sktemper.schedules import ExponentialSchedule
 
 PRIORS = ("dirichlet_process", "dirichlet_distribution")
@@ -209,7 +209,7 @@ def state_of(mixture, X):
     means = mixture.means_ - hyper.origin
     inverse_scale = mixture.covariances_ * model.covariance.widened(freedom)
     concentration = np.array(mixture.weight_concentration_).T
-    globals_ = Natural(
+    globals_ = Parameters(
         concentration - 1,
         kappa,
         kappa[:, None] * means,

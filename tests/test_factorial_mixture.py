@@ -1,5 +1,6 @@
 """The estimators of the factorial mixture: starts, missing values, odd data."""
 
+import dataclasses
 import inspect
 
 import numpy as np
@@ -114,8 +115,9 @@ def test_dropped_columns_are_the_model_of_the_others():
     state = mixture.state_
     other = mixture_of().fit(np.delete(X, [1, 4], axis=1))
     other.state_.hyper = state.hyper
-    other.state_.globals_ = state.globals_._replace(
-        weighted_means=np.delete(state.globals_.weighted_means, [1, 4], axis=1)
+    other.state_.globals_ = dataclasses.replace(
+        state.globals_,
+        weighted_means=np.delete(state.globals_.weighted_means, [1, 4], axis=1),
     )
     for method in ("transform", "score_samples", "score"):
         np.testing.assert_allclose(

@@ -7,13 +7,10 @@ import oracles
 import pytest
 from scipy.special import expit, xlogy
 
-from sktemper.factorial_mixture import _kernels
-from sktemper.factorial_mixture import _model as models
-from sktemper.factorial_mixture._model import (
-    Components,
-    FactorialMixtureModel,
-    FeatureStatistics,
-)
+from sktemper.factorial_mixture import _couplings, _kernels
+from sktemper.factorial_mixture._births import least_missed
+from sktemper.factorial_mixture._model import FactorialMixtureModel
+from sktemper.factorial_mixture._parameters import Components, FeatureStatistics
 from sktemper.model import Powers, Stopped
 
 POWERS = {
@@ -208,7 +205,7 @@ def test_statistics_add_up_over_blocks():
     )
     for factor in (1.0, 2.5):
         for one, other in zip(
-            total.scaled(factor)._parts(), whole._parts(), strict=True
+            total.scaled(factor).arrays(), whole.arrays(), strict=True
         ):
             np.testing.assert_allclose(one, factor * other, rtol=1e-12, atol=1e-12)
 
@@ -488,7 +485,7 @@ def test_a_step_is_convex_in_the_natural_parameters():
             rtol=1e-9,
         )
     again = model.from_natural_parameters(old)
-    for one, other in zip(again, components, strict=True):
+    for one, other in zip(again.arrays(), components.arrays(), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -733,7 +730,7 @@ def test_samples_with_missing_values_share_the_calls_of_kernels(monkeypatch):
     assert len(calls) == 3
     hyper, block = model.initial_hyper(X), model.take(X, slice(None))
     calls.clear()
-    larger = model._least_missed(components, hyper, block)
+    larger = least_missed(model, components, hyper, block)
     assert larger in range(K)
     assert len(calls) == K
 
@@ -745,13 +742,13 @@ def test_grams_that_are_not_kept_are_made_anew(monkeypatch, most):
     start = np.random.default_rng(0).random((40, K))
     whole = local(model, X, components, Powers(), local_init=start)
     block, hyper = model.take(X, slice(None)), model.initial_hyper(X)
-    dead = model._least_missed(components, hyper, block)
-    monkeypatch.setattr(models, "MOST_ENTRIES", most)
+    dead = least_missed(model, components, hyper, block)
+    monkeypatch.setattr(_couplings, "MOST_ENTRIES", most)
     parts = local(model, X, components, Powers(), local_init=start)
     np.testing.assert_array_equal(parts.local_parameters, whole.local_parameters)
     np.testing.assert_array_equal(parts.row_bounds, whole.row_bounds)
     assert parts.n_iterations == whole.n_iterations
-    assert model._least_missed(components, hyper, block) == dead
+    assert least_missed(model, components, hyper, block) == dead
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.4])
@@ -773,7 +770,7 @@ def test_the_component_that_is_missed_least(missing, structured):
             completing=True,
         )
         bounds.append(row_bounds.sum())
-    least = model._least_missed(components, hyper, model.take(X, slice(None)))
+    least = least_missed(model, components, hyper, model.take(X, slice(None)))
     assert least == np.argmax(bounds)
 
 
@@ -795,7 +792,7 @@ def test_a_stopped_gram_is_void():
     prepared = model.prepare(components, model.initial_hyper(X))
     model.stop[0] = 1
     with pytest.raises(Stopped):
-        model.grams(block, np.arange(N), prepared, True)
+        _couplings.grams(model, block, np.arange(N), prepared, True)
 
 
 def test_nothing_observed_is_the_prior():

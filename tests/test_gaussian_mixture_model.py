@@ -15,7 +15,9 @@ from sklearn.mixture import BayesianGaussianMixture
 from sktemper import TemperedGaussianMixture, special
 from sktemper._expfam import WEIGHTS
 from sktemper.gaussian_mixture import _kernels
-from sktemper.gaussian_mixture._model import GaussianMixtureModel, Hyper, Natural
+from sktemper.gaussian_mixture._evidence import Evidence
+from sktemper.gaussian_mixture._model import GaussianMixtureModel
+from sktemper.gaussian_mixture._parameters import Hyper, Parameters
 from sktemper.gaussian_mixture._splits import SplitMergeSearch
 from sktemper.gaussian_mixture._starts import STARTS
 from sktemper.model import IllDefined, Powers, Stopped
@@ -104,7 +106,7 @@ def as_matrix(value, d):
 
 def full_parameters(model, globals_, hyper):
     """kappa, means, inverse scales as matrices, and nu: each for every component."""
-    K, d, q = model.n_components, model.n_features, model.expected(globals_)
+    K, d, q = model.n_components, model.n_features, model.usual(globals_)
     tied = np.ndim(q.freedom) == 0
     inverse_scales = [
         as_matrix(q.inverse_scale if tied else q.inverse_scale[k], d) for k in range(K)
@@ -308,9 +310,9 @@ def test_statistics_are_weighted_sums(covariance_type, weight_prior):
         for i in range(20)
     ]
     total = sum((one.statistics for one in alone[1:]), start=alone[0].statistics)
-    for one, other in zip(total.parts(), got.parts(), strict=True):
+    for one, other in zip(total.arrays(), got.arrays(), strict=True):
         np.testing.assert_allclose(one, other, **size)
-    for one, other in zip(got.scaled(2.5).parts(), got.parts(), strict=True):
+    for one, other in zip(got.scaled(2.5).arrays(), got.arrays(), strict=True):
         np.testing.assert_array_equal(one, 2.5 * other)
 
 
@@ -321,7 +323,7 @@ def test_dense_vectors_are_the_parameters(covariance_type, weight_prior):
     hyper, globals_ = begun(model, X)
     vector = model.natural_parameters(globals_)
     back = model.from_natural_parameters(vector)
-    for one, other in zip(back.parts(), globals_.parts(), strict=True):
+    for one, other in zip(back.arrays(), globals_.arrays(), strict=True):
         np.testing.assert_array_equal(one, other)
     step = local(model, X, globals_, hyper, Powers(0.6, 0.6, 0.6))
     target = model.target_parameters(step.statistics, 1.3, Powers(0.6), hyper)
@@ -434,7 +436,7 @@ def test_bounds_differ_from_those_of_scikit_learn_by_a_constant(
         shares = local(model, X, globals_, hyper, Powers()).local_parameters
         globals_ = coordinate_step(model, X, globals_, hyper, Powers())
         prepared = model.prepare(globals_, hyper)
-        distances, _, _ = model._kernel(X, prepared, np.ones(()), True)
+        distances, _, _ = model.run_kernel(X, prepared, np.ones(()), True)
         logs = prepared.constants - 0.5 * distances
         bound = (shares * (logs - np.log(np.maximum(shares, 1e-300)))).sum()
         offsets.append(bound + model.global_bound(globals_, hyper) - their_bound)
@@ -599,7 +601,7 @@ def directions(model, vector, n=3, size=1e-2):
         if model.covariance.products:
             second = 0.5 * (second + np.swapaxes(second, -1, -2))
         yield model.natural_parameters(
-            Natural(
+            Parameters(
                 change.weights, change.precision, change.means, second, change.freedom
             )
         )
@@ -632,7 +634,7 @@ def test_the_natural_gradient_is_that_of_the_bound(
 def log_normaliser(model, vector):
     """Of the exponential family: its second derivative is the Fisher information."""
     globals_, d = model.from_natural_parameters(vector), model.n_features
-    q, K = model.expected(globals_), model.n_components
+    q, K = model.usual(globals_), model.n_components
     alpha = np.asarray(model.weights.concentration(globals_.weights))
     total = (gammaln(alpha).sum(axis=0) - gammaln(alpha.sum(axis=0))).sum()
     nu = np.broadcast_to(q.freedom, K)
@@ -852,7 +854,7 @@ def test_the_evidence_is_a_product_of_predictive_densities(covariance_type):
             for i in range(n + 1)
         ]
     )
-    gains = np.diff(model.log_evidence(hyper, sums))
+    gains = np.diff(Evidence(model, hyper).of_clusters(sums))
     kappa, m = hyper.mean_precision, hyper.mean
     nu, inverse_scale = hyper.degrees_of_freedom, hyper.covariance
     for i, x in enumerate(X):
@@ -864,7 +866,8 @@ def test_the_evidence_is_a_product_of_predictive_densities(covariance_type):
         m, kappa, nu = (kappa * m + x) / (kappa + 1), kappa + 1, nu + 1
     shuffled = hard_sums(model, hyper, X[::-1], np.zeros(n, int), 1)
     np.testing.assert_allclose(
-        model.log_evidence(hyper, shuffled), model.log_evidence(hyper, sums[-1:])
+        Evidence(model, hyper).of_clusters(shuffled),
+        Evidence(model, hyper).of_clusters(sums[-1:]),
     )
 
 
@@ -874,7 +877,7 @@ def test_densities_of_clusters_are_those_at_their_means(covariance_type):
     hyper = model.initial_hyper(X)
     labels = np.repeat([0, 1], 15)
     sums = hard_sums(model, hyper, X, labels, 2)
-    logs = model.log_densities(hyper, sums, X - hyper.origin)
+    logs = Evidence(model, hyper).log_densities(sums, X - hyper.origin)
     kind = "full" if covariance_type == "tied" else covariance_type
     for k in (0, 1):
         x = X[labels == k]
@@ -902,17 +905,17 @@ def test_the_evidence_of_all_is_the_bound_of_hard_clusters():
     all_sums, bounds = [], []
     for labels in (np.repeat([0, 1, 2], 20), np.arange(60) % 4, np.zeros(60, int)):
         shares = np.eye(4)[labels]
-        statistics = model._statistics(X, hyper, shares)
-        globals_ = model._target(statistics, 1.0, Powers(), hyper)
+        statistics = model.statistics(X, hyper, shares)
+        globals_ = model.target(statistics, 1.0, Powers(), hyper)
         prepared = model.prepare(globals_, hyper)
-        distances, _, _ = model._kernel(X, prepared, np.ones(()), True)
+        distances, _, _ = model.run_kernel(X, prepared, np.ones(()), True)
         densities = (shares * (prepared.constants - 0.5 * distances)).sum()
         bound = densities + model.global_bound(globals_, hyper)
         all_sums.append(hard_sums(model, hyper, X, labels, 4))
         bounds.append(bound)
     first = all_sums[0]
     for sums, rise in zip(all_sums, np.array(bounds) - bounds[0], strict=True):
-        (gain,) = model.gains(hyper, first, first[None], sums[None])
+        (gain,) = Evidence(model, hyper).gains(first, first[None], sums[None])
         assert gain == pytest.approx(rise, rel=1e-9)
 
 
@@ -970,13 +973,13 @@ def test_gains_are_differences_of_evidence(covariance_type):
     labels = np.zeros(120, int)
     labels[TOP] = np.tile([1, 2], 20)
     found = search(labels, 4, covariance_type)
-    model, hyper = found.model, found.hyper
+    model, hyper = found.model, found.evidence.hyper
 
     def rise(changed):
         sums = [
             hard_sums(model, hyper, BLOBS, one, 4)[None] for one in (labels, changed)
         ]
-        return model.gains(hyper, sums[0][0], *sums)[0]
+        return Evidence(model, hyper).gains(sums[0][0], *sums)[0]
 
     merges, splits = found._merges(), found._splits()
     assert merges.keys() == {(0, 1), (0, 2), (1, 2)}
@@ -1097,7 +1100,7 @@ def test_weighted_rows_are_born_and_split_as_repeated_ones_are(seed):
                 (repeated, None),
             )
         )
-        for part, other in zip(one[0].parts(), two[0].parts(), strict=True):
+        for part, other in zip(one[0].arrays(), two[0].arrays(), strict=True):
             np.testing.assert_allclose(part, other, rtol=1e-8, atol=1e-8)
 
 

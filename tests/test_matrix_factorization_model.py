@@ -14,14 +14,10 @@ from scipy.optimize import minimize_scalar
 from scipy.special import psi, softmax
 
 from sktemper import special
+from sktemper._expfam import GaussianPrior, packed, unpacked
+from sktemper._expfam._gaussian import LEAST_EIGENVALUE
 from sktemper.matrix_factorization import _kernels
-from sktemper.matrix_factorization import _model as module
-from sktemper.matrix_factorization._gaussians import (
-    LEAST_EIGENVALUE,
-    Prior,
-    packed,
-    unpacked,
-)
+from sktemper.matrix_factorization import _users as module
 from sktemper.matrix_factorization._model import MatrixFactorizationModel
 from sktemper.matrix_factorization._noise import SHAPES, best_shape
 from sktemper.model import Powers, Stopped
@@ -57,7 +53,7 @@ def random_covariance(random, n):
 
 
 def random_prior(random, n):
-    return Prior(random.normal(size=n), random_covariance(random, n))
+    return GaussianPrior(random.normal(size=n), random_covariance(random, n))
 
 
 def model_of(rank=3, n_items=9, **settings):
@@ -259,7 +255,7 @@ def test_the_kernel_of_gaussians(rank, biases, dtype, tol):
     model = model_of(rank, 17, biases=biases, dtype=dtype)
     hyper, natural = begun(model, np.ones((1, 17)))
     prior = hyper.users.natural()
-    got, n_indefinite = model._gaussians(natural, 0.4, prior, with_covariances=True)
+    got, n_indefinite = model.posteriors(natural, 0.4, prior, with_covariances=True)
     assert n_indefinite == 0
     expected = items_of(model, prior + 0.4 * natural)
     prior_precision = np.linalg.inv(hyper.users.covariance)
@@ -280,7 +276,7 @@ def test_the_kernel_of_gaussians(rank, biases, dtype, tol):
         np.testing.assert_allclose(got.table[i, : len(row)], row, rtol=tol, atol=tol)
         assert (got.table[i, len(row) :] == 0).all()
     for first, last in ((0, 1), (2, 9), (9, 17), (3, 16)):  # whatever lanes they are in
-        part = model._gaussians(natural[first:last], 0.4, prior, True)[0]
+        part = model.posteriors(natural[first:last], 0.4, prior, True)[0]
         for one, other in zip(part, got, strict=True):
             np.testing.assert_array_equal(one, other[first:last])
 
@@ -293,7 +289,7 @@ def test_the_kernel_counts_what_is_no_gaussian(dtype, tol):
     for bad in ([0], [20], [3, 4, 5, 8, 16]):
         spoilt = natural.copy()
         spoilt[bad, : model.n_packed] -= 1e3 * packed(np.eye(6))
-        got, n = model._gaussians(spoilt, 1.0, np.zeros(model.n_natural))
+        got, n = model.posteriors(spoilt, 1.0, np.zeros(model.n_natural))
         assert n == len(bad)
         rest = np.setdiff1d(range(21), bad)
         np.testing.assert_array_equal(got.table[rest], good.table[rest])
@@ -625,7 +621,7 @@ def test_expected_errors_are_those_of_draws(biases):
     hyper, globals_ = begun(model, X)
     block, prepared = model.take(X, ALL), model.prepare(globals_, hyper)
     natural = model.users(block, prepared).parameters()
-    errors = model._residuals(block, block.values, prepared, model.gaussians(natural))
+    errors = model.residuals(block, block.values, prepared, model.gaussians(natural))
     users, columns, values = known_of(X)
     random, n = np.random.default_rng(0), 20_000
     draws = [
@@ -981,14 +977,14 @@ def test_what_is_learned_is_the_optimum(biases):
         for _ in range(20):
             mean, root = random.normal(size=(2, model.n_own))
             for e in (1e-3, 0.1):
-                nearby = Prior(prior.mean + e * mean, prior.covariance)
+                nearby = GaussianPrior(prior.mean + e * mean, prior.covariance)
                 assert prior_bound(nearby, of) < best
                 for sign in (1, -1):
                     covariance = prior.covariance + sign * e * 0.05 * np.outer(
                         root, root
                     )
                     if np.linalg.eigvalsh(covariance)[0] > 0:
-                        nearby = Prior(prior.mean, covariance)
+                        nearby = GaussianPrior(prior.mean, covariance)
                         assert prior_bound(nearby, of) < best
     part = model.update_hyper(hyper, globals_, step.statistics, 7.0, 0.25, Powers())
     assert part.noise_variance == pytest.approx(
@@ -1059,7 +1055,7 @@ def test_the_density_of_an_ill_conditioned_prior(least):
     for n in (2, 5, 9):
         directions = np.linalg.qr(random.normal(size=(n, n)))[0]
         covariance = (directions * np.geomspace(least, 1, n)) @ directions.T
-        prior = Prior(random.normal(size=n), 0.5 * (covariance + covariance.T))
+        prior = GaussianPrior(random.normal(size=n), 0.5 * (covariance + covariance.T))
         natural = prior.natural()
         precision, linear = unpacked(natural, n), natural[-n:]
         x = prior.mean + directions[:, -1]  # a standard deviation away

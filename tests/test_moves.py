@@ -1,6 +1,7 @@
 """Moves: kept where the bound rises, told in the history, resumed, and worth it."""
 
 import copy
+import dataclasses
 import pickle
 
 import numpy as np
@@ -161,9 +162,8 @@ class Chosen(BirthMoves):
         number = len(self.calls)
         self.calls.append(random.integers(2**31))
         if number not in self.good:
-            return Proposal(
-                globals_._replace(weighted_means=1e3 + 0 * globals_[1]), hyper
-            )
+            far = 1e3 + 0 * globals_.weighted_means
+            return Proposal(dataclasses.replace(globals_, weighted_means=far), hyper)
         return super().propose(model, globals_, hyper, block, random, refused, weights)
 
 

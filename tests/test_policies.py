@@ -1,6 +1,7 @@
 """Schedules, temperings and learning rates: values, contracts and refusals."""
 
 import contextlib
+import dataclasses
 import math
 import pickle
 import re
@@ -910,7 +911,8 @@ class WrongMoves(BirthMoves):
         if self.what == "propose":
             return self.value
         if self.what == "globals_":
-            spoilt = globals_._replace(weighted_means=globals_.means() * self.value)
+            means = globals_.means() * self.value
+            spoilt = dataclasses.replace(globals_, weighted_means=means)
             return Proposal(spoilt, hyper)
         return Proposal(globals_, hyper)
 

@@ -1,5 +1,6 @@
 """The estimators in scikit-learn's hands: checks, parameters, searches, output."""
 
+import dataclasses
 import pickle
 import re
 
@@ -176,8 +177,13 @@ def test_a_weighted_step_has_the_sums_of_weighted_rows():
     assert weighted.score == pytest.approx(rows[2] @ weights)
     assert (weighted.n_rows, weighted.statistics) == (4, "statistics")
     assert weighted.row_bounds is step.row_bounds and step.score == 9.0
-    step.row_scores = None
-    assert step.weighted(weights).score == 9.0  # as it was
+    whole = LocalStep.of_rows(row_observed=rows[0], row_bounds=rows[1], n_iterations=4)
+    assert whole.weighted(weights).score == 0.0  # none was wanted
+    assert (whole.n_rows, whole.bound) == (4, pytest.approx(rows[1].sum()))
+    for name in ("row_scores", "row_bounds", "row_observed"):
+        lacking = dataclasses.replace(step, **{name: None})
+        with pytest.raises(ValueError, match=name):
+            lacking.weighted(weights)
 
 
 # -- parameters ------------------------------------------------------------------------

@@ -1,18 +1,44 @@
 """The ground floor of the models: exponential families and their natural parameters."""
 
+from ._covariances import COVARIANCE_TYPES, ILL_DEFINED
 from ._families import DirichletFamily, Family, GammaFamily
+from ._gaussian import (
+    GaussianPrior,
+    Moments,
+    SharedGaussian,
+    blended,
+    least_eigenvalue,
+    packed,
+    packed_fisher_product,
+    unpacked,
+)
 from ._mixture import Mixture, MixtureHyper, MixtureModel
-from ._natural import Natural, NaturalModel
+from ._natural import Natural, NaturalModel, rate_to_zero
+from ._normal_wishart import NormalWishart, NormalWishartFamily, Usual
 from ._weights import WEIGHTS
 
 __all__ = [
+    "COVARIANCE_TYPES",
+    "ILL_DEFINED",
     "WEIGHTS",
     "DirichletFamily",
     "Family",
     "GammaFamily",
+    "GaussianPrior",
     "Mixture",
     "MixtureHyper",
     "MixtureModel",
+    "Moments",
     "Natural",
     "NaturalModel",
+    "NormalWishart",
+    "NormalWishartFamily",
+    "SharedGaussian",
+    "Usual",
+    "blended",
+    "least_eigenvalue",
+    "packed",
+    "packed_fisher_product",
+    "rate_to_zero",
+    "unpacked",
 ]

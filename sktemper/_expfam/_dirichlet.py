@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp, polygamma, psi
 
 __all__ = [
+    "bound",
     "expected_log",
     "fisher_product",
     "log_draws",
@@ -22,12 +23,29 @@ def expected_log(concentration, axis=-1):
     return psi(concentration) - psi(concentration.sum(axis=axis, keepdims=True))
 
 
-def fisher_product(concentration, change, axis=-1):
-    """Return the change of E log x along a change of the natural parameters."""
-    total = polygamma(1, concentration.sum(axis=axis, keepdims=True))
-    return polygamma(1, concentration) * change - total * change.sum(
-        axis=axis, keepdims=True
-    )
+def bound(concentration, prior, power, axis=-1):
+    """Return power * E log p - E log q, summed over all distributions."""
+    normalisers = power * log_normaliser(prior, axis).sum()
+    normalisers -= log_normaliser(concentration, axis).sum()
+    exponent = power * (prior - 1.0) - (concentration - 1.0)
+    return normalisers + (exponent * expected_log(concentration, axis)).sum()
+
+
+def trigamma(x):
+    """Return the derivative of digamma."""
+    return polygamma(1, x)
+
+
+def fisher_product(concentration, change, axis=-1, trigamma=trigamma):
+    """Return the change of E log x along a change of the natural parameters.
+
+    ``trigamma`` may be a faster one.
+    """
+    product = trigamma(concentration)
+    product *= change
+    total = trigamma(concentration.sum(axis=axis, keepdims=True))
+    product -= total * change.sum(axis=axis, keepdims=True)
+    return product
 
 
 def log_draws(concentration, random, axis=-1):

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..model._contract import ConjugateModel
 
-__all__ = ["Natural", "NaturalModel"]
+__all__ = ["Natural", "NaturalModel", "rate_to_zero"]
 
 #: Halvings that find the largest rate of a step.
 HALVINGS = 30
@@ -98,3 +98,10 @@ class NaturalModel(ConjugateModel):
     def target_parameters(self, statistics, scale, powers, hyper):
         """Return the target of a step as a vector."""
         return self.target(statistics, scale, powers, hyper).vector()
+
+
+def rate_to_zero(old, new):
+    """Return the rate at which a step from ``old > 0`` to ``new`` meets 0, or inf."""
+    old, new = np.atleast_1d(old), np.atleast_1d(new)
+    leaving = new < 0
+    return float(np.min(old[leaving] / (old - new)[leaving], initial=math.inf))

@@ -5,7 +5,9 @@ two parts of each stick.
 """
 
 import numpy as np
-from scipy.special import betaln, gammaln, polygamma, psi
+from scipy.special import betaln
+
+from . import _dirichlet
 
 __all__ = ["WEIGHTS"]
 
@@ -45,8 +47,7 @@ class DirichletWeights:
 
     def expected_log(self, parameters):
         """Return E log pi, of shape (n_components,)."""
-        concentration = parameters + 1.0
-        return psi(concentration) - psi(concentration.sum())
+        return _dirichlet.expected_log(parameters + 1.0)
 
     def mean(self, parameters):
         """Return E pi, of shape (n_components,)."""
@@ -56,16 +57,13 @@ class DirichletWeights:
     def bound(self, parameters, prior, power):
         """Return power * E log p(pi) - E log q(pi)."""
         log_weights = self.expected_log(parameters)
-        return power * (_log_normaliser(prior + 1.0) + prior @ log_weights) - (
-            _log_normaliser(parameters + 1.0) + parameters @ log_weights
-        )
+        log_prior = _dirichlet.log_normaliser(prior + 1.0) + prior @ log_weights
+        log_q = _dirichlet.log_normaliser(parameters + 1.0) + parameters @ log_weights
+        return power * log_prior - log_q
 
     def fisher_product(self, parameters, change):
         """Return the change of E log pi along ``change``."""
-        concentration = parameters + 1.0
-        return polygamma(1, concentration) * change - polygamma(
-            1, concentration.sum()
-        ) * (change.sum())
+        return _dirichlet.fisher_product(parameters + 1.0, change)
 
     def log_draws(self, concentration, random):
         """Return the logarithm of weights drawn from the prior."""
@@ -117,12 +115,8 @@ class StickBreaking:
 
     def expected_log(self, parameters):
         """Return E log pi, of shape (n_components,)."""
-        taken, left = self._expected_logs(parameters)
+        taken, left = _dirichlet.expected_log(parameters + 1.0).T
         return taken + np.append(0.0, np.cumsum(left)[:-1])
-
-    def _expected_logs(self, parameters):
-        a, b = (parameters + 1.0).T
-        return psi(a) - psi(a + b), psi(b) - psi(a + b)
 
     def mean(self, parameters):
         """Return E pi, of shape (n_components,), scaled to sum to 1."""
@@ -133,16 +127,14 @@ class StickBreaking:
 
     def bound(self, parameters, prior, power):
         """Return power * E log p(sticks) - E log q(sticks)."""
-        logs = np.stack(self._expected_logs(parameters), axis=1)
+        logs = _dirichlet.expected_log(parameters + 1.0)
         log_prior = (prior * logs).sum() - betaln(*(prior + 1.0).T).sum()
         log_q = (parameters * logs).sum() - betaln(*(parameters + 1.0).T).sum()
         return power * log_prior - log_q
 
     def fisher_product(self, parameters, change):
         """Return the change of the sticks' expected logarithms along ``change``."""
-        concentration = parameters + 1.0
-        total = polygamma(1, concentration.sum(axis=1)) * change.sum(axis=1)
-        return polygamma(1, concentration) * change - total[:, None]
+        return _dirichlet.fisher_product(parameters + 1.0, change)
 
     def log_draws(self, concentration, random):
         """Return the logarithm of weights drawn from the prior."""
@@ -151,10 +143,6 @@ class StickBreaking:
         taken = np.log(-np.expm1(left))
         logs = taken + np.append(0.0, np.cumsum(left)[:-1])
         return logs - np.logaddexp.reduce(logs)  # as of `mean`, they sum to 1
-
-
-def _log_normaliser(concentration):
-    return gammaln(concentration.sum()) - gammaln(concentration).sum()
 
 
 #: The names of the priors, as scikit-learn has them.

@@ -24,7 +24,8 @@ from .._estimator import (
 from .._limits import check_variances
 from .._linalg import tiled_matmul
 from .._validation import check_data
-from ._model import FactorialMixtureModel, check_range, filled
+from ._data import check_range, filled
+from ._model import FactorialMixtureModel
 from ._starts import STARTS
 
 #: Where learned inclusion probabilities begin: well below 1/2, which tells a feature

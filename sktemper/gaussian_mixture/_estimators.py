@@ -21,13 +21,13 @@ from .._estimator import (
     svi_plus,
     warn_of_heat,
 )
-from .._expfam import WEIGHTS
+from .._expfam import COVARIANCE_TYPES, WEIGHTS
 from .._limits import check_prior, check_values, check_variances
 from .._policy import refuse
 from .._validation import check_data
 from ..moves import NoMoves
-from ._covariances import TYPES
-from ._model import GaussianMixtureModel, Hyper
+from ._model import GaussianMixtureModel
+from ._parameters import Hyper
 from ._starts import STARTS
 
 #: What numpy counts samples in.
@@ -50,7 +50,7 @@ class _GaussianMixture(
         "moves": "no_validation",
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "verbose_interval": [Interval(Integral, 1, None, closed="left")],
-        "covariance_type": [StrOptions(set(TYPES))],
+        "covariance_type": [StrOptions(set(COVARIANCE_TYPES))],
         "reg_covar": [Interval(Real, 0, None, closed="left")],
         "init_params": [StrOptions(set(STARTS))],
         "weight_concentration_prior_type": [StrOptions(set(WEIGHTS))],
@@ -254,7 +254,7 @@ class _GaussianMixture(
         """Return the model and the Normal-Wishart parameters of the fit."""
         state = self._state()
         model = self._fitted_model()
-        return model, model.expected(state.globals_)
+        return model, model.usual(state.globals_)
 
     @property
     def means_(self):

@@ -13,6 +13,8 @@ import itertools
 
 import numpy as np
 
+from ._evidence import Evidence
+
 __all__ = ["SplitMergeSearch"]
 
 #: Nearest components that each is merged with, at most.
@@ -44,7 +46,8 @@ class SplitMergeSearch:
     """
 
     def __init__(self, model, hyper, block, weights, responsibilities, known):
-        self.model, self.hyper, self.known = model, hyper, known
+        self.model, self.known = model, known
+        self.evidence = Evidence(model, hyper)
         self.weights = weights
         self.moments = model.moments(block, hyper)
         self.x = self.moments[:, 1 : 1 + model.n_features]
@@ -119,7 +122,7 @@ class SplitMergeSearch:
         return best
 
     def _gains(self, before, after):
-        return self.model.gains(self.hyper, self.sums, before, after)
+        return self.evidence.gains(self.sums, before, after)
 
     def _sums_of(self, rows):
         return self.weights[rows] @ self.moments[rows]
@@ -190,10 +193,10 @@ class SplitMergeSearch:
             sums = np.stack([weights * ~side, weights * side]) @ moments
             if sums[:, 0].min() < 2:
                 break
-            value = float(self.model.log_evidence(self.hyper, sums).sum())
+            value = float(self.evidence.of_clusters(sums).sum())
             if value <= best[0]:
                 break
             best = value, side
-            logs = self.model.log_densities(self.hyper, sums, self.x[rows])
+            logs = self.evidence.log_densities(sums, self.x[rows])
             side = logs[:, 1] > logs[:, 0]
         return best

@@ -9,10 +9,12 @@ those of scikit-learn.
 import numpy as np
 from sklearn.cluster import KMeans, kmeans_plusplus
 
-__all__ = ["STARTS", "order_of_rows"]
+__all__ = ["STARTS", "looked_at", "mean_and_covariance", "order_of_rows"]
 
 #: Shift of the centres at which k-means ends, in variances of the data.
 KMEANS_TOL = 1e-4
+#: Rows that decide about batches and starts.
+ROWS_LOOKED_AT = 100_000
 
 
 def from_kmeans(X, n_components, random, weight=None):
@@ -101,6 +103,33 @@ def _ratio_of_variances(rows, weight):
     mean = np.average(rows, axis=0, weights=weight)
     variance = np.average((rows - mean) ** 2, axis=0, weights=weight).mean()
     return variance / (rows.var(axis=0).mean() or 1.0)
+
+
+def looked_at(X, weight=None):
+    """Return rows that count, at most `ROWS_LOOKED_AT`, and their weights.
+
+    And the weight of all over that of these.
+    """
+    if weight is None:
+        step = -(-len(X) // ROWS_LOOKED_AT)
+        return X[::step], None, len(X) / len(X[::step])
+    rows = np.flatnonzero(weight > 0)
+    rows = rows[:: -(-len(rows) // ROWS_LOOKED_AT)]
+    return X[rows], weight[rows], weight.sum() / weight[rows].sum()
+
+
+def mean_and_covariance(X, weight=None):
+    """Return the mean and the covariance of the rows, in float64, without a copy."""
+    if weight is None or not weight.any():
+        weight = np.ones(len(X))
+    parts = [slice(start, start + 4096) for start in range(0, len(X), 4096)]
+    total = weight.sum()
+    mean = sum(weight[part] @ X[part].astype(np.float64) for part in parts) / total
+    squares = np.zeros((X.shape[1], X.shape[1]))
+    for part in parts:
+        rows = X[part] - mean
+        squares += (weight[part, None] * rows).T @ rows
+    return mean, squares / (total - 1 if total > 1 else 1)
 
 
 #: What ``init_params`` may be.

@@ -22,7 +22,8 @@ from .._estimator import (
 from .._limits import check_counts, check_prior
 from .._policy import refuse
 from ..model import Powers
-from ._model import LDAModel, check_samplable, positive
+from ._checks import check_samplable, positive
+from ._model import LDAModel
 
 #: Below it 1/T times counts overflows.
 LEAST_TEMPERATURE = 1e-6

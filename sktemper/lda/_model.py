@@ -5,16 +5,14 @@ Dirichlet), phi (a word's topic, categorical), alpha and eta the priors.
 """
 
 import math
-from dataclasses import dataclass, replace
-from numbers import Real
-from typing import Any, NamedTuple
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
-from scipy.special import gammaln, logsumexp, psi
-from sklearn.utils import check_array
+from scipy.special import psi
 
 from .. import special
+from .._expfam import _dirichlet
 from .._limits import check_prior
 from .._linalg import sparse_rows
 from ..model import (
@@ -27,11 +25,12 @@ from ..model import (
     all_finite,
 )
 from . import _kernels
+from ._checks import positive
+from ._partition import log_partition
+from ._topics import Documents, Prepared, Topics, WordStatistics, deal_words
 
 #: Below this the decay factor of lambda is multiplied into u.
 SMALLEST_DECAY = 1e-6
-#: Statistics keep this many blocks apart before they are added up.
-MOST_PARTS = 16
 #: Priors (alpha, eta) of log C(T): what one temperature for all, capped, and one for
 #: each document need by default.
 PARTITION_PRIORS = {"global": (0.01, 0.01), "local": (0.02, 0.05)}
@@ -39,139 +38,11 @@ PARTITION_PRIORS = {"global": (0.01, 0.01), "local": (0.02, 0.05)}
 N_BURN_IN, N_KEPT = 5, 5
 #: The longest document that ``doc_update="auto"`` samples, in tokens per topic.
 LONGEST_SAMPLED = 2
-#: The longest document, in tokens, that can be sampled: each takes four bytes.
-MOST_TOKENS = 10_000_000
 #: Where an annealing of sampled documents begins.
 SAMPLED_START = 1.2
 NOTHING_SAMPLED = np.zeros(0, dtype=np.uint8)
 #: What ``batch_size="auto"`` aims at, in fits and in streams of unknown size.
 TOKENS_PER_BATCH, TOKENS_PER_PIECE = 30_000, 20_000
-
-
-class Documents(NamedTuple):
-    """A block of documents: canonical CSR without stored zeros.
-
-    ``slots`` says of each entry which of the sorted distinct ``words`` it is.
-    """
-
-    counts: Any
-    starts: Any
-    words: Any
-    slots: Any
-
-    def tokens(self):
-        """Return the number of tokens of each document."""
-        tokens = np.zeros(len(self.starts) - 1)
-        filled = np.diff(self.starts) > 0
-        if filled.any():
-            starts = self.starts[:-1][filled]
-            tokens[filled] = np.add.reduceat(self.counts, starts, dtype=np.float64)
-        return tokens
-
-
-@dataclass(frozen=True)
-class WordStatistics:
-    """Sum of counts * phi, for the words that occurred: blocks in their order.
-
-    ``parts`` are pairs of words and rows; a word may occur in several.
-    """
-
-    parts: tuple
-    n_features: int
-
-    def __add__(self, other):
-        total = WordStatistics(self.parts + other.parts, self.n_features)
-        return total.merged() if len(total.parts) > MOST_PARTS else total
-
-    def merged(self):
-        """Return the same with each word once."""
-        words = np.unique(np.concatenate([words for words, _ in self.parts]))
-        rows = np.zeros((len(words), self.parts[0][1].shape[1]))
-        totals = np.zeros(rows.shape[1])
-        for part_words, part_rows in self.parts:
-            places = np.searchsorted(words, part_words)
-            _kernels.add_rows(rows, totals, places, part_rows, 1.0)
-        return WordStatistics(((words, rows),), self.n_features)
-
-    def scaled(self, factor):
-        """Return ``factor`` times the statistics."""
-        parts = tuple((words, factor * rows) for words, rows in self.parts)
-        return WordStatistics(parts, self.n_features)
-
-    def dense(self, n_topics):
-        """Return the statistics as an array of shape (n_features, n_topics)."""
-        out, totals = np.zeros((self.n_features, n_topics)), np.zeros(n_topics)
-        for words, rows in self.parts:
-            _kernels.add_rows(out, totals, words, rows, 1.0)
-        return out
-
-
-@dataclass(frozen=True)
-class Topics:
-    """The Dirichlet parameters of the topics, so kept that a step costs what changed.
-
-    ``lambda = decay * u + prior_share * prior + base_share``, words in rows.  A step
-    scales the three numbers and touches the rows of ``u`` whose words occurred.
-
-    Attributes
-    ----------
-    u : ndarray of shape (n_features, n_topics)
-    u_totals : ndarray of shape (n_topics,)
-        Column sums of ``u``.
-    prior : ndarray of shape (1 or n_features, 1 or n_topics)
-    """
-
-    u: np.ndarray
-    u_totals: np.ndarray
-    prior: np.ndarray
-    decay: float = 1.0
-    prior_share: float = 0.0
-    base_share: float = 0.0
-
-    @classmethod
-    def from_dense(cls, topic_word, prior):
-        """Return the topics of an array of shape (n_features, n_topics)."""
-        u = np.array(topic_word, dtype=np.float64, order="C")
-        return cls(u, u.sum(axis=0), prior)
-
-    def full_prior(self):
-        """Return the prior as a view of shape (n_features, n_topics)."""
-        return np.broadcast_to(self.prior, self.u.shape)
-
-    def parts(self):
-        """Return what lambda is a sum of, as kernels take it."""
-        full_prior = self.full_prior()
-        return self.u, full_prior, self.decay, self.prior_share, self.base_share
-
-    def dense(self):
-        """Return lambda, of shape (n_features, n_topics)."""
-        dense = self.decay * self.u
-        dense += self.prior_share * self.prior + self.base_share
-        return dense
-
-    def rows(self, words):
-        """Return lambda of some words."""
-        prior = self.full_prior()[words]
-        return self.decay * self.u[words] + (self.prior_share * prior + self.base_share)
-
-    def totals(self):
-        """Return the sums of lambda over the words."""
-        # not of the full prior: a step must not cost n_features * n_topics
-        prior_totals = self.prior.sum(axis=0) * (len(self.u) // len(self.prior))
-        return (
-            self.decay * self.u_totals
-            + self.prior_share * prior_totals
-            + self.base_share * len(self.u)
-        )
-
-
-class Prepared(NamedTuple):
-    """What a local step needs of the topics and priors."""
-
-    topics: Topics
-    totals: np.ndarray
-    digamma_totals: np.ndarray
-    doc_topic_prior: np.ndarray
 
 
 class LDAModel(ConjugateModel):
@@ -291,11 +162,6 @@ class LDAModel(ConjugateModel):
 
     def prepare(self, globals_, hyper):
         """Return what `local_step` needs, computed once a step."""
-        if globals_.u.shape != (self.n_features, self.n_topics):
-            raise ValueError(
-                f"The fitted model has {globals_.u.shape[1]} components, but "
-                f"n_components is {self.n_topics} now: fit it anew."
-            )
         totals = globals_.totals()
         return Prepared(globals_, totals, psi(totals), hyper)
 
@@ -322,7 +188,26 @@ class LDAModel(ConjugateModel):
         if local_init is not None:
             gamma[...] = local_init
         bounds = np.empty(n_rows if "bound" in want else 0)
-        factors = np.ones(n_rows) if weights is None else weights
+        tells = "statistics" in want
+        n_iterations, rows = self._optimise(
+            block, prepared, powers, weights, seed, gamma, bounds, tells
+        )
+        parts = () if rows is None else ((block.words, rows),)
+        prior = prepared.doc_topic_prior
+        bounds += powers.prior * _dirichlet.log_normaliser(prior)
+        scores = self._scores(block, prepared, gamma) if "score" in want else None
+        return LocalStep.of_rows(
+            statistics=WordStatistics(parts, self.n_features),
+            row_observed=block.tokens(),
+            row_bounds=bounds,
+            row_scores=scores,
+            n_iterations=n_iterations,
+            local_parameters=gamma if "local" in want else None,
+        )
+
+    def _optimise(self, block, prepared, powers, weights, seed, gamma, bounds, tells):
+        """Optimise gamma in place; return the inner iterations, and the statistics."""
+        factors = np.ones(len(gamma)) if weights is None else weights
         # base measure: the natural parameter of a Dirichlet is alpha - 1
         alpha = 1.0 + powers.prior * (prepared.doc_topic_prior - 1.0)
         n_iterations, rows = _kernels.local_step(
@@ -337,35 +222,19 @@ class LDAModel(ConjugateModel):
             self.max_iter,
             self.drop_tol,
             self.stop,
-            self._sampled(block, powers) if "statistics" in want else NOTHING_SAMPLED,
+            self._sampled(block, powers) if tells else NOTHING_SAMPLED,
             prepared.totals,
             prepared.doc_topic_prior,
             seed,
             N_BURN_IN,
             N_KEPT,
             gamma,
-            "statistics" in want,
+            tells,
             bounds,
         )
         if n_iterations < 0:
             raise Stopped
-        parts = () if rows is None else ((block.words, rows),)
-        prior = prepared.doc_topic_prior
-        bounds += powers.prior * (gammaln(prior.sum()) - gammaln(prior).sum())
-        observed = block.tokens()
-        scores = self._scores(block, prepared, gamma) if "score" in want else None
-        return LocalStep(
-            statistics=WordStatistics(parts, self.n_features),
-            n_rows=n_rows,
-            n_observed=float(observed.sum()),
-            n_iterations=n_iterations,
-            bound=float(bounds.sum()),
-            score=0.0 if scores is None else float(scores.sum()),
-            row_observed=observed,
-            row_bounds=bounds,
-            row_scores=scores,
-            local_parameters=gamma if "local" in want else None,
-        )
+        return n_iterations, rows
 
     def _sampled(self, block, powers):
         """Return which documents' statistics are sampled, if any."""
@@ -456,23 +325,15 @@ class LDAModel(ConjugateModel):
     def fisher_product(self, globals_, vector):
         """Return the Fisher information of the Dirichlets times ``vector``."""
         topic_word = globals_.dense()
-        vector = vector.reshape(topic_word.shape)
-        product = _trigamma(topic_word)
-        product *= vector
-        product -= _trigamma(topic_word.sum(axis=0)) * vector.sum(axis=0)
+        change = vector.reshape(topic_word.shape)
+        product = _dirichlet.fisher_product(topic_word, change, 0, _trigamma)
         return product.ravel()
 
     # -- objectives ------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
         """Return p E log p(beta | eta) - E log q(beta | lambda)."""
-        topic_word = globals_.dense()
-        prior = globals_.full_prior()
-        totals = topic_word.sum(axis=0)
-        log_beta = psi(topic_word) - psi(totals)
-        normaliser = (gammaln(prior.sum(axis=0)) - gammaln(prior).sum(axis=0)).sum()
-        entropy = (gammaln(topic_word).sum(axis=0) - gammaln(totals)).sum()
-        exponent = powers.prior * (prior - 1.0) - (topic_word - 1.0)
-        return powers.prior * normaliser + entropy + (exponent * log_beta).sum()
+        topic_word, prior = globals_.dense(), globals_.full_prior()
+        return _dirichlet.bound(topic_word, prior, powers.prior, axis=0)
 
     def log_predictive(self, block, prepared):
         """Return each document's completion score and its number of held-out tokens.
@@ -499,18 +360,7 @@ class LDAModel(ConjugateModel):
         alpha, eta = self._partition_priors(priors, hyper)
         alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), self.n_topics)
         eta = np.broadcast_to(eta, (self.n_topics, self.n_features))
-        # many topics in one draw are as good as few in many
-        n_topic_draws = min(n_samples, math.ceil(n_samples**2 / self.n_topics))
-        n_theta_draws = math.ceil(n_samples / n_topic_draws)
-        total = np.zeros(len(inverse_temperatures))
-        for _ in range(n_topic_draws):
-            beta = _log_dirichlet(eta, random)
-            for _ in range(n_theta_draws):
-                theta = np.broadcast_to(alpha, (n_samples, self.n_topics))
-                log_p = _log_matmul(_log_dirichlet(theta, random), beta)
-                for m, b in enumerate(inverse_temperatures):
-                    total[m] += logsumexp(b * log_p, axis=1).sum()
-        return total / (n_topic_draws * n_theta_draws * n_samples)
+        return log_partition(inverse_temperatures, alpha, eta, random, n_samples)
 
     def _partition_priors(self, priors, hyper):
         if priors is None:
@@ -543,84 +393,6 @@ class LDAModel(ConjugateModel):
         return max(1, round(min(rows, total / 5)))
 
 
-def positive(value, name, shapes):
-    """Return a number, or an array of one of ``shapes``, as positive float64."""
-    if isinstance(value, Real):
-        if not 0 < value < math.inf:
-            raise ValueError(f"{name} must be positive and finite, got {value}.")
-        return np.float64(value)
-    array = check_array(
-        value, dtype=np.float64, ensure_2d=False, allow_nd=False, input_name=name
-    )
-    if array.shape not in shapes:
-        expected = " or ".join(map(str, shapes))
-        raise ValueError(f"{name} has shape {array.shape}; expected {expected}.")
-    if not (array > 0).all():
-        raise ValueError(f"{name} must be positive everywhere.")
-    return array
-
-
-def check_samplable(X):
-    """Raise where the topics of a document's tokens cannot be drawn one by one.
-
-    Raises
-    ------
-    ValueError
-        If counts are not whole, or a document has more than `MOST_TOKENS` tokens.
-    """
-    if sparse.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    counts = X.data if sparse.issparse(X) else X
-    if counts.dtype.kind == "f" and (counts != np.rint(counts)).any():
-        raise ValueError(
-            'doc_update="sampled" draws the topic of each token, so counts must be '
-            'whole numbers; doc_update="auto" takes fractional counts variationally.'
-        )
-    if X.sum(axis=1, dtype=np.float64).max() > MOST_TOKENS:
-        raise ValueError(
-            'doc_update="sampled" draws the topic of each token, and a document has '
-            f'more than {MOST_TOKENS:,} tokens; doc_update="auto" takes long documents '
-            "variationally."
-        )
-
-
-def deal_words(block):
-    """Deal the entries of each document alternately to two blocks."""
-    lengths = np.diff(block.starts)
-    position = np.arange(len(block.counts)) - np.repeat(block.starts[:-1], lengths)
-    halves = []
-    for chosen in (position % 2 == 0, position % 2 == 1):
-        starts = np.concatenate([[0], np.cumsum(chosen)])[block.starts]
-        halves.append(
-            Documents(
-                block.counts[chosen],
-                starts.astype(np.intp),
-                block.words,
-                block.slots[chosen],
-            )
-        )
-    return halves
-
-
 def _trigamma(x):
     values, _ = special.evaluate("trigamma", x.ravel())
     return values.reshape(x.shape)
-
-
-def _log_dirichlet(alpha, random):
-    """Draw the logarithm of a Dirichlet variable for each row of ``alpha``.
-
-    Gamma(a) = Gamma(a + 1) U^(1/a): exact, and without underflow for tiny a.
-    """
-    draws = np.log(random.standard_gamma(alpha + 1.0))
-    draws += np.log(random.uniform(size=alpha.shape)) / alpha
-    return draws - logsumexp(draws, axis=1, keepdims=True)
-
-
-def _log_matmul(a, b):
-    """Return log(exp(a) @ exp(b))."""
-    top_a, top_b = a.max(axis=1, keepdims=True), b.max(axis=0)
-    with np.errstate(divide="ignore"):
-        product = np.log(np.exp(a - top_a) @ np.exp(b - top_b))
-    return product + top_a + top_b

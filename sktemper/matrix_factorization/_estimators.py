@@ -22,11 +22,11 @@ from .._estimator import (
     svi_plus,
     warn_of_heat,
 )
+from .._expfam import unpacked
 from .._limits import check_values, check_variances
 from .._linalg import tiled_matmul
 from .._policy import refuse
 from .._validation import check_data
-from ._gaussians import unpacked
 from ._model import MatrixFactorizationModel
 from ._noise import Noise
 from ._ratings import Ratings

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import gammaln, psi
+from scipy.stats import norm, t
 
 #: Where the shape of the users' noise begins, and within what it is learned.
 START_SHAPE, SHAPES = 5.0, (1.5, 1e4)
@@ -70,3 +71,11 @@ def best_shape(log_noise):
     if slope(high) > 0:
         return SHAPES[1]
     return SHAPES[0] if slope(low) < 0 else math.exp(brentq(slope, low, high))
+
+
+def log_densities(residuals, variances, freedom=None):
+    """Return the log densities of residuals: Gaussian, or Student's t."""
+    scale = np.sqrt(variances)
+    if freedom is None:
+        return norm.logpdf(residuals, scale=scale)
+    return t.logpdf(residuals, freedom, scale=scale)

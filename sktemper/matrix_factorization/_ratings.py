@@ -4,8 +4,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from ._gaussians import Moments
+from .._expfam import Moments
+from .._linalg import sparse_rows
 
 #: Statistics keep this many blocks apart before they are added up.
 MOST_PARTS = 8
@@ -106,3 +108,28 @@ class RatingStatistics:
             self.users.scaled(factor),
             factor * self.log_noise,
         )
+
+
+def ratings_of(X, rows, n_features, dtype):
+    """Return ``X[rows]`` as `Ratings`, of a sparse matrix or of one with NaN."""
+    if sparse.issparse(X):
+        block = sparse_rows(X, rows)
+        if not block.has_canonical_format:
+            block = block.copy()
+            block.sum_duplicates()
+        starts, items, values = block.indptr, block.indices, block.data
+        if len(items) and not 0 <= items.min() <= items.max() < n_features:
+            raise ValueError(
+                f"X has column indices outside of its {n_features} columns: "
+                "it was built with a wrong shape."
+            )
+    else:
+        dense = np.asarray(X[rows])
+        known = ~np.isnan(dense)
+        items, values = np.nonzero(known)[1], dense[known]
+        starts = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
+    return Ratings(
+        starts.astype(np.intp, copy=False),
+        np.ascontiguousarray(items, dtype=np.int32),
+        np.ascontiguousarray(values, dtype=dtype),
+    )

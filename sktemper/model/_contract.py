@@ -192,16 +192,30 @@ class LocalStep:
         """Return a block's step with rows that count ``weights`` times in its totals.
 
         Not in the statistics: those are weighted already.
-        """
 
-        def total(rows, known):
-            return known if rows is None else float((weights * rows).sum())
+        Raises
+        ------
+        ValueError
+            If it does not say what its rows have.
+        """
+        needed = ["row_observed", "row_bounds"] + ["row_scores"] * bool(self.score)
+        missing = [name for name in needed if getattr(self, name) is None]
+        if missing:
+            raise ValueError(
+                f"A step whose rows have weights needs {', '.join(missing)}: make it "
+                "by LocalStep.of_rows."
+            )
+
+        def total(rows):
+            if rows is None or len(rows) == 0:  # not wanted
+                return 0.0
+            return float((weights * rows).sum())
 
         return replace(
             self,
-            n_observed=total(self.row_observed, self.n_observed),
-            bound=total(self.row_bounds, self.bound),
-            score=total(self.row_scores, self.score),
+            n_observed=total(self.row_observed),
+            bound=total(self.row_bounds),
+            score=total(self.row_scores),
         )
 
 

@@ -10,9 +10,9 @@ import functools
 
 import numpy as np
 
-from ..model import IllDefined
+from ..model._contract import IllDefined
 
-__all__ = ["TYPES"]
+__all__ = ["ILL_DEFINED", "COVARIANCE_TYPES"]
 
 #: As scikit-learn says it.
 ILL_DEFINED = (
@@ -324,7 +324,7 @@ class Spherical(Diagonal):
 
 
 #: The names of the types, as scikit-learn has them.
-TYPES = {
+COVARIANCE_TYPES = {
     "full": Covariance,
     "tied": Tied,
     "diag": Diagonal,

@@ -1,0 +1,217 @@
+"""Gaussians: natural parameters, packed or shared, and priors that are learned."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, cholesky
+from scipy.linalg.blas import dtrsm
+
+from ._natural import Natural
+
+__all__ = [
+    "GaussianPrior",
+    "Moments",
+    "SharedGaussian",
+    "blended",
+    "least_eigenvalue",
+    "packed",
+    "packed_fisher_product",
+    "unpacked",
+]
+
+#: The least eigenvalue of a learned covariance, in its largest.
+LEAST_EIGENVALUE = 1e-9
+
+
+@dataclass(frozen=True)
+class SharedGaussian(Natural):
+    """Vectors that are jointly Gaussian, with one covariance for every dimension.
+
+    Or with the variances of a diagonal one, where they are not ``structured``; the
+    means are those of the whole precision nevertheless.
+
+    Attributes
+    ----------
+    precision : ndarray of shape (n_components, n_components)
+    weighted_means : ndarray of shape (n_components, n_features)
+        ``precision @ means``.
+    """
+
+    precision: np.ndarray
+    weighted_means: np.ndarray
+
+    def means(self):
+        """Return the means, of shape (n_components, n_features)."""
+        root = cholesky(self.precision, lower=True)
+        # from the right: of the transpose BLAS needs no copy
+        half = dtrsm(1.0, root, self.weighted_means.T, side=1, lower=1, trans_a=1)
+        return dtrsm(1.0, root, half, side=1, lower=1, overwrite_b=1).T
+
+    def covariance(self, structured=True):
+        """Return the covariance in each dimension, (n_components, n_components)."""
+        if structured:
+            return cho_solve(cho_factor(self.precision), np.eye(len(self.precision)))
+        return np.diag(1 / np.diag(self.precision))
+
+    def fisher_product(self, change, structured=True):
+        """Return the change of the mean parameters along a change of the natural ones.
+
+        Those pair with -mu mu^T / 2, summed over dimensions, and mu.
+        """
+        means = self.means()
+        # the means are at their joint optimum, whatever covariance there is
+        means_change = self.covariance() @ (
+            change.weighted_means - change.precision @ means
+        )
+        product = means_change @ means.T
+        second_change = product + product.T
+        covariance, precision = self.covariance(structured), change.precision
+        if not structured:
+            precision = np.diag(np.diag(precision))
+        n_features = means.shape[1]
+        second_change -= n_features * (covariance @ precision @ covariance)
+        return type(self)(-0.5 * second_change, means_change)
+
+
+class GaussianPrior(NamedTuple):
+    """A Gaussian: of the users, or of the items.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_own,)
+    covariance : ndarray of shape (n_own, n_own)
+    """
+
+    mean: np.ndarray
+    covariance: np.ndarray
+
+    def natural(self):
+        """Return the packed precision, and precision times mean, as one vector."""
+        # Symmetric, and as near to the inverse in directions of large variances as in
+        # those of small ones, of which there is much: not so `np.linalg.inv`.
+        variances, directions = np.linalg.eigh(self.covariance)
+        precision = (directions / variances) @ directions.T
+        return np.concatenate([packed(precision), precision @ self.mean])
+
+    def log_normaliser(self):
+        """Return the part of E log p that no posterior changes.
+
+        Of the precision in `natural`, as the rest of E log p is: the covariance has
+        another one, in the last digits, and each user and item counts the difference.
+        """
+        natural = self.natural()
+        linear = natural[-len(self.mean) :]
+        precision = unpacked(natural, len(self.mean))
+        log_determinant = np.linalg.slogdet(precision / (2 * math.pi))[1]
+        return 0.5 * (log_determinant - self.mean @ linear)
+
+
+class Moments(NamedTuple):
+    """Sums over weighted posteriors x.
+
+    Attributes
+    ----------
+    total : float
+        Sum of the weights.
+    first : ndarray of shape (n_own,)
+        Of E[x].
+    second : ndarray of shape (n_own, n_own)
+        Of E[x x^T].
+    """
+
+    total: float
+    first: np.ndarray
+    second: np.ndarray
+
+    def scaled(self, factor):
+        """Return ``factor`` times the sums."""
+        return Moments(*(factor * part for part in self))
+
+    def plus(self, other):
+        """Return the sums of both."""
+        return Moments(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def prior(self):
+        """Return the prior under which the posteriors are likeliest."""
+        mean = self.first / self.total
+        return GaussianPrior(mean, self.second / self.total - np.outer(mean, mean))
+
+
+def blended(prior, moments, power, rate):
+    """Return a prior nearer to the best one for ``moments``, positive definite.
+
+    To a power it is a Gaussian of covariance over power: where no rating speaks the
+    posterior is that, and tells of no other prior.
+    """
+    if not moments.total > 0:
+        return prior
+    best = moments.prior()
+    mean = (1 - rate) * prior.mean + rate * best.mean
+    covariance = (1 - rate) * prior.covariance + rate * power * best.covariance
+    values, vectors = np.linalg.eigh(covariance)
+    least = LEAST_EIGENVALUE * max(values[-1], np.finfo(float).tiny)
+    if values[0] < least:
+        covariance = (vectors * np.maximum(values, least)) @ vectors.T
+    return GaussianPrior(mean, covariance)
+
+
+def packed(matrix):
+    """Return the lower triangle of a matrix, row by row."""
+    return matrix[np.tril_indices(len(matrix))]
+
+
+def unpacked(triangles, n_own):
+    """Return the symmetric matrices of packed lower triangles, (..., n_own, n_own)."""
+    lower = np.tril_indices(n_own)
+    out = np.empty((*triangles.shape[:-1], n_own, n_own))
+    out[..., lower[0], lower[1]] = triangles[..., : len(lower[0])]
+    out[..., lower[1], lower[0]] = triangles[..., : len(lower[0])]
+    return out
+
+
+def least_eigenvalue(rows, n_own, other=None):
+    """Return the least eigenvalue of the precisions of Gaussians.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_packed + n_own)
+        Natural parameters: packed precisions, and precisions times means.
+    n_own : int
+    other : ndarray of the same shape or None
+        Gaussians in whose coordinates, in which their own precisions are 1.
+    """
+    n_packed = rows.shape[1] - n_own
+    precisions = unpacked(rows[:, :n_packed], n_own)
+    if other is not None:
+        root = np.linalg.cholesky(unpacked(other[:, :n_packed], n_own))
+        half = np.linalg.solve(root, precisions)
+        precisions = np.linalg.solve(root, half.transpose(0, 2, 1))
+    return np.linalg.eigvalsh(precisions)[:, 0].min()
+
+
+def packed_fisher_product(means, covariances, changes):
+    """Return the changes of mean parameters along changes of natural ones.
+
+    Parameters
+    ----------
+    means : ndarray of shape (n_rows, n_own)
+    covariances : ndarray of shape (n_rows, n_packed)
+        Packed.
+    changes : ndarray of shape (n_rows, n_packed + n_own)
+        Of packed precisions, and of precisions times means.  The former pair with
+        -x x^T / 2, what is beside the diagonal twice; the latter with x.
+    """
+    n_own, n_packed = means.shape[1], covariances.shape[1]
+    covariance = unpacked(covariances, n_own)
+    precision = unpacked(changes[:, :n_packed], n_own)
+    linear = changes[:, n_packed:] - np.einsum("nij,nj->ni", precision, means)
+    # the changes of E[x] and of E[x x^T]
+    first = np.einsum("nij,nj->ni", covariance, linear)
+    outer = first[:, :, None] * means[:, None, :]
+    second = outer + outer.transpose(0, 2, 1)
+    second -= covariance @ precision @ covariance
+    lower = np.tril_indices(n_own)
+    factors = np.where(lower[0] == lower[1], -0.5, -1.0)
+    return np.concatenate([factors * second[:, *lower], first], axis=1)

@@ -1,0 +1,210 @@
+"""The Normal-Wishart family: conjugate to the means and precisions of Gaussians.
+
+In the usual letters: m, kappa, W, nu.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln, polygamma, psi
+
+from ..model._contract import IllDefined
+from ._covariances import COVARIANCE_TYPES, ILL_DEFINED
+from ._natural import Natural
+
+__all__ = ["NormalWishart", "NormalWishartFamily", "Usual"]
+
+
+@dataclass(frozen=True)
+class NormalWishart(Natural):
+    """Natural parameters of several components, or what is added to them.
+
+    With respect to Lebesgue measure on means and precisions.  Steps are convex in them,
+    and so never leave their domain.
+
+    Attributes
+    ----------
+    precision : ndarray of shape (n_components,)
+        kappa.
+    means : ndarray of shape (n_components, n_features)
+        kappa m.
+    second : ndarray
+        W^-1 + kappa m m^T, in the shape of the covariance type.
+    freedom : ndarray of shape (n_components,) or ()
+        nu - n_features.
+    """
+
+    precision: np.ndarray
+    means: np.ndarray
+    second: np.ndarray
+    freedom: np.ndarray
+
+
+class Usual(NamedTuple):
+    """The parameters of several components, as they are usually written.
+
+    Attributes
+    ----------
+    precision : ndarray of shape (n_components,)
+    means : ndarray of shape (n_components, n_features)
+    inverse_scale : ndarray
+        In the shape of the covariance type.
+    freedom : ndarray of shape (n_components,) or ()
+    factors, log_determinants : ndarray
+        See `Covariance.factors`.
+    """
+
+    precision: Any
+    means: Any
+    inverse_scale: Any
+    freedom: Any
+    factors: Any
+    log_determinants: Any
+
+
+class NormalWishartFamily:
+    """Normal-Wishart distributions of components, by what covariances are kept.
+
+    Parameters
+    ----------
+    n_components, n_features : int
+    covariance_type : {"full", "tied", "diag", "spherical"}
+    """
+
+    def __init__(self, n_components, n_features, covariance_type="full"):
+        self.n_components, self.n_features = n_components, n_features
+        self.covariance = COVARIANCE_TYPES[covariance_type](n_components, n_features)
+
+    def shapes(self):
+        """Return the shapes of the arrays of `NormalWishart`."""
+        K, D = self.n_components, self.n_features
+        second = self.covariance.outer(np.ones(K), np.ones((K, D))).shape
+        return (K,), (K, D), second, np.shape(self.covariance.counted(np.ones(K)))
+
+    def prior(self, precision, mean, covariance, degrees_of_freedom):
+        """Return the parameters of components that have all the same."""
+        K = self.n_components
+        means, kappa = np.tile(mean, (K, 1)), np.full(K, precision)
+        inverse_scale = self.covariance.prior(covariance)
+        freedom = np.full(K, degrees_of_freedom - self.n_features)
+        return NormalWishart(
+            kappa,
+            kappa[:, None] * means,
+            inverse_scale + self.covariance.outer(kappa, means),
+            self.covariance.counted(freedom),
+        )
+
+    def counted(self, counts, sums, second, variance):
+        """Return what samples add to the parameters.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_components,)
+        sums : ndarray of shape (n_components, n_features)
+        second : ndarray
+            Sums of their second moments, in the shape of the covariance type.
+        variance : float
+            Added to each sample.
+        """
+        return NormalWishart(
+            counts,
+            sums,
+            second + self.covariance.blurred(counts, variance),
+            self.covariance.counted(counts),
+        )
+
+    def usual(self, parameters):
+        """Return `Usual` of natural parameters.
+
+        Raises
+        ------
+        IllDefined
+            If they are not those of distributions.
+        """
+        kappa = parameters.precision
+        if not ((kappa > 0).all() and (parameters.freedom > -1).all()):
+            raise IllDefined(ILL_DEFINED)
+        means = parameters.means / kappa[:, None]
+        inverse_scale = parameters.second - self.covariance.outer(kappa, means)
+        freedom = parameters.freedom + self.n_features
+        factors = self.covariance.factors(inverse_scale)
+        return Usual(kappa, means, inverse_scale, freedom, *factors)
+
+    def log_precision(self, usual):
+        """Return E log |precision| of each component."""
+        halves = 0.5 * (
+            np.asarray(usual.freedom)[..., None] - np.arange(self.n_features)
+        )
+        return (
+            psi(halves).sum(axis=-1)
+            + self.n_features * math.log(2)
+            + usual.log_determinants
+        )
+
+    def log_normaliser(self, usual):
+        """Return the log normaliser of a Normal-Wishart density, but for |Lambda|."""
+        D, nu = self.n_features, np.asarray(usual.freedom)
+        # the multivariate gamma function
+        log_gamma = gammaln(0.5 * (nu[..., None] - np.arange(D))).sum(axis=-1)
+        log_gamma = log_gamma + 0.25 * D * (D - 1) * math.log(math.pi)
+        return (
+            0.5 * D * np.log(usual.precision / (2 * math.pi))
+            - 0.5 * nu * (D * math.log(2) + usual.log_determinants)
+            - log_gamma
+        )
+
+    def bound(self, q, p, power):
+        """Return power * E log p - E log q of each component; both are `Usual`."""
+        D = self.n_features
+        log_precision = np.broadcast_to(self.log_precision(q), self.n_components)
+        nu = np.broadcast_to(q.freedom, self.n_components)
+        shifts = q.means - p.means
+        trace = self.covariance.trace_with(q.factors, p.inverse_scale)
+        scale = self.covariance.scale(q.inverse_scale)
+        distances = (shifts * self.covariance.times(scale, shifts)).sum(axis=1)
+        log_prior = (
+            self.log_normaliser(p)
+            + 0.5 * (p.freedom - D) * log_precision
+            - 0.5 * p.precision * (D / q.precision + nu * distances)
+            - 0.5 * nu * trace
+        )
+        log_q = (
+            self.log_normaliser(q) + 0.5 * (nu - D) * log_precision - 0.5 * D * (1 + nu)
+        )
+        return power * log_prior - log_q
+
+    def fisher_product(self, usual, change):
+        """Return the change of the expected statistics along ``change``."""
+        D, kind = self.n_features, self.covariance
+        kappa, means, inverse_scale, freedom, _, _ = usual
+        scale, nu = kind.scale(inverse_scale), kind.each(freedom)
+        nu_change = np.broadcast_to(change.freedom, nu.shape)
+        means_change = (change.means - change.precision[:, None] * means) / kappa[
+            :, None
+        ]
+        # W^-1 = second - kappa m m^T
+        moved = kind.outer(change.precision, means)
+        moved = moved + _symmetric(kind, kappa, means, means_change)
+        scale_change, trace = kind.derivative(inverse_scale, change.second - moved)
+        weighted = kind.times(scale, means)
+        weighted_change = kind.times(scale_change, means)
+        weighted_change = weighted_change + kind.times(scale, means_change)
+        square = (means * weighted).sum(axis=1)
+        square_change = (means_change * weighted + means * weighted_change).sum(axis=1)
+        first = nu_change[:, None] * weighted + nu[:, None] * weighted_change
+        precision = -D * change.precision / kappa**2
+        precision = precision + nu_change * square + nu * square_change
+        halves = 0.5 * (nu[:, None] - np.arange(D))
+        log_change = 0.5 * polygamma(1, halves).sum(axis=1) * nu_change - trace
+        paired = kind.paired(freedom, scale_change)
+        paired = paired + kind.paired(change.freedom, scale)
+        log_change = log_change if np.ndim(freedom) else log_change.sum()
+        return NormalWishart(-0.5 * precision, first, paired, 0.5 * log_change)
+
+
+def _symmetric(covariance, weights, left, right):
+    """Return weights * (l r^T + r l^T), as the covariance type keeps it."""
+    both = covariance.outer(weights, left + right)
+    return both - covariance.outer(weights, left) - covariance.outer(weights, right)

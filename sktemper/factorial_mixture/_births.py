@@ -1,0 +1,106 @@
+"""Births: components that a fit may go on from."""
+
+import copy
+
+import numpy as np
+
+from .._linalg import tiled_matmul
+from ..model import Powers
+from ._couplings import Couplings
+from ._inference import Inference
+from ._parameters import Components
+from ._starts import from_ica
+
+__all__ = ["birth", "least_missed"]
+
+#: How often all components are born anew, and how often one is a difference of samples.
+SHARE_OF_REMIXES, SHARE_OF_DIFFERENCES = 0.3, 0.5
+#: The steps in which all adapt to a new component; near samples to differ from.
+BIRTH_STEPS, NEAREST = 10, 10
+#: Directions that components span by less than this, of the most, are left out.
+LEAST_SCALE = 1e-6
+
+
+def birth(model, globals_, hyper, block, random):
+    """Return the components, and priors, after a birth and a death, or a remix."""
+    if random.random() < SHARE_OF_REMIXES:
+        return _remixed(model, globals_, hyper, block, random)
+    larger = copy.copy(model)
+    larger.n_components += 1
+    prior = hyper.inclusion_probability
+    wider = hyper._replace(inclusion_probability=np.append(prior, prior.mean()))
+    components = _with_born(model, globals_, hyper, block, random)
+    for _ in range(BIRTH_STEPS):
+        prepared = larger.prepare(components, wider)
+        step = larger.local_step(block, prepared, Powers())
+        wider = larger.update_hyper(
+            wider, components, step.statistics, 1.0, 1.0, Powers()
+        )
+        components = larger.step(components, step.statistics, 1.0, Powers(), 1.0, wider)
+    dead = least_missed(larger, components, wider, block)
+    left = np.arange(model.n_components)
+    if dead < model.n_components:
+        left[dead] = model.n_components  # the new one takes the place of the old
+    precision = components.precision[np.ix_(left, left)]
+    proposed = Components(precision, precision @ components.means()[left])
+    if model.learn_inclusion_probability:
+        prior = wider.inclusion_probability[left]
+    return proposed, hyper._replace(inclusion_probability=prior)
+
+
+def _remixed(model, globals_, hyper, block, random):
+    """Return independent components of the space that the present ones span."""
+    _, scales, directions = np.linalg.svd(globals_.means(), full_matrices=False)
+    # FastICA fails where the first of the coordinates is that of a dead component
+    directions = directions[scales >= LEAST_SCALE * scales[0]]
+    seed = np.random.RandomState(random.integers(2**31))
+    mixed = from_ica(block.values @ directions.T, model.n_components, hyper, seed)
+    precision = np.diag(np.diag(globals_.precision))
+    return Components(precision, precision @ (mixed @ directions)), hyper
+
+
+def _with_born(model, globals_, hyper, block, random):
+    """Return the components and a new one."""
+    prepared = model.prepare(globals_, hyper)
+    step = model.local_step(block, prepared, Powers(), want=("local",))
+    nu = np.asarray(step.local_parameters, dtype=np.float64)
+    residuals = block.values - nu @ prepared.means
+    if block.missing is not None:
+        residuals[block.missing] = 0.0
+    squares = (residuals**2).sum(axis=1)
+    total = squares.sum()  # 0 where nothing is left to explain
+    n = random.choice(len(nu), p=squares / total if total > 0 else None)
+    born = residuals[n]
+    if len(nu) > 1 and random.random() < SHARE_OF_DIFFERENCES:
+        differences = block.values - block.values[n]
+        distances = np.square(differences, dtype=np.float64).sum(axis=1)
+        other = random.choice(np.argsort(distances)[1 : NEAREST + 1])
+        born = random.choice([-1, 1]) * (block.values[n] - block.values[other])
+    means = np.vstack([prepared.means, born])
+    precision = np.zeros((len(means), len(means)))
+    precision[:-1, :-1] = globals_.precision
+    precision[-1, -1] = np.diag(globals_.precision).mean()
+    return Components(precision, precision @ means)
+
+
+def least_missed(model, components, hyper, block):
+    """Return the component without which the bound is highest."""
+    prepared = model.prepare(components, hyper)
+    products = tiled_matmul(block.values, prepared.filters.T)
+    bounds = np.empty((model.n_components, len(products)))
+    for coupling in Couplings(model, block, prepared, completing=True):
+        rows = coupling.rows
+        part = block._replace(
+            squares=block.squares[rows], observed=block.observed[rows]
+        )
+        for k in range(model.n_components):
+            prior = np.delete(hyper.inclusion_probability, k)
+            left = np.delete(products[rows], k, 1)
+            nu = np.empty(left.shape, dtype=model.dtype)
+            nu[...] = prior
+            without = hyper._replace(inclusion_probability=prior)
+            inference = Inference(
+                model, part, without, Powers(), left, [coupling.without(k)]
+            )
+            _, _, bounds[k, rows], _ = inference.run(nu, cooled=True)
+    return int(np.argmax([row_bounds.sum() for row_bounds in bounds]))

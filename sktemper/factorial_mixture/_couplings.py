@@ -1,0 +1,117 @@
+"""How the features of samples depend on one another, values missing or not."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..model import Stopped
+from . import _kernels
+
+__all__ = ["Coupling", "Couplings", "grams"]
+
+#: The most entries of the grams of samples that miss values that are kept at once.
+MOST_ENTRIES = 2**22
+
+
+class Coupling(NamedTuple):
+    """How features depend on one another in some samples of a block.
+
+    Attributes
+    ----------
+    rows : slice or ndarray
+        Which samples these are.
+    gram : ndarray
+        E[mu mu^T] over the noise variance: of shape (n_components, n_components) if it
+        is one for all of them; otherwise (n_rows, n_entries), the upper triangle of
+        each, row by row.
+    diagonal : ndarray of shape (1, n_components) or (n_rows, n_components)
+    of_each : bool
+        Whether each sample has its own.
+    """
+
+    rows: Any
+    gram: np.ndarray
+    diagonal: np.ndarray
+    of_each: bool
+
+    def without(self, k):
+        """Return the coupling of all features but one, of the same rows."""
+        left = np.delete(np.arange(self.diagonal.shape[1]), k)
+        if self.of_each:
+            on, other = np.triu_indices(self.diagonal.shape[1])
+            entries = np.flatnonzero((on != k) & (other != k))
+            gram = np.take(self.gram, entries, axis=1)  # in C order, unlike an index
+        else:
+            gram = self.gram[np.ix_(left, left)]
+        diagonal = np.take(self.diagonal, left, axis=1)
+        return Coupling(slice(None), gram, diagonal, self.of_each)
+
+
+class Couplings:
+    """The couplings of a block's samples: of all that miss nothing, and of the others.
+
+    Those of the latter are kept from one iteration to the next if they are not too
+    large; otherwise they are made anew, as many at a time as may be kept.
+
+    Parameters
+    ----------
+    model : FactorialMixtureModel
+    block : Samples
+    prepared : Prepared
+    completing : bool
+        Whether missing values are latent, or left out.
+    """
+
+    def __init__(self, model, block, prepared, completing):
+        self.model, self.block, self.prepared = model, block, prepared
+        self.completing = completing
+        self.whole, self.parts = slice(None), ()
+        if block.missing is not None:
+            lacking = block.observed < model.n_features
+            rows = np.flatnonzero(lacking)
+            self.whole = np.flatnonzero(~lacking)
+            n_entries = model.n_components * (model.n_components + 1) // 2
+            size = max(MOST_ENTRIES // n_entries, 1)
+            self.parts = [
+                rows[start : start + size] for start in range(0, len(rows), size)
+            ]
+        self.kept = None
+
+    def __iter__(self):
+        if isinstance(self.whole, slice) or len(self.whole):
+            hyper, spread = self.prepared.hyper, self.prepared.spread
+            gram = self.prepared.products + self.model.n_features * spread
+            gram = gram / hyper.noise_variance
+            yield Coupling(self.whole, gram, np.diag(gram)[None], False)
+        for rows in self.parts:
+            if self.kept is None:
+                made = grams(
+                    self.model, self.block, rows, self.prepared, self.completing
+                )
+                if len(self.parts) > 1:
+                    yield made
+                    continue
+                self.kept = made
+            yield self.kept
+
+
+def grams(model, block, rows, prepared, completing):
+    """Return the `Coupling` of samples that miss values."""
+    noise, K = prepared.hyper.noise_variance, model.n_components
+    entries = np.triu_indices(K)
+    out = np.empty((len(rows), len(entries[0])), dtype=model.dtype)
+    diagonal = np.empty((len(rows), K))
+    status = _kernels.grams(
+        block.missing[rows],
+        prepared.means / math.sqrt(noise),
+        prepared.products[entries] / noise,
+        prepared.spread[entries] / noise,
+        completing,
+        model.stop,
+        out,
+        diagonal,
+    )
+    if status < 0:
+        raise Stopped
+    return Coupling(rows, out, diagonal, True)

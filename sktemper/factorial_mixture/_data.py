@@ -1,0 +1,93 @@
+"""What the data are like: their sizes, means and squares, values missing or not."""
+
+import math
+
+import numpy as np
+
+__all__ = [
+    "LARGEST_VALUES",
+    "centred",
+    "check_range",
+    "filled",
+    "looked_at",
+    "mean_square",
+    "step_of_looking",
+]
+
+#: Rows that tell what the data are like.
+ROWS_LOOKED_AT = 10_000
+#: The largest values of data, whose squares are finite with room to spare; in float32
+#: their inverses.  Variances below the square of that are those of nothing but zeros.
+LARGEST_VALUES = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e120}
+#: The largest squared value over the noise variance, times the number of dimensions.
+LARGEST_RATIOS = {np.dtype(np.float32): 1e35, np.dtype(np.float64): 1e300}
+
+
+def check_range(X, dtype, noise_variance, name="X"):
+    """Raise ValueError if a value is too large to compute with.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        May have missing values.
+    dtype : {float32, float64}
+        Of the computation.
+    noise_variance : float or None
+        If it is known yet.
+    name : str
+        That of ``X`` in the message.
+    """
+    limit, given = LARGEST_VALUES[dtype], ""
+    if noise_variance is not None:
+        ratio = math.sqrt(LARGEST_RATIOS[dtype] / X.shape[1])
+        if ratio * math.sqrt(noise_variance) < limit:
+            limit = ratio * math.sqrt(noise_variance)
+            given = f" with a noise variance of {noise_variance:g}"
+    largest = max(np.fmax.reduce(X, axis=None), -np.fmin.reduce(X, axis=None))
+    if largest > limit:
+        raise ValueError(
+            f"Input {name} contains a value of size {largest:.3g}; the largest that is "
+            f"supported in {dtype}{given} is {limit:.3g}. Scale the data."
+        )
+
+
+def step_of_looking(X):
+    """Return how many rows lie between those that tell what the data are like."""
+    return -(-len(X) // ROWS_LOOKED_AT)
+
+
+def looked_at(X):
+    """Return rows that tell what the data are like, evenly from all of them."""
+    # contiguous, as sums have an order
+    return np.ascontiguousarray(X[:: step_of_looking(X)], dtype=np.float64)
+
+
+def filled(X):
+    """Return the rows looked at, their missing values at the means of the columns."""
+    rows = looked_at(X)
+    missing = np.isnan(rows)
+    if not missing.any():
+        return rows
+    return np.where(missing, column_means(rows), rows)
+
+
+def column_means(rows, weight=None):
+    """Return the columns' means of the values that are not missing; 0 if none is."""
+    weight = np.ones(len(rows)) if weight is None else weight
+    present = ~np.isnan(rows)
+    counts = weight @ present
+    return (weight @ np.where(present, rows, 0.0)) / np.where(counts > 0, counts, 1.0)
+
+
+def centred(rows, weight=None):
+    """Return the rows less the means of their columns."""
+    return rows - column_means(rows, weight)
+
+
+def mean_square(rows, weight=None):
+    """Return the mean square of the values that are not missing; 0 if none is."""
+    weight = np.ones(len(rows)) if weight is None else weight
+    present = ~np.isnan(rows)
+    count = float(weight @ present.sum(axis=1))
+    squares = np.where(present, rows, 0.0) ** 2
+    return float(weight @ squares.sum(axis=1)) / count if count > 0 else 0.0

@@ -1,0 +1,105 @@
+"""The local step: the features of a block of samples at their optimum."""
+
+import math
+
+import numpy as np
+from scipy.special import logit
+
+from ..model import Stopped
+from . import _kernels
+
+__all__ = ["Inference"]
+
+
+class Inference:
+    """Optimises the probabilities nu of the features of some samples.
+
+    Parameters
+    ----------
+    model : FactorialMixtureModel
+    block : Samples
+    hyper : Hyper
+    powers : Powers
+    products : ndarray of shape (n_rows, n_components)
+        The samples times the means, over the noise variance.
+    couplings : iterable of Coupling
+        That cover all rows.
+    """
+
+    def __init__(self, model, block, hyper, powers, products, couplings):
+        self.model, self.block, self.hyper, self.powers = model, block, hyper, powers
+        self.products, self.couplings = products, couplings
+
+    def best(self, local_init=None):
+        """Return nu, and what `run` returns of it: of each sample the better start.
+
+        From the priors, cooled down, and from ``local_init`` if there is one.
+        """
+        prior = self.hyper.inclusion_probability
+        nu = np.empty(self.products.shape, dtype=self.model.dtype)
+        nu[...] = prior
+        if local_init is None:
+            return nu, *self.run(nu, cooled=True)
+        fresh, nu = nu, nu.copy()
+        nu[...] = local_init
+        likelihoods, scores, bounds, n_iterations = self.run(nu, cooled=False)
+        if self.model.local_cooling is not None:
+            *others, more_iterations = self.run(fresh, cooled=True)
+            better = others[2] > bounds
+            n_iterations += more_iterations
+            for kept, other in zip(
+                (nu, likelihoods, scores, bounds), (fresh, *others), strict=True
+            ):
+                kept[better] = other[better]
+        return nu, likelihoods, scores, bounds, n_iterations
+
+    def run(self, nu, *, cooled):
+        """Optimise nu in place; return what it means for each row, and the sweeps.
+
+        Returns
+        -------
+        likelihoods, scores, bounds : ndarray of shape (n_rows,)
+        n_iterations : int
+        """
+        noise, prior = self.hyper.noise_variance, self.hyper.inclusion_probability
+        fits, entropies, n_iterations = self._optimise(
+            nu, cooled and self.model.local_cooling is not None
+        )
+        likelihoods = fits - self.block.squares / (2 * noise)
+        # not by BLAS, whose bits depend on the number of rows
+        scores = likelihoods + (nu * logit(prior)).sum(axis=1) + np.log1p(-prior).sum()
+        bounds = entropies + self.powers.local * (
+            scores - 0.5 * self.block.observed * math.log(2 * math.pi * noise)
+        )
+        return likelihoods, scores, bounds, n_iterations
+
+    def _optimise(self, nu, cooled):
+        """Optimise nu in place; return each row's fit and entropy, and the sweeps."""
+        model, prior = self.model, self.hyper.inclusion_probability
+        powers = np.asarray(self.powers.local, dtype=float)
+        fits, entropies = np.empty(len(nu)), np.empty(len(nu))
+        n_iterations = 0
+        for rows, gram, diagonal, of_each in self.couplings:
+            offsets = logit(prior) - 0.5 * diagonal
+            heats = np.maximum(0.5 * diagonal.max(axis=1), 1.0)
+            parts = nu[rows], fits[rows], entropies[rows]
+            sweeps = _kernels.local_step(
+                self.products[rows],
+                np.ascontiguousarray(gram, dtype=model.dtype),
+                np.ascontiguousarray(offsets, dtype=model.dtype),
+                of_each,
+                np.atleast_1d(powers[rows] if powers.ndim else powers),
+                powers.ndim > 0,
+                heats if cooled else np.ones_like(heats),
+                model.local_cooling or 1.0,
+                model.tol,
+                model.max_iter,
+                model.stop,
+                *parts,
+            )
+            if sweeps < 0:
+                raise Stopped
+            n_iterations += sweeps
+            if not isinstance(rows, slice):
+                nu[rows], fits[rows], entropies[rows] = parts
+        return fits, entropies, n_iterations

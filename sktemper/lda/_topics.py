@@ -1,0 +1,157 @@
+"""The values of LDA: documents, what they tell of words, and topics."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _kernels
+
+__all__ = ["Documents", "Prepared", "Topics", "WordStatistics", "deal_words"]
+
+#: Statistics keep this many blocks apart before they are added up.
+MOST_PARTS = 16
+
+
+class Documents(NamedTuple):
+    """A block of documents: canonical CSR without stored zeros.
+
+    ``slots`` says of each entry which of the sorted distinct ``words`` it is.
+    """
+
+    counts: Any
+    starts: Any
+    words: Any
+    slots: Any
+
+    def tokens(self):
+        """Return the number of tokens of each document."""
+        tokens = np.zeros(len(self.starts) - 1)
+        filled = np.diff(self.starts) > 0
+        if filled.any():
+            starts = self.starts[:-1][filled]
+            tokens[filled] = np.add.reduceat(self.counts, starts, dtype=np.float64)
+        return tokens
+
+
+def deal_words(block):
+    """Deal the entries of each document alternately to two blocks."""
+    lengths = np.diff(block.starts)
+    position = np.arange(len(block.counts)) - np.repeat(block.starts[:-1], lengths)
+    halves = []
+    for chosen in (position % 2 == 0, position % 2 == 1):
+        starts = np.concatenate([[0], np.cumsum(chosen)])[block.starts]
+        halves.append(
+            Documents(
+                block.counts[chosen],
+                starts.astype(np.intp),
+                block.words,
+                block.slots[chosen],
+            )
+        )
+    return halves
+
+
+@dataclass(frozen=True)
+class WordStatistics:
+    """Sum of counts * phi, for the words that occurred: blocks in their order.
+
+    ``parts`` are pairs of words and rows; a word may occur in several.
+    """
+
+    parts: tuple
+    n_features: int
+
+    def __add__(self, other):
+        total = WordStatistics(self.parts + other.parts, self.n_features)
+        return total.merged() if len(total.parts) > MOST_PARTS else total
+
+    def merged(self):
+        """Return the same with each word once."""
+        words = np.unique(np.concatenate([words for words, _ in self.parts]))
+        rows = np.zeros((len(words), self.parts[0][1].shape[1]))
+        totals = np.zeros(rows.shape[1])
+        for part_words, part_rows in self.parts:
+            places = np.searchsorted(words, part_words)
+            _kernels.add_rows(rows, totals, places, part_rows, 1.0)
+        return WordStatistics(((words, rows),), self.n_features)
+
+    def scaled(self, factor):
+        """Return ``factor`` times the statistics."""
+        parts = tuple((words, factor * rows) for words, rows in self.parts)
+        return WordStatistics(parts, self.n_features)
+
+    def dense(self, n_topics):
+        """Return the statistics as an array of shape (n_features, n_topics)."""
+        out, totals = np.zeros((self.n_features, n_topics)), np.zeros(n_topics)
+        for words, rows in self.parts:
+            _kernels.add_rows(out, totals, words, rows, 1.0)
+        return out
+
+
+@dataclass(frozen=True)
+class Topics:
+    """The Dirichlet parameters of the topics, so kept that a step costs what changed.
+
+    ``lambda = decay * u + prior_share * prior + base_share``, words in rows.  A step
+    scales the three numbers and touches the rows of ``u`` whose words occurred.
+
+    Attributes
+    ----------
+    u : ndarray of shape (n_features, n_topics)
+    u_totals : ndarray of shape (n_topics,)
+        Column sums of ``u``.
+    prior : ndarray of shape (1 or n_features, 1 or n_topics)
+    """
+
+    u: np.ndarray
+    u_totals: np.ndarray
+    prior: np.ndarray
+    decay: float = 1.0
+    prior_share: float = 0.0
+    base_share: float = 0.0
+
+    @classmethod
+    def from_dense(cls, topic_word, prior):
+        """Return the topics of an array of shape (n_features, n_topics)."""
+        u = np.array(topic_word, dtype=np.float64, order="C")
+        return cls(u, u.sum(axis=0), prior)
+
+    def full_prior(self):
+        """Return the prior as a view of shape (n_features, n_topics)."""
+        return np.broadcast_to(self.prior, self.u.shape)
+
+    def parts(self):
+        """Return what lambda is a sum of, as kernels take it."""
+        full_prior = self.full_prior()
+        return self.u, full_prior, self.decay, self.prior_share, self.base_share
+
+    def dense(self):
+        """Return lambda, of shape (n_features, n_topics)."""
+        dense = self.decay * self.u
+        dense += self.prior_share * self.prior + self.base_share
+        return dense
+
+    def rows(self, words):
+        """Return lambda of some words."""
+        prior = self.full_prior()[words]
+        return self.decay * self.u[words] + (self.prior_share * prior + self.base_share)
+
+    def totals(self):
+        """Return the sums of lambda over the words."""
+        # not of the full prior: a step must not cost n_features * n_topics
+        prior_totals = self.prior.sum(axis=0) * (len(self.u) // len(self.prior))
+        return (
+            self.decay * self.u_totals
+            + self.prior_share * prior_totals
+            + self.base_share * len(self.u)
+        )
+
+
+class Prepared(NamedTuple):
+    """What a local step needs of the topics and priors."""
+
+    topics: Topics
+    totals: np.ndarray
+    digamma_totals: np.ndarray
+    doc_topic_prior: np.ndarray

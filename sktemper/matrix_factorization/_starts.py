@@ -1,0 +1,102 @@
+"""Where priors, variances and items start."""
+
+import math
+
+import numpy as np
+
+from .._expfam import GaussianPrior, packed
+from ._noise import START_SHAPE
+from ._parameters import Hyper
+
+__all__ = ["first_hyper", "first_items"]
+
+#: Variances at the start, in those of the prior: of the items' means, and about them.
+START_SPREAD, START_VARIANCE = 0.1, 0.01
+#: The largest square of the prior variance of factors over the noise variance.
+LARGEST_RATIO = 1e15
+
+
+def first_hyper(model, X, sample_weight=None):
+    """Return the variances, and where those to be learned begin."""
+    n_ratings, mean, variance = _mean_and_variance(model, X, sample_weight)
+    if n_ratings == 0 and model.global_mean is None:
+        raise ValueError(
+            "The first data have no ratings: begin with some, or give global_mean."
+        )
+    if model.global_mean is not None:
+        variance += (mean - model.global_mean) ** 2
+        mean = model.global_mean
+    variance = variance or 1.0
+    variances = np.empty(model.n_own)
+    if model.component_variance is not None:
+        variances[:] = model.component_variance
+    else:  # in whatever units ratings are; wide, lest factors are lost early
+        variances[: model.n_components] = math.sqrt(variance)
+        variances[model.n_components :] = variance
+    prior = GaussianPrior(np.zeros(model.n_own), np.diag(variances))
+    noise = variance if model.noise_variance is None else model.noise_variance
+    _check_variances(model.component_variance, noise)
+    return Hyper(
+        model.n_components,
+        model.user_noise,
+        float(mean),
+        float(noise),
+        START_SHAPE,
+        float(variance),
+        users=prior,
+        items=prior,
+    )
+
+
+def _check_variances(component_variance, noise):
+    """Raise if products of factors are so wide that no rating tells them apart.
+
+    Precisions have eigenvalues of 1 / c and of c / noise: beyond a ratio of
+    1 / epsilon they are not positive for rounding errors.
+    """
+    ratio = (component_variance or 0.0) ** 2 / noise
+    if ratio > LARGEST_RATIO:
+        raise ValueError(
+            f"component_variance={component_variance:g} is too large for a "
+            f"noise variance of {noise:.3g}: its square over that may be at most "
+            f"{LARGEST_RATIO:g}."
+        )
+
+
+def _mean_and_variance(model, X, sample_weight):
+    """Return how much ratings weigh, and theirs, taken a block at a time."""
+    total = mean = squares = 0.0
+    for start in range(0, X.shape[0], model.block_size):
+        rows = slice(start, min(start + model.block_size, X.shape[0]))
+        block = model.take(X, rows)
+        values = block.values.astype(np.float64, copy=False)
+        weight = np.ones(len(block.counts))
+        if sample_weight is not None:
+            weight = sample_weight[rows]
+        weights = np.repeat(weight, block.counts)
+        own = weights.sum()
+        if own == 0:
+            continue
+        shift = (weights * values).sum() / own - mean
+        total += own
+        mean += shift * own / total
+        squares += (weights * (values - mean) ** 2).sum()
+        squares += (total - own) * (shift * own / total) ** 2
+    return total, mean, squares / total if total else 0.0
+
+
+def first_items(model, random, hyper):
+    """Return small draws from the prior, or what ``init`` says."""
+    variances = np.diag(hyper.items.covariance)
+    means = np.zeros((model.n_features, model.n_own))
+    if model.init is None:
+        shape = model.n_features, model.n_components
+        start = math.sqrt(START_SPREAD * variances[0]) * random.normal(size=shape)
+    else:
+        start = model.init.T
+    means[:, : model.n_components] = start
+    precision = np.diag(1 / (START_VARIANCE * variances))
+    natural = np.empty((model.n_features, model.n_natural))
+    natural[:, : model.n_packed] = packed(precision)
+    natural[:, model.n_packed :] = means @ precision
+    return natural

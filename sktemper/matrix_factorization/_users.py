@@ -1,0 +1,257 @@
+"""The local step: users' posteriors, and what their ratings tell of the items."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..model import Stopped
+from . import _kernels
+from ._gaussians import Gaussians, refuse_precisions
+from ._noise import Noise
+from ._ratings import RatingStatistics
+
+__all__ = ["UserInference", "Users"]
+
+#: Weights so near to 1 are not what makes a precision negative.
+CALM = 1e-3
+#: A user's noise is at its optimum once it changes by less than this share, or is left
+#: after so many rounds; one is enough where it goes on from the last step's.
+NOISE_TOL, MOST_ROUNDS = 1e-3, 30
+
+
+class Users(NamedTuple):
+    """Posteriors of a block's users, and what they come from.
+
+    Attributes
+    ----------
+    posterior : Gaussians
+    noise : Noise
+    sums : ndarray
+        What the ratings tell, `_kernels.own_sums`, their factors included.
+    scales : ndarray of shape (n_rows,)
+        Of the sums in the natural parameters, beside the factors.
+    prior : ndarray
+        Natural parameters of the prior, its power included.
+    local : float
+        The power of the likelihood, if it is the same for all ratings; or 1.
+    factors, weights : ndarray of shape (n_ratings,) or None
+        Of the ratings, and the noise in them.
+    n_iterations : int
+    """
+
+    posterior: Gaussians
+    noise: Noise
+    sums: np.ndarray
+    scales: np.ndarray
+    prior: np.ndarray
+    local: float
+    factors: np.ndarray
+    weights: np.ndarray
+    n_iterations: int
+
+    def residuals(self):
+        """Return the sums over each user's ratings of factor E (y - f)^2.
+
+        By precision times covariance being 1: E (y - f)^2 is quadratic in x.
+        """
+        means = self.posterior.means
+        n_own = means.shape[1]
+        n_packed = len(self.prior) - n_own
+        linear = self.sums[:, n_packed : n_packed + n_own]
+        own = (means * self.prior[n_packed:]).sum(axis=1)
+        rest = n_own + own - self.posterior.prior_traces
+        return self.sums[:, -2] - (means * linear).sum(axis=1) + rest / self.scales
+
+    def parameters(self):
+        """Return natural parameters, as the global ones are of items."""
+        return self.prior + self.scales[:, None] * self.sums[:, : len(self.prior)]
+
+
+class UserInference:
+    """Finds the posteriors of the users of a block.
+
+    Parameters
+    ----------
+    model : MatrixFactorizationModel
+    block : Ratings
+    prepared : Prepared
+    powers : Powers
+    weights : ndarray of shape (n_ratings,) or None
+        The noise in what ratings tell.
+    """
+
+    def __init__(self, model, block, prepared, powers, weights=None):
+        self.model, self.block, self.prepared = model, block, prepared
+        self.powers, self.weights = powers, weights
+        self.values = block.values - model.dtype.type(prepared.hyper.global_mean)
+
+    def users(self, noise=None):
+        """Return the `Users` at their optimum; from ``noise`` by one round.
+
+        Parameters
+        ----------
+        noise : Noise or None
+            That of the last step.
+        """
+        model, block, weights = self.model, self.block, self.weights
+        local, factors = _scalar_and_factors(self.powers.local, weights)
+        hyper = self.prepared.hyper
+        prior = self.powers.prior * hyper.users.natural()
+        n_iterations = len(block.starts) - 1
+        sums = self._sums(factors)
+        most_rounds = MOST_ROUNDS if noise is None else 1
+        if noise is None:
+            noise = Noise.fixed(len(sums))
+        scales = local / hyper.noise_variance * noise.means
+        posterior, n_indefinite = model.posteriors(sums, scales, prior)
+        while n_indefinite:
+            n_iterations += n_indefinite
+            bad = np.repeat(np.isnan(posterior.log_determinants), block.counts)
+            if weights is None or np.abs(weights[bad] - 1).max() < CALM:
+                refuse_precisions(model.dtype, weights)
+            weights = np.where(bad, 0.5 * (weights + 1), weights)
+            _, factors = _scalar_and_factors(self.powers.local, weights)
+            sums = self._sums(factors)
+            posterior, n_indefinite = model.posteriors(sums, scales, prior)
+        users = Users(
+            posterior, noise, sums, scales, prior, local, factors, weights, n_iterations
+        )
+        if not model.user_noise:
+            return users
+        told = np.ones(len(sums))
+        if weights is not None:  # of negative weights noise would seem to be none
+            told = (block.per_user(weights < 0) == 0).astype(np.float64)
+        return self._with_noise(users, told, most_rounds)
+
+    def _with_noise(self, users, told, most_rounds):
+        """Return users with the noise of each at its optimum, and factors with it.
+
+        Who is done is left alone: nothing depends on who is in the same block.  Those
+        whose ratings tell nothing, of which ``told`` is 0, have the noise of the prior.
+        """
+        hyper, power = self.prepared.hyper, self.powers.prior
+        halves = 0.5 * users.local * told * np.maximum(users.sums[:, -1], 0.0)
+        shapes = power * (hyper.noise_shape - 1) + 1 + halves
+        active = np.arange(len(shapes))
+        for number in range(most_rounds):
+            squares = told * np.maximum(users.residuals() / hyper.noise_variance, 0.0)
+            rates = power * hyper.noise_shape + 0.5 * users.local * squares
+            means = users.noise.means
+            noise = Noise(users.noise.shapes.copy(), users.noise.rates.copy())
+            noise.shapes[active], noise.rates[active] = shapes[active], rates[active]
+            users = users._replace(noise=noise)
+            change = np.abs(noise.means / means - 1)
+            active = active[change[active] >= NOISE_TOL]
+            if len(active) == 0 or number == most_rounds - 1:
+                break
+            scales = users.scales.copy()
+            scales[active] = users.local / hyper.noise_variance * noise.means[active]
+            moved, n_indefinite = self.model.posteriors(
+                users.sums[active], scales[active], users.prior
+            )
+            if n_indefinite:  # for negative weights
+                break
+            users.posterior.put(active, moved)
+            users = users._replace(
+                scales=scales, n_iterations=users.n_iterations + len(active)
+            )
+        return users
+
+    def _sums(self, factors):
+        sums = _kernels.own_sums(
+            self.block.starts,
+            self.block.items,
+            self.values,
+            None if factors is None else factors.astype(self.model.dtype),
+            self.prepared.items.table,
+            self.model.n_components,
+            self.model.biases,
+            self.model.stop,
+        )
+        if sums is None:
+            raise Stopped
+        return sums
+
+    def bounds(self, users):
+        """Return each user's part of the bound, its likelihood at the local power."""
+        hyper, power = self.prepared.hyper, self.powers.prior
+        posterior, noise = users.posterior, users.noise
+        log_variances = math.log(2 * math.pi * hyper.noise_variance) - noise.log_means()
+        squares = noise.means * users.residuals() / hyper.noise_variance
+        log_likelihood = -0.5 * (log_variances * users.sums[:, -1] + squares)
+        log_prior = power * hyper.users.log_normaliser() + (
+            (posterior.means * users.prior[self.model.n_packed :]).sum(axis=1)
+            - 0.5 * posterior.prior_traces
+        )
+        bounds = users.local * log_likelihood + log_prior + posterior.entropies()
+        if self.model.user_noise:
+            bounds += noise.bounds(hyper.noise_shape, power)
+        return bounds
+
+    def scores(self, users):
+        """Return E log p(y) less its constant: of each user, and of each rating.
+
+        The latter are None unless temperatures are of ratings.
+        """
+        factor = -0.5 / self.prepared.hyper.noise_variance
+        if users.factors is None and not self.model.rating_temperatures:
+            return factor * users.noise.means * users.residuals(), None
+        residuals = self._residuals(users)
+        scores = factor * np.repeat(users.noise.means, self.block.counts) * residuals
+        of_users = self.block.per_user(scores)
+        return of_users, scores if self.model.rating_temperatures else None
+
+    def _residuals(self, users):
+        """Return E (y - f)^2 of each rating."""
+        return self.model.residuals(
+            self.block, self.values, self.prepared, users.posterior
+        )
+
+    def statistics(self, users):
+        """Return what the ratings tell of items, noise and users."""
+        model, block = self.model, self.block
+        table, counts, noise = users.posterior.table, block.counts, users.noise
+        share, factors = _scalar_and_factors(self.powers.statistics, users.weights)
+        n_ratings, row_weights = float(len(self.values)), (counts > 0).astype(float)
+        if factors is None and users.factors is None:
+            errors = users.residuals()
+        else:
+            errors = self._residuals(users)
+            if factors is not None:
+                errors *= factors
+                n_ratings = float(factors.sum())
+                row_weights = block.per_user(factors) / np.maximum(counts, 1)
+            # of negative weights, whose variances would be of no use
+            errors = np.maximum(block.per_user(errors), 0.0)
+        if model.user_noise:
+            own = np.repeat(noise.means, counts)
+            factors = own if factors is None else own * factors
+        items, rows = _kernels.other_sums(
+            block.starts,
+            block.items,
+            self.values,
+            None if factors is None else factors.astype(model.dtype),
+            table,
+            model.n_features,
+            model.n_components,
+            model.biases,
+            model.stop,
+        )
+        if items is None:
+            raise Stopped
+        statistics = RatingStatistics(
+            ((items, rows[:, : model.n_natural]),),
+            float(noise.means @ errors),
+            n_ratings,
+            model.moments_of(table, row_weights),
+            float(row_weights @ (noise.log_means() - noise.means)),
+        )
+        return statistics if share == 1 else statistics.scaled(float(share))
+
+
+def _scalar_and_factors(power, weights):
+    """Return what all ratings share, and the factors of each, or None."""
+    if np.ndim(power) == 0:
+        return float(power), weights
+    return 1.0, power if weights is None else power * weights
