@@ -54,9 +54,9 @@ from sktemper import (
     AnnealedFactorialMixture,
     SVIPlusFactorialMixture,
     TemperedFactorialMixture,
-    special,
 )
 from sktemper._linalg import tiled_matmul
+from sktemper._simd import special
 from sktemper.factorial_mixture import _model as fm_model
 from sktemper.factorial_mixture import estimators
 from sktemper.learning_rates import AdaptiveRate

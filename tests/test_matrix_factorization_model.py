@@ -13,7 +13,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.special import psi, softmax
 
-from sktemper import special
+from sktemper._simd import special
 from sktemper.matrix_factorization import _kernels
 from sktemper.matrix_factorization import _model as module
 from sktemper.matrix_factorization._gaussians import (

@@ -14,9 +14,9 @@ from scipy import sparse
 from scipy.special import gammaln, logsumexp, psi
 from sklearn.utils import check_array
 
-from .. import special
 from .._limits import check_prior
 from .._linalg import sparse_rows
+from .._simd import special
 from ..model import (
     NOT_FINITE,
     ConjugateModel,

@@ -13,8 +13,8 @@ from scipy import sparse
 from scipy.stats import norm, t
 
 from .._linalg import sparse_rows
+from .._simd.special import aligned
 from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
-from ..special import aligned
 from . import _kernels
 from ._gaussians import Gaussians, Moments, Prior, blended, packed, unpacked
 from ._noise import START_SHAPE, Noise, best_shape
