@@ -16,8 +16,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from Cython.Build import cythonize
-
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 os.chdir(ROOT)
@@ -85,12 +83,13 @@ def python_headers(directory):
     (directory / "pyconfig.h").write_text(config, encoding="utf-8")
 
 
-def compile_one(target, source, include, scratch):
+def compile_one(target, source, folders, scratch):
     """Return what the compiler says, if it is anything, and the seconds it took."""
     name, *own = TARGETS[target]
     command = [sys.executable, "-m", "ziglang", "cc", "-target", name, *own]
     command += [*setup.FLAGS["unix"], "-DNDEBUG", *WARNINGS]
-    command += ["-isystem", str(include), f"-I{setup.SIMD}", "-c", source]
+    command += ["-isystem", str(scratch / "include"), "-c", source]
+    command += [f"-I{folder}" for folder in folders]
     command += ["-o", str(scratch / f"{target}_{source.replace('/', '_')}.o")]
     begin = time.perf_counter()
     run = subprocess.run(command, capture_output=True, text=True)
@@ -108,20 +107,17 @@ def main(targets):
     with tempfile.TemporaryDirectory() as scratch:
         scratch = Path(scratch)
         python_headers(scratch / "include")
-        translated = cythonize(
-            setup.extensions(),
-            build_dir=str(scratch),
-            compiler_directives=setup.DIRECTIVES,
-            quiet=True,
-        )
-        sources = sorted({source for each in translated for source in each.sources})
-        jobs = [(target, source) for target in targets for source in sources]
+        translated = [setup.translate(each, scratch) for each in setup.extensions()]
+        jobs = [
+            (target, source, each.include_dirs)
+            for target in targets
+            for each in translated
+            for source in each.sources
+        ]
         failures = 0
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            results = pool.map(
-                lambda job: compile_one(*job, scratch / "include", scratch), jobs
-            )
-            for (target, source), (said, seconds) in zip(jobs, results, strict=True):
+            results = pool.map(lambda job: compile_one(*job, scratch), jobs)
+            for (target, source, _), (said, seconds) in zip(jobs, results, strict=True):
                 label = source.removeprefix(f"{scratch}/")
                 verdict = "FAILED" if said else "ok"
                 print(f"{target:16} {label:44} {verdict} {seconds:5.1f} s", flush=True)

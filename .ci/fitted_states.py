@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 from scipy import sparse
-from sktemper.special import instruction_set
+from sktemper._simd.special import instruction_set
 
 from sktemper import (
     AnnealedFactorialMixture,

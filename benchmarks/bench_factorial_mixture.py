@@ -54,9 +54,9 @@ from sktemper import (
     AnnealedFactorialMixture,
     SVIPlusFactorialMixture,
     TemperedFactorialMixture,
-    special,
 )
 from sktemper._linalg import tiled_matmul
+from sktemper._simd import special
 from sktemper.factorial_mixture import _births, _estimators, _kernels
 from sktemper.learning_rates import AdaptiveRate
 from sktemper.metrics import match_components

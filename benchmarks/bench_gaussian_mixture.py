@@ -49,9 +49,9 @@ from sktemper import (
     AnnealedGaussianMixture,
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
-    special,
 )
 from sktemper._loop import Workers, evidence_bound
+from sktemper._simd import special
 from sktemper.gaussian_mixture._parameters import Parameters
 from sktemper.schedules import ExponentialSchedule
 

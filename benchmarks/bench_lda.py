@@ -65,8 +65,9 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 import sktemper
-from sktemper import AnnealedLDA, TemperedLDA, special
+from sktemper import AnnealedLDA, TemperedLDA
 from sktemper._loop import Workers
+from sktemper._simd import special
 from sktemper.lda import _model as lda_model
 from sktemper.lda._model import LDAModel, Topics
 from sktemper.learning_rates import RobbinsMonro

@@ -40,8 +40,8 @@ from sktemper import (
     AnnealedMatrixFactorization,
     SVIPlusMatrixFactorization,
     TemperedMatrixFactorization,
-    special,
 )
+from sktemper._simd import special
 from sktemper.schedules import ConstantSchedule, ExponentialSchedule, RampSchedule
 from sktemper.tempering import Annealing
 

@@ -7,7 +7,7 @@ a circular import.
 
 from importlib.util import find_spec
 
-if find_spec("sktemper.special") is None:
+if find_spec("sktemper._simd.special") is None:
     folder = __file__.rpartition("_check_build")[0].rstrip("/\\")
     raise ImportError(
         f"The kernels of sktemper are not compiled for this Python in {folder}, which "

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from .special import multiply, packed_columns
+from ._simd.special import multiply, packed_columns
 
 __all__ = ["one_blas_thread", "sparse_rows", "tiled_matmul"]
 

@@ -12,8 +12,9 @@ from scipy.integrate import quad
 from scipy.special import gammaln, logsumexp, multigammaln, psi
 from sklearn.mixture import BayesianGaussianMixture
 
-from sktemper import TemperedGaussianMixture, special
+from sktemper import TemperedGaussianMixture
 from sktemper._expfam import WEIGHTS
+from sktemper._simd import special
 from sktemper.gaussian_mixture import _kernels
 from sktemper.gaussian_mixture._evidence import Evidence
 from sktemper.gaussian_mixture._model import GaussianMixtureModel

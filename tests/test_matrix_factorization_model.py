@@ -13,9 +13,9 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.special import psi, softmax
 
-from sktemper import special
 from sktemper._expfam import GaussianPrior, packed, unpacked
 from sktemper._expfam._gaussian import LEAST_EIGENVALUE
+from sktemper._simd import special
 from sktemper.matrix_factorization import _kernels
 from sktemper.matrix_factorization import _users as module
 from sktemper.matrix_factorization._model import MatrixFactorizationModel

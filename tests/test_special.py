@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from sktemper import special
+from sktemper._simd import special
 
 mpmath.mp.dps = 40
 X = np.concatenate([np.geomspace(1e-3, 1e7, 400), [1.0, 2.0, 0.5, 1e10]])
@@ -111,7 +111,7 @@ def test_float32_cannot_underflow_wholesale():
 
 PROGRAM = """
 import numpy as np
-from sktemper import special
+from sktemper._simd import special
 x = np.geomspace(1e-3, 1e7, 1000)
 out = [special.instruction_set]
 for dtype in (np.float32, np.float64):

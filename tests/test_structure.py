@@ -17,7 +17,7 @@ import sktemper
 PACKAGE = Path(sktemper.__file__).parent
 
 # Each room, and what of ours it may import: downward only.
-GROUND = {"_check_build", "_policy", "model", "_expfam", "_linalg", "special"}
+GROUND = {"_check_build", "_policy", "model", "_expfam", "_linalg", "_simd"}
 POLICIES = {"schedules", "tempering", "learning_rates", "noise", "moves"}
 CHECKS = {"_limits", "_validation"}
 FACE = GROUND | POLICIES | CHECKS | {"_loop", "_estimator"}
@@ -30,8 +30,9 @@ MODELS = [
 ]
 MAY_IMPORT = {
     "_check_build": set(),
+    "_simd": set(),
     "_policy": set(),
-    "_linalg": {"special"},
+    "_linalg": {"_simd"},
     "_limits": {"_policy"},
     "_validation": set(),
     "model": {"_expfam"},

@@ -1,24 +1,16 @@
 """Factorial mixture: the loops over samples and their binary features.
 
 Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
-loops themselves are C, in ``simd/binary.h``, one table per instruction set.
+loops themselves are C, in ``_loops.h``, compiled for each instruction set.
 """
 
 import numpy as np
 
 from cython cimport floating
-from libc.stdint cimport int32_t, intptr_t
 
-from sktemper.special cimport (
-    BINARY_BYTES,
-    SIMD,
-    binary_block,
-    grams_block,
-    simd_flush_subnormals,
-    simd_restore_subnormals,
-)
+from sktemper._simd.special import aligned, padded
 
-from sktemper.special import aligned, padded
+include "_loops.pxi"
 
 
 def local_step(

@@ -1,23 +1,16 @@
 """Gaussian mixture: the loops over samples and components.
 
 Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
-loops themselves are C, in ``simd/mixture.h``, one table per instruction set.
+loops themselves are C, in ``_loops.h``, compiled for each instruction set.
 """
 
 import numpy as np
 
 from cython cimport floating
-from libc.stdint cimport intptr_t
 
-from sktemper.special cimport (
-    MIXTURE_BYTES,
-    SIMD,
-    mixture_block,
-    simd_flush_subnormals,
-    simd_restore_subnormals,
-)
+from sktemper._simd.special import aligned
 
-from sktemper.special import aligned
+include "_loops.pxi"
 
 
 def local_step(

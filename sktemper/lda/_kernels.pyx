@@ -1,23 +1,16 @@
 """Latent Dirichlet allocation: the loops over documents and words.
 
 Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
-loops themselves are C, in ``simd/documents.h``, one table per instruction set.
+loops themselves are C, in ``_loops.h``, compiled for each instruction set.
 """
 
 import numpy as np
 
 from cython cimport floating
-from libc.stdint cimport int32_t, int64_t, intptr_t, uint64_t
 
-from sktemper.special cimport (
-    SIMD,
-    SIMD_BYTES,
-    lda_block,
-    simd_flush_subnormals,
-    simd_restore_subnormals,
-)
+from sktemper._simd.special import aligned, padded
 
-from sktemper.special import aligned, padded
+include "_loops.pxi"
 
 ctypedef fused index:
     int32_t

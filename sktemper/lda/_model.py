@@ -11,10 +11,10 @@ import numpy as np
 from scipy import sparse
 from scipy.special import psi
 
-from .. import special
 from .._expfam import _dirichlet
 from .._limits import check_prior
 from .._linalg import sparse_rows
+from .._simd import special
 from ..model import (
     NOT_FINITE,
     ConjugateModel,

@@ -23,7 +23,7 @@ class Gaussians(NamedTuple):
     prior_traces : ndarray of shape (n_rows,)
         trace(prior precision E[x x^T]).
     table : ndarray of shape (n_rows, width)
-        Their moments as kernels take them, see ``simd/ratings.h``.
+        Their moments as kernels take them, see ``_loops.h``.
     """
 
     means: np.ndarray

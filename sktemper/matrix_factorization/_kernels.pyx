@@ -1,25 +1,17 @@
 """Matrix factorization: the loops over ratings, and over the Gaussians of both sides.
 
 Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
-loops themselves are C, in ``simd/ratings.h``, one table per instruction set; what a
+loops themselves are C, in ``_loops.h``, compiled for each instruction set; what a
 row of a table, and of sums, holds stands there.
 """
 
 import numpy as np
 
 from cython cimport floating
-from libc.stdint cimport int32_t, intptr_t
 
-from sktemper.special cimport (
-    SIMD,
-    SIMD_BYTES,
-    gaussians_block,
-    ratings_block,
-    simd_flush_subnormals,
-    simd_restore_subnormals,
-)
+from sktemper._simd.special import aligned, padded
 
-from sktemper.special import aligned, padded
+include "_loops.pxi"
 
 #: Bytes of a part of a table that stays in a core's own cache.
 cdef intptr_t CACHED_BYTES = 512 * 1024

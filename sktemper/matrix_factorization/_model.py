@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from .._expfam import blended, least_eigenvalue, packed_fisher_product, unpacked
+from .._simd.special import aligned
 from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
-from ..special import aligned
 from . import _kernels
 from ._gaussians import Gaussians, moments_of_table, refuse_precisions
 from ._noise import Noise, best_shape, log_densities

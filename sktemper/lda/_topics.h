@@ -29,6 +29,20 @@ static void NAME(rounded_row)(const lda_block *block, intptr_t slot, REAL *restr
 }
 #undef LAMBDA_ROW
 
+/* out = digamma(x) - offset - max(...); returns that max. */
+static double NAME(log_row)(intptr_t n, const REAL *restrict x,
+                            const double *restrict offset, REAL *restrict out)
+{
+    VECTORISE
+    for (intptr_t i = 0; i < n; i++)
+        out[i] = NAME(digamma_one)(x[i]) - (REAL)offset[i];
+    const REAL top = NAME(largest)(n, out);
+    VECTORISE
+    for (intptr_t i = 0; i < n; i++)
+        out[i] -= top;
+    return (double)top;
+}
+
 /* exp(b E log beta) of the block's words, or E log beta where each document has a
  * temperature of its own; scaled to what floats hold: by exp(-b row_tops).  0, or -1
  * when told to stop. */
@@ -102,5 +116,22 @@ static void NAME(fill_mean_rows)(const lda_block *block, const REAL *restrict we
         if (b != 1.0)
             NAME(exp_scaled)(n_topics, row, b, row);
         block->row_tops[n] = NAME(weighted_sum)(block->width, weights, row);
+    }
+}
+
+/* u[words] += factor rows, totals += factor sum of rows; u is (., n_topics), rows are
+ * (n_words, width). */
+LOOP void NAME(add_rows)(intptr_t n_words, intptr_t n_topics, intptr_t width,
+                           const intptr_t *words, const REAL *restrict rows,
+                           double factor, double *restrict u, double *restrict totals)
+{
+    for (intptr_t n = 0; n < n_words; n++, rows += width) {
+        double *restrict row = u + words[n] * n_topics;
+        VECTORISE
+        for (intptr_t k = 0; k < n_topics; k++) {
+            const double change = factor * rows[k];
+            row[k] += change;
+            totals[k] += change;
+        }
     }
 }

@@ -27,9 +27,9 @@ typedef REAL VECTOR
 #define FEW_TERMS 128
 #define MANY_ROWS (8 * ROWS)
 
-/* One panel after the other, each (n_inner, COLUMNS), zeros behind the last column; of
+/* A matrix, whose strides are in elements, as panels: one after the other, each (n_inner, COLUMNS), zeros behind the last column; of
  * the last one (n_inner, LANES), if that is enough. */
-static void NAME(pack_columns)(intptr_t n_inner, intptr_t n_columns,
+LOOP void NAME(pack_columns)(intptr_t n_inner, intptr_t n_columns,
                                const REAL *restrict matrix, intptr_t row_stride,
                                intptr_t column_stride, REAL *restrict panels)
 {
@@ -145,7 +145,8 @@ static void NAME(product_part)(intptr_t n_rows, intptr_t n_inner, const REAL *x,
             out[r * stride + j] = tile[r * COLUMNS + j];
 }
 
-static void NAME(product)(intptr_t n_rows, intptr_t n_inner, intptr_t n_columns,
+/* out = x times what was packed; rows of x are `x_stride` elements apart. */
+LOOP void NAME(product)(intptr_t n_rows, intptr_t n_inner, intptr_t n_columns,
                           const REAL *x, intptr_t x_stride, const REAL *panels, REAL *out)
 {
     for (intptr_t term = 0; term < n_inner; term += TERMS) {

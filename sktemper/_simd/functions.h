@@ -1,7 +1,7 @@
-/* The loops of `simd.h` for one floating type: included with REAL, BITS, SUFFIX and
- * the constants of that type defined.  No loop over topics has a remainder or a
- * branch, so that each vectorises; sums may be reassociated only where a pragma
- * says so. */
+/* Special functions and sums that the loops of all models may use, for one floating
+ * type: included with REAL, BITS, SUFFIX and the constants of that type defined.  No
+ * loop has a branch, so that each vectorises; sums may be reassociated only where a
+ * pragma says so. */
 
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b) JOIN_(a, b)
@@ -61,15 +61,16 @@ static inline REAL NAME(digamma_one)(REAL x)
     return NAME(log)(z) + s * DIGAMMA_L(s) - R;
 }
 
-static void NAME(digamma)(intptr_t n, const REAL *x, REAL *out)
+/* out = digamma(x) */
+LOOP void NAME(digamma)(intptr_t n, const REAL *x, REAL *out)
 {
     VECTORISE
     for (intptr_t i = 0; i < n; i++)
         out[i] = NAME(digamma_one)(x[i]);
 }
 
-/* log Gamma(x): Stirling's series at x + 7, the product of the steps taken back. */
-static void NAME(log_gamma)(intptr_t n, const REAL *restrict x, double *restrict out)
+/* log Gamma(x), 0 < x < 1e40: Stirling's series at x + 7, the product of the steps taken back. */
+LOOP void NAME(log_gamma)(intptr_t n, const REAL *restrict x, double *restrict out)
 {
     VECTORISE
     for (intptr_t i = 0; i < n; i++) {
@@ -82,10 +83,10 @@ static void NAME(log_gamma)(intptr_t n, const REAL *restrict x, double *restrict
     }
 }
 
-/* trigamma(x): eight steps of the recurrence as one fraction, Stirling's series behind
+/* trigamma(x), x > 0: eight steps of the recurrence as one fraction, Stirling's series behind
  * them; from 1e15 on, where x + 8 is x and the fraction's powers would overflow later, the
  * series alone. */
-static void NAME(trigamma)(intptr_t n, const REAL *restrict x, double *restrict out)
+LOOP void NAME(trigamma)(intptr_t n, const REAL *restrict x, double *restrict out)
 {
     VECTORISE
     for (intptr_t i = 0; i < n; i++) {
@@ -104,7 +105,8 @@ static void NAME(trigamma)(intptr_t n, const REAL *restrict x, double *restrict 
     }
 }
 
-static void NAME(exp_scaled)(intptr_t n, const REAL *x, double b, REAL *out)
+/* out = exp(b x) */
+LOOP void NAME(exp_scaled)(intptr_t n, const REAL *x, double b, REAL *out)
 {
     const REAL power = (REAL)b;
     VECTORISE
@@ -131,7 +133,7 @@ static inline REAL NAME(weighted_sum)(intptr_t n, const REAL *restrict weights,
     return sum;
 }
 
-/* As `exp_digamma`, with the largest x. */
+/* As `exp_digamma`, of which the largest x is `top`. */
 static double NAME(exp_digamma_below)(intptr_t n, REAL top, const REAL *restrict x,
                                       double b, REAL *restrict out)
 {
@@ -154,36 +156,9 @@ static double NAME(exp_digamma_below)(intptr_t n, REAL top, const REAL *restrict
     return (double)power * (double)shift;
 }
 
-static double NAME(exp_digamma)(intptr_t n, const REAL *x, double b, REAL *out)
+/* out = exp(b digamma(x) - shift), the shift chosen so that max(out) neither over- nor
+ * underflows; returns the shift. */
+LOOP double NAME(exp_digamma)(intptr_t n, const REAL *x, double b, REAL *out)
 {
     return NAME(exp_digamma_below)(n, NAME(largest)(n, x), x, b, out);
-}
-
-static double NAME(log_row)(intptr_t n, const REAL *restrict x,
-                            const double *restrict offset, REAL *restrict out)
-{
-    VECTORISE
-    for (intptr_t i = 0; i < n; i++)
-        out[i] = NAME(digamma_one)(x[i]) - (REAL)offset[i];
-    const REAL top = NAME(largest)(n, out);
-    VECTORISE
-    for (intptr_t i = 0; i < n; i++)
-        out[i] -= top;
-    return (double)top;
-}
-
-/* u[words] += factor rows, totals += factor sum of rows. */
-static void NAME(add_rows)(intptr_t n_words, intptr_t n_topics, intptr_t width,
-                           const intptr_t *words, const REAL *restrict rows,
-                           double factor, double *restrict u, double *restrict totals)
-{
-    for (intptr_t n = 0; n < n_words; n++, rows += width) {
-        double *restrict row = u + words[n] * n_topics;
-        VECTORISE
-        for (intptr_t k = 0; k < n_topics; k++) {
-            const double change = factor * rows[k];
-            row[k] += change;
-            totals[k] += change;
-        }
-    }
 }

@@ -1,8 +1,8 @@
-/* `loops.h` in both floating types for the instruction set named ISA. */
+/* Compiles the shared functions and a model's loops in both floating types, for the
+ * instruction set named ISA. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
-#include "simd.h"
 
 #if defined(_MSC_VER) && !defined(__clang__)
 #define restrict __restrict
@@ -12,6 +12,13 @@
 #define PRAGMA(...) _Pragma(#__VA_ARGS__)
 #define VECTORISE PRAGMA(omp simd)
 #define VECTORISE_REDUCTION(...) PRAGMA(omp simd reduction(__VA_ARGS__))
+#endif
+
+/* Before a function that a kernel calls by the table; and by other loops, or not. */
+#ifdef __GNUC__
+#define LOOP static __attribute__((unused))
+#else
+#define LOOP static
 #endif
 
 #ifdef __clang__
@@ -121,14 +128,8 @@ static const double L_f64[9] = {
     .06887335352610442, -.21063612797207523, .3654174718748715};
 #define DIGAMMA_H(s) POLY8(H_f64, s)
 #define DIGAMMA_L(s) POLY8(L_f64, s)
-#include "loops.h"
-#include "topics.h"
-#include "sampling.h"
-#include "documents.h"
-#include "binary.h"
-#include "mixture.h"
-#include "ratings.h"
-#include "products.h"
+#include "functions.h"
+#include SIMD_LOOPS
 #undef REAL
 #undef BITS
 #undef INTEGER
@@ -197,30 +198,10 @@ static const float L_f32[5] = {.04166658961366231f, -.007282819228632366f,
                                .001363865527486858f};
 #define DIGAMMA_H(s) POLY4(H_f32, s)
 #define DIGAMMA_L(s) POLY4(L_f32, s)
-#include "loops.h"
-#include "topics.h"
-#include "sampling.h"
-#include "documents.h"
-#include "binary.h"
-#include "mixture.h"
-#include "ratings.h"
-#include "products.h"
+#include "functions.h"
+#include SIMD_LOOPS
 
-#define TABLE_(isa) simd_##isa
-#define TABLE(isa) TABLE_(isa)
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 
-const simd_table TABLE(ISA) = {
-    STRING(ISA),
-    digamma_f32, trigamma_f32, log_gamma_f32, exp_digamma_f32, exp_scaled_f32,
-    log_row_f32, add_rows_f32, lda_local_step_f32, lda_scores_f32,
-    binary_local_step_f32, binary_grams_f32, row_squares_f32, mixture_local_step_f32,
-    moments_f32, rating_sums_f32, rating_moments_f32, gaussians_f32, pack_columns_f32,
-    product_f32,
-    digamma_f64, trigamma_f64, log_gamma_f64, exp_digamma_f64, exp_scaled_f64,
-    log_row_f64, add_rows_f64, lda_local_step_f64, lda_scores_f64,
-    binary_local_step_f64, binary_grams_f64, row_squares_f64, mixture_local_step_f64,
-    moments_f64, rating_sums_f64, rating_moments_f64, gaussians_f64, pack_columns_f64,
-    product_f64,
-};
+const simd_table SIMD_TABLE(ISA) = {STRING(ISA), SIMD_ALL_LOOPS};

@@ -80,7 +80,8 @@ static inline void NAME(diagonal_distances)(intptr_t n_features,
         distances[lane] = total[lane];
 }
 
-static int NAME(mixture_local_step)(mixture_block *block)
+/* The responsibilities of a block; 0, or -1 when told to stop. */
+LOOP int NAME(mixture_local_step)(mixture_block *block)
 {
     const intptr_t D = block->n_features, K = block->n_components, n = block->n_samples;
     const intptr_t factor_size = block->triangular ? D * (D + 1) / 2 : D;
@@ -165,7 +166,7 @@ static int NAME(mixture_local_step)(mixture_block *block)
 
 /* Each row of out: 1, x, and the products x_i x_j for i <= j, or only x_i^2; in
  * float64, as sums of them lose digits. */
-static void NAME(moments)(intptr_t n, intptr_t n_features, int triangular,
+LOOP void NAME(moments)(intptr_t n, intptr_t n_features, int triangular,
                           const REAL *restrict x, const double *restrict origin,
                           double *restrict out)
 {

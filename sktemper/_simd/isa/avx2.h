@@ -9,7 +9,7 @@
 #endif
 #define VECTOR_BYTES 32
 #define ISA avx2
-#include "loops_isa.h"
+#include "both_types.h"
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif

@@ -11,7 +11,7 @@
 #endif
 #define VECTOR_BYTES 64
 #define ISA avx512
-#include "loops_isa.h"
+#include "both_types.h"
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif

@@ -1,25 +1,10 @@
-"""Special functions, and the table of loops that every kernel calls.
-
-The table is chosen at import: the best that this machine runs, or the one that the
-environment variable SKTEMPER_SIMD names.
-"""
-
-import os
+"""Special functions, products of matrices, and arrays as kernels like them."""
 
 import numpy as np
 
 from cython cimport floating
-from libc.stdint cimport intptr_t
 
-cdef bytes _wanted = os.environ.get("SKTEMPER_SIMD", "").encode()
-SIMD = simd_choose(_wanted)
-if SIMD == NULL:
-    raise ImportError(
-        f"SKTEMPER_SIMD={_wanted.decode()!r} names no instruction set of this machine; "
-        "use 'avx512', 'avx2' or 'baseline', or leave it unset."
-    )
-#: The instruction set in use.
-instruction_set = SIMD.name.decode()
+include "_loops.pxi"
 
 
 def padded(length, dtype):

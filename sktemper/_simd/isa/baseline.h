@@ -3,4 +3,4 @@
 #define VECTOR_BYTES 16
 #endif
 #define ISA baseline
-#include "loops_isa.h"
+#include "both_types.h"

@@ -33,7 +33,8 @@ static inline void NAME(add_ratings)(intptr_t width, intptr_t from, intptr_t spa
         weighted[i] += (ya * a[i] + yb * b[i]) + (yc * c[i] + yd * d[i]);
 }
 
-static int NAME(rating_sums)(ratings_block *block)
+/* Adds what ratings tell of their rows to sums; 0, or -1 when told to stop. */
+LOOP int NAME(rating_sums)(ratings_block *block)
 {
     const intptr_t d = block->rank, biases = block->biases, E = d + biases;
     const intptr_t n_own = E * (E + 1) / 2, width = block->width;
@@ -90,8 +91,8 @@ static int NAME(rating_sums)(ratings_block *block)
     return 0;
 }
 
-/* E[f] and E[f^2] of each rating's f = u . v + biases. */
-static int NAME(rating_moments)(ratings_block *block, const REAL *restrict own_table)
+/* E[f] and E[f^2] of each rating's f = u . v + biases; 0, or -1 when told to stop. */
+LOOP int NAME(rating_moments)(ratings_block *block, const REAL *restrict own_table)
 {
     const intptr_t d = block->rank, biases = block->biases, E = d + biases;
     const intptr_t width = block->width, n_products = d * (d + 1) / 2;
@@ -129,11 +130,12 @@ static int NAME(rating_moments)(ratings_block *block, const REAL *restrict own_t
 }
 
 /* The Gaussians whose natural parameters, precision and precision times mean, are those
- * of the prior and `scales` times sums: a lane each. */
+ * of the prior and `scales` times sums: a lane each.  Returns how many are indefinite, or
+ * -1 when told to stop. */
 #define LANES (SIMD_BYTES / (intptr_t)sizeof(double))
 #define AT(i, j) (((i) * ((i) + 1) / 2 + (j)) * LANES)
 
-static intptr_t NAME(gaussians)(gaussians_block *block)
+LOOP intptr_t NAME(gaussians)(gaussians_block *block)
 {
     const intptr_t d = block->rank, biases = block->biases, E = d + biases;
     const intptr_t n_own = E * (E + 1) / 2, width = block->width;

@@ -287,7 +287,9 @@ INLINE int NAME(binary_optimise)(binary_block *block, const int own)
     }
 }
 
-static int NAME(binary_local_step)(binary_block *block)
+/* Brings the features of every sample to the optimum of its bound; 0, or -1 when told to
+ * stop. */
+LOOP int NAME(binary_local_step)(binary_block *block)
 {
     const intptr_t K = block->n_features, n = block->n_samples;
     REAL *restrict products = block->scratch, *restrict nu = products + K * LANES;
@@ -318,103 +320,10 @@ static int NAME(binary_local_step)(binary_block *block)
     return 0;
 }
 
-/* sums[k][j] of `n_rows` rows and the columns from `first` of `means`, of products over
- * the listed dimensions: those of the upper triangle. */
-#ifdef VECTOR_BYTES
-typedef double NAME(gram_vector)
-    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(double)), may_alias));
-#define VECTOR NAME(gram_vector)
-#define WIDE (VECTOR_BYTES / (intptr_t)sizeof(double))
+#include "_grams.h"
 
-ALWAYS_INLINE void NAME(gram_tile)(const int n_vectors, intptr_t width, intptr_t n_listed,
-                                   const int32_t *restrict listed,
-                                   const double *restrict means, intptr_t k, intptr_t j,
-                                   double *restrict sums)
-{
-    VECTOR tile[4][2] = {{{0}}};
-    for (intptr_t i = 0; i < n_listed; i++) {
-        const double *restrict row = means + listed[i] * width;
-        for (int v = 0; v < n_vectors; v++) {
-            const VECTOR right = *(const VECTOR *)(row + j + v * WIDE);
-            for (int r = 0; r < 4; r++)
-                tile[r][v] += row[k + r] * right;
-        }
-    }
-    for (int r = 0; r < 4; r++)
-        for (int v = 0; v < n_vectors; v++)
-            *(VECTOR *)(sums + (k + r) * width + j + v * WIDE) = tile[r][v];
-}
-
-static void NAME(gram_sums)(intptr_t n_features, intptr_t width, intptr_t n_listed,
-                            const int32_t *restrict listed, const double *restrict means,
-                            double *restrict sums)
-{
-    for (intptr_t k = 0; k < n_features; k += 4) {
-        intptr_t j = k - k % WIDE;
-        for (; j + 2 * WIDE <= width; j += 2 * WIDE)
-            NAME(gram_tile)(2, width, n_listed, listed, means, k, j, sums);
-        for (; j < width; j += WIDE)
-            NAME(gram_tile)(1, width, n_listed, listed, means, k, j, sums);
-    }
-}
-#undef VECTOR
-#undef WIDE
-#else
-static void NAME(gram_sums)(intptr_t n_features, intptr_t width, intptr_t n_listed,
-                            const int32_t *restrict listed, const double *restrict means,
-                            double *restrict sums)
-{
-    for (intptr_t i = 0; i < n_features * width; i++)
-        sums[i] = 0;
-    for (intptr_t i = 0; i < n_listed; i++) {
-        const double *restrict row = means + listed[i] * width;
-        for (intptr_t k = 0; k < n_features; k++)
-            for (intptr_t j = k; j < n_features; j++)
-                sums[k * width + j] += row[k] * row[j];
-    }
-}
-#endif
-
-/* The gram of each sample, of the dimensions that it does not miss; 0, or -1. */
-static int NAME(binary_grams)(grams_block *block)
-{
-    const intptr_t K = block->n_features, D = block->n_dimensions;
-    const intptr_t width = block->width, size = K * (K + 1) / 2;
-    for (intptr_t i = 0; i < block->n_samples; i++) {
-        const unsigned char *restrict missing = block->missing + i * D;
-        REAL *restrict gram = (REAL *)block->grams + i * size;
-        double *restrict diagonal = block->diagonals + i * K;
-        intptr_t n_missing = 0, n_listed = 0;
-        if (*block->stop)
-            return -1;
-        for (intptr_t d = 0; d < D; d++)
-            n_missing += missing[d] != 0;
-        /* the fewer are added up, or taken away from the products of all */
-        const int of_missing = 2 * n_missing <= D;
-        for (intptr_t d = 0; d < D; d++) {
-            block->listed[n_listed] = (int32_t)d;
-            n_listed += (missing[d] != 0) == of_missing;
-        }
-        NAME(gram_sums)(K, width, n_listed, block->listed, block->means, block->sums);
-        const double dimensions = (double)(block->completing ? D : D - n_missing);
-        const double sign = of_missing ? -1 : 1, all = of_missing ? 1 : 0;
-        for (intptr_t k = 0, entry = 0; k < K; k++) {
-            const double *restrict sums = block->sums + k * width + k;
-            const double *restrict products = block->products + entry;
-            const double *restrict spread = block->spread + entry;
-            VECTORISE
-            for (intptr_t j = 0; j < K - k; j++)
-                gram[entry + j] = (REAL)(all * products[j] + dimensions * spread[j] +
-                                         sign * sums[j]);
-            diagonal[k] = all * products[0] + dimensions * spread[0] + sign * sums[0];
-            entry += K - k;
-        }
-    }
-    return 0;
-}
-
-/* out[i] = the sum of squares of row i, in float64. */
-static void NAME(row_squares)(intptr_t n_rows, intptr_t n_columns, intptr_t stride,
+/* out[i] = the sum of squares of row i, in float64; rows are `stride` elements apart. */
+LOOP void NAME(row_squares)(intptr_t n_rows, intptr_t n_columns, intptr_t stride,
                               const REAL *restrict x, double *restrict out)
 {
     for (intptr_t i = 0; i < n_rows; i++) {

@@ -1,0 +1,42 @@
+/* Which instruction sets there are, and which of them this machine has.  One more is a
+ * line here and a header in `isa/`. */
+#ifndef SKTEMPER_DISPATCH_H
+#define SKTEMPER_DISPATCH_H
+
+#include <string.h>
+
+/* Of this target, the best one first. */
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#define SIMD_EACH_ISA(X) X(avx512) X(avx2) X(baseline)
+
+static inline int simd_has_avx512(void)
+{
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
+           && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+}
+
+static inline int simd_has_avx2(void)
+{
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+#else
+#define SIMD_EACH_ISA(X) X(baseline)
+#endif
+
+static inline int simd_has_baseline(void) { return 1; }
+
+/* The name that is wanted, or the best one for ""; NULL if that is unknown or if this
+ * machine lacks it. */
+static inline const char *simd_choose(const char *wanted)
+{
+#define CHOOSE(isa)                                                                    \
+    if ((wanted[0] == '\0' || strcmp(wanted, #isa) == 0) && simd_has_##isa())          \
+        return #isa;
+    SIMD_EACH_ISA(CHOOSE)
+#undef CHOOSE
+    return 0;
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* A panel of samples with binary latent features has at most as many as fit into this. */
+#define BINARY_BYTES (4 * SIMD_BYTES)
+
+/* A block of samples with binary latent features: what `binary_local_step` reads and
+ * writes.  Given the rest of a sample's features, the logit of one is
+ *     power (products[k] + offsets[k] - sum_{j != k} gram[k][j] nu[j]). */
+typedef struct {
+    intptr_t n_samples, n_features;
+    const void *products;                /* (n_samples, n_features) */
+    const void *gram;                    /* (n_features, n_features), symmetric */
+    const void *offsets;                 /* (n_features,) */
+    /* whether each sample has a gram, its upper triangle, and offsets of its own */
+    int gram_per_sample;
+    const double *powers;                /* one, or one a sample */
+    int power_per_sample;
+    /* the first sweep is at `heats`, one a gram, times the temperature, each that
+     * follows at 1 / `cooling` of that, until it is 1 */
+    const double *heats;
+    double cooling;
+    double tol;
+    intptr_t max_iter;
+    const volatile int *stop;
+    /* in and out: (n_samples, n_features) */
+    void *nu;
+    /* out: (n_samples,) */
+    double *fits;                        /* nu . products - E[z . gram z] / 2 */
+    double *entropies;
+    intptr_t n_iterations;
+    /* (2 n_features, BINARY_BYTES), and as many more as a gram has entries */
+    void *scratch;
+} binary_block;
+
+/* Samples that miss values: what `binary_grams` reads and writes.  Triangles are upper
+ * ones, row by row. */
+typedef struct {
+    intptr_t n_samples, n_dimensions, n_features;
+    intptr_t width;                      /* n_features, rounded up to whole SIMD_BYTES */
+    const unsigned char *missing;        /* (n_samples, n_dimensions) */
+    const double *means;                 /* (n_dimensions, width), 0 beyond n_features */
+    const double *products;              /* triangle of means . means */
+    const double *spread;                /* triangle: the addend of each dimension, */
+    int completing;                      /* or only of those that are not missing */
+    const volatile int *stop;
+    int32_t *listed;                     /* scratch (n_dimensions + 1,) */
+    double *sums;                        /* scratch (width, width) */
+    /* out: (n_samples, .) */
+    void *grams;                         /* triangles */
+    double *diagonals;                   /* (n_samples, n_features) */
+} grams_block;

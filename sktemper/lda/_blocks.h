@@ -1,0 +1,62 @@
+/* A block of documents of latent Dirichlet allocation: what `lda_local_step` reads and
+ * writes.  `void *` stands for arrays of the loop's floating type.  A row of topics
+ * has `width` entries, the number of topics rounded up to whole SIMD_BYTES. */
+typedef struct {
+    intptr_t n_documents, n_words, n_topics, width;
+    /* the documents: entries starts[d] .. starts[d + 1] */
+    const intptr_t *starts;
+    const intptr_t *slots;               /* of each entry, an index into words */
+    const void *counts;
+    /* the topics: lambda[v] = decay u[v] + prior_share prior[v] + base_share */
+    const intptr_t *words;               /* the distinct words of the block */
+    const double *u;
+    const double *prior;
+    intptr_t prior_word_stride, prior_topic_stride;   /* in elements */
+    double decay, prior_share, base_share;
+    const double *digamma_totals;        /* digamma(sum_v lambda) */
+    /* how to infer */
+    const double *doc_topic_prior;
+    const double *inverse_temperatures;  /* one, or one a document */
+    int temperature_per_document;
+    const double *weights;               /* factor of each document's statistics */
+    double tol;
+    intptr_t max_iter;
+    double drop_tol;                     /* leave topics out below this times prior */
+    const volatile int *stop;
+    /* where not NULL: the documents whose statistics and gamma are sampled */
+    const unsigned char *sampled;
+    const double *totals;                /* sum_v lambda */
+    const double *untempered_prior;
+    uint64_t seed;
+    intptr_t n_burn_in, n_kept;          /* sweeps */
+    /* in and out: (n_documents, n_topics) */
+    void *gamma;
+    /* out, where not NULL */
+    void *statistics;                    /* (n_words, width): the rows, or zeros */
+    double *bounds;                      /* (n_documents,) */
+    intptr_t n_iterations;
+    /* scratch */
+    intptr_t longest;                    /* document, and 16 words more */
+    void *rows;                          /* (n_words + 1, width), zeros in the last */
+    double *row_tops;                    /* (n_words,) */
+    void *own_rows;                      /* (longest + 1, width) if per document */
+    const intptr_t *own_slots;           /* 0, 1, 2, ... */
+    void *topic_scratch;                 /* (6, width) */
+    void *word_scratch;                  /* (3, longest) */
+    double *double_scratch;              /* (3, n_topics) */
+    int32_t *kept_topics;                /* (2, width) */
+    void *kept_gamma;                    /* (2, width) */
+    void *kept_rows;                     /* (longest, quarter of width, or 64) */
+    void *panel_sums;                    /* (width, SIMD_BYTES) */
+    /* if statistics are wanted and no document has a temperature of its own */
+    intptr_t *places;                    /* (n_words,) */
+    int32_t *noted_documents;            /* (nnz,) */
+    void *noted_ratios;                  /* (nnz,) */
+    void *shares;                        /* (n_documents, width) */
+    int32_t *share_topics;               /* (n_documents, width) */
+    intptr_t *n_shares;                  /* (n_documents,) */
+    /* if documents are sampled */
+    int32_t *chain_topics;               /* (4, n_topics), zeros */
+    int32_t *chain_tokens;               /* (tokens of the longest sampled document,) */
+    void *chain_weights;                 /* (3, width), zeros */
+} lda_block;

@@ -1,0 +1,108 @@
+/* The local step of latent Dirichlet allocation (MATH: gamma, phi, b) for one floating
+ * type, over the rows of `_topics.h`. */
+
+/* Brings every document of a block to the optimum of its bound; 0, or -1 when told to
+ * stop. */
+LOOP int NAME(lda_local_step)(lda_block *block)
+{
+    const intptr_t width = block->width, n_topics = block->n_topics;
+    REAL *own_rows = block->own_rows;
+    DOCUMENT d = {0};
+    d.block = block;
+    d.n_topics = n_topics;
+    d.width = width;
+    d.rows = block->temperature_per_document ? own_rows : block->rows;
+    d.weights = block->topic_scratch;
+    d.sums = (REAL *)block->topic_scratch + width;
+    d.ratios = block->word_scratch;
+    d.mass = (REAL *)block->word_scratch + block->longest;
+    d.counts = d.mass + block->longest;
+    d.zeros = d.rows + (block->temperature_per_document ? block->longest : block->n_words)
+                           * width;
+    d.phi = block->double_scratch;
+    REAL *gamma = (REAL *)block->topic_scratch + 4 * width, *prior = gamma + width;
+    for (intptr_t k = 0; k < n_topics; k++)
+        prior[k] = (REAL)block->doc_topic_prior[k];
+    d.all_gamma = gamma;
+    d.prior = d.all_prior = prior;
+    d.n_places = NAME(pad)(n_topics, gamma, prior);
+    block->n_iterations = 0;
+    const int noted = block->statistics && !block->temperature_per_document;
+    if (block->sampled && NAME(sample_documents)(block))
+        return -1;
+    if (NAME(fill_rows)(block))
+        return -1;
+    if (noted)
+        NAME(find_places)(block);
+    for (intptr_t i = 0; i < block->n_documents; i++) {
+        const intptr_t start = block->starts[i];
+        d.n_words = block->starts[i + 1] - start;
+        const REAL *counts = (const REAL *)block->counts + start;
+        for (intptr_t n = 0; n < d.n_words + (intptr_t)(SIMD_BYTES / sizeof(REAL)); n++)
+            d.counts[n] = n < d.n_words ? counts[n] : 0;
+        d.words = block->slots + start;
+        d.slots = d.words;
+        d.gamma = gamma;
+        memcpy(gamma, (REAL *)block->gamma + i * n_topics, n_topics * sizeof(REAL));
+        d.may_drop = block->drop_tol > 0;
+        d.b = block->inverse_temperatures[0];
+        if (block->temperature_per_document) {
+            d.b = block->inverse_temperatures[i];
+            d.slots = block->own_slots;
+            for (intptr_t n = 0; n < d.n_words; n++)
+                NAME(exp_scaled)(n_topics, (const REAL *)block->rows + d.words[n] * width,
+                                 d.b, own_rows + n * width);
+        }
+        const int sampled = block->sampled && block->sampled[i];
+        const int counted = block->statistics && !sampled;
+        const intptr_t iterations = NAME(fit_document)(
+            &d, sampled ? 0 : block->max_iter, counted || block->bounds);
+        if (iterations < 0)
+            return -1;
+        block->n_iterations += iterations;
+        memcpy((REAL *)block->gamma + i * n_topics, gamma, n_topics * sizeof(REAL));
+        if (counted && noted)
+            NAME(note_statistics)(&d, i, block->weights[i]);
+        else if (counted)
+            NAME(add_own_statistics)(&d, block->weights[i]);
+        if (block->bounds)
+            block->bounds[i] = NAME(words_bound)(&d)
+                               + NAME(theta_bound)(&d, block->double_scratch + n_topics);
+    }
+    if (noted)
+        NAME(collect_statistics)(&d);
+    return 0;
+}
+
+/* bounds[d] = sum_n count_n log sum_k E[theta_dk] E[beta_kv]. */
+LOOP int NAME(lda_scores)(lda_block *block)
+{
+    const intptr_t width = block->width, n_topics = block->n_topics;
+    REAL *rows = block->rows, *theta = block->topic_scratch;
+    for (intptr_t n = 0; n < block->n_words; n++) {
+        NAME(mean_row)(block, n, rows + n * width);
+        for (intptr_t k = n_topics; k < width; k++)
+            rows[n * width + k] = 0;
+    }
+    for (intptr_t i = 0; i < block->n_documents; i++) {
+        const REAL *gamma = (const REAL *)block->gamma + i * n_topics;
+        double total = 0, score = 0;
+        if (*block->stop)
+            return -1;
+        for (intptr_t k = 0; k < n_topics; k++)
+            total += gamma[k];
+        for (intptr_t k = 0; k < n_topics; k++)
+            theta[k] = (REAL)(gamma[k] / total);
+        for (intptr_t n = block->starts[i]; n < block->starts[i + 1]; n++) {
+            const REAL *row = rows + block->slots[n] * width;
+            score += (double)((const REAL *)block->counts)[n]
+                     * log((double)NAME(weighted_sum)(width, theta, row));
+        }
+        block->bounds[i] = score;
+    }
+    return 0;
+}
+
+#undef FEW_TOPICS
+#undef PANEL
+#undef DOCUMENT

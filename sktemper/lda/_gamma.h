@@ -1,0 +1,194 @@
+/* The iterations of a document's gamma, in which topics that it lacks are left out. */
+
+/* gamma = prior + b sum_n count_n phi_n; returns sum |change|. */
+static double NAME(update_gamma)(DOCUMENT *d, intptr_t underflown)
+{
+    const REAL b = (REAL)d->b;
+    const REAL *restrict prior = d->prior;
+    const REAL *restrict w = d->weights;
+    REAL *restrict sums = d->sums;
+    REAL *restrict gamma = d->gamma;
+    const intptr_t n_places = d->n_places;
+    VECTORISE
+    for (intptr_t k = 0; k < n_places; k++)
+        sums[k] *= w[k];
+    for (intptr_t n = 0; underflown && n < d->n_words; n++)
+        if (d->ratios[n] == 0 && d->counts[n] > 0) {
+            NAME(underflown_phi)(d, d->words[n]);
+            for (intptr_t k = 0; k < d->n_topics; k++)
+                sums[k] += (REAL)(d->counts[n] * d->phi[k]);
+        }
+    REAL change = 0;
+    VECTORISE_REDUCTION(+ : change)
+    for (intptr_t k = 0; k < n_places; k++) {
+        const REAL new = prior[k] + b * sums[k];
+        const REAL difference = new - gamma[k];
+        change += difference < 0 ? -difference : difference;
+        gamma[k] = new;
+    }
+    return (double)change;
+}
+
+static void NAME(update_weights)(DOCUMENT *d)
+{
+    const REAL top = NAME(largest)(d->n_topics, d->gamma);
+    d->log_scale = NAME(exp_digamma_below)(d->n_places, top, d->gamma, d->b, d->weights);
+}
+
+/* The topics with more than next to nothing of the document. */
+static intptr_t NAME(choose_topics)(const DOCUMENT *d, int32_t *restrict chosen)
+{
+    const REAL least = 1 + (REAL)d->block->drop_tol;
+    const REAL *restrict prior = d->prior, *restrict gamma = d->gamma;
+    INTEGER n = 0, m = 0;
+    VECTORISE_REDUCTION(+ : n)
+    for (intptr_t k = 0; k < d->n_places; k++)
+        n += gamma[k] > least * prior[k];
+    /* rows are dear to lay side by side, panels cheap to narrow */
+    const intptr_t most = d->kept ? 3 * d->n_topics / 4 : d->n_topics / 4;
+    if (n == 0 || (n > most && (d->kept || n > FEW_TOPICS)))
+        return 0;
+    for (intptr_t k = 0; k < d->n_topics; k++) {
+        chosen[m] = (int32_t)k;
+        m += gamma[k] > least * prior[k];
+    }
+    return n;
+}
+
+/* Panels of the chosen topics, from rows or, in place, from panels of more topics: no
+ * entry moves back. */
+static void NAME(fill_panels)(DOCUMENT *d, const int32_t *restrict chosen, intptr_t n)
+{
+    REAL *panel = d->block->kept_rows;
+    const REAL *wide = d->panels;
+    for (intptr_t start = 0; start < d->n_words; start += PANEL, panel += n * PANEL) {
+        const REAL *row[PANEL];
+        for (intptr_t j = 0; d->kept && j < n; j++)
+            memmove(panel + j * PANEL, wide + chosen[j] * PANEL, SIMD_BYTES);
+        wide += d->n_topics * PANEL;
+        if (d->kept)
+            continue;
+        for (int i = 0; i < PANEL; i++)
+            row[i] = start + i < d->n_words ? d->rows + d->slots[start + i] * d->width
+                                            : d->zeros;
+        for (intptr_t j = 0; j < n; j++)
+            for (int i = 0; i < PANEL; i++)
+                panel[j * PANEL + i] = row[i][chosen[j]];
+    }
+    d->panels = d->block->kept_rows;
+}
+
+/* Leaves out all but the chosen topics. */
+static void NAME(keep_topics)(DOCUMENT *d, const int32_t *restrict chosen, intptr_t n)
+{
+    const lda_block *block = d->block;
+    REAL *gamma = block->kept_gamma, *prior = gamma + d->width;
+    NAME(fill_panels)(d, chosen, n);
+    for (intptr_t k = 0; d->kept && k < d->n_topics; k++)
+        d->all_gamma[d->kept[k]] = d->gamma[k];
+    for (intptr_t j = 0; j < n; j++) {
+        gamma[j] = d->gamma[chosen[j]];
+        prior[j] = d->prior[chosen[j]];
+        block->kept_topics[j] = d->kept ? d->kept[chosen[j]] : chosen[j];
+    }
+    d->kept = block->kept_topics;
+    d->gamma = gamma;
+    d->prior = prior;
+    d->n_topics = n;
+    d->n_places = NAME(pad)(n, gamma, prior);
+}
+
+/* Leaves out the topics with next to nothing of the document, once they are most. */
+static void NAME(drop_topics)(DOCUMENT *d)
+{
+    int32_t *chosen = d->block->kept_topics + d->block->width;
+    const intptr_t n = NAME(choose_topics)(d, chosen);
+    if (n)
+        NAME(keep_topics)(d, chosen, n);
+}
+
+/* Few topics are swept in panels from the start. */
+static void NAME(keep_few_topics)(DOCUMENT *d)
+{
+    int32_t *all = d->block->kept_topics + d->block->width;
+    for (intptr_t k = 0; k < d->n_topics; k++)
+        all[k] = (int32_t)k;
+    NAME(keep_topics)(d, all, d->n_topics);
+}
+
+/* Takes all topics in again. */
+static void NAME(take_all_topics)(DOCUMENT *d)
+{
+    for (intptr_t k = 0; k < d->n_topics; k++)
+        d->all_gamma[d->kept[k]] = d->gamma[k];
+    d->kept = 0;
+    d->gamma = d->all_gamma;
+    d->prior = d->all_prior;
+    d->n_topics = d->block->n_topics;
+    d->n_places = d->width;
+    NAME(update_weights)(d);
+}
+
+/* After a sweep over all topics: brings those up to date that were left out; returns
+ * whether one that had nothing would have something now. */
+static int NAME(has_revived)(DOCUMENT *d)
+{
+    const REAL tol = (REAL)d->block->drop_tol, b = (REAL)d->b;
+    int revived = 0;
+    for (intptr_t k = 0; k < d->n_topics; k++) {
+        const REAL prior = d->prior[k], tokens = b * d->weights[k] * d->sums[k];
+        const int left_out = d->gamma[k] <= prior * (1 + tol);
+        revived |= left_out && tokens > 100 * tol * prior;
+        d->gamma[k] = left_out ? prior + tokens : d->gamma[k];
+    }
+    if (revived)
+        NAME(update_weights)(d);
+    return revived;
+}
+
+static intptr_t NAME(iterate)(DOCUMENT *d, intptr_t max_iter)
+{
+    intptr_t iteration = 0;
+    double change = INFINITY;
+    while (iteration < max_iter && change >= d->block->tol) {
+        if (*d->block->stop)
+            return -1;
+        const intptr_t underflown = d->kept ? NAME(sweep_panels)(d) : NAME(sweep)(d);
+        if (underflown)
+            d->may_drop = 0;
+        if (underflown && d->kept) {
+            NAME(take_all_topics)(d);
+            continue;
+        }
+        change = NAME(update_gamma)(d, underflown) / (double)d->block->n_topics;
+        if (d->may_drop)
+            NAME(drop_topics)(d);
+        NAME(update_weights)(d);
+        iteration++;
+    }
+    return iteration;
+}
+
+/* Brings gamma to its optimum; returns the number of iterations.  Ends with the weights,
+ * and if `sweep` also the masses and ratios, of all topics at that gamma. */
+static intptr_t NAME(fit_document)(DOCUMENT *d, intptr_t max_iter, int sweep)
+{
+    if (max_iter > 0 && d->n_topics <= FEW_TOPICS)
+        NAME(keep_few_topics)(d);
+    NAME(update_weights)(d);
+    intptr_t iterations = NAME(iterate)(d, max_iter);
+    if (iterations >= 0 && d->kept) {
+        NAME(take_all_topics)(d);
+        if (!sweep && d->block->drop_tol == 0)
+            return iterations;
+        NAME(sweep)(d);
+        if (d->block->drop_tol == 0 || !NAME(has_revived)(d))
+            return iterations;
+        d->may_drop = 0;
+        const intptr_t more = NAME(iterate)(d, max_iter - iterations);
+        iterations = more < 0 ? -1 : iterations + more;
+    }
+    if (iterations >= 0 && sweep)
+        NAME(sweep)(d);
+    return iterations;
+}

@@ -1,0 +1,192 @@
+/* What follows from a document's final gamma: its bound, and its statistics. */
+
+/* b E log p(x, z) + H(z) at the final gamma, to which every word gives count
+ * log(normaliser). */
+static double NAME(words_bound)(DOCUMENT *d)
+{
+    const double *restrict row_tops = d->block->row_tops;
+    const REAL *restrict counts = d->counts, *restrict ratios = d->ratios;
+    const REAL *restrict mass = d->mass;
+    const intptr_t *restrict words = d->words;
+    const double b = d->b, log_scale = d->log_scale;
+    double bound = 0;
+    VECTORISE_REDUCTION(+ : bound)
+    for (intptr_t n = 0; n < d->n_words; n++) {
+        const double m = ratios[n] == 0 ? 1 : (double)mass[n];
+        const double count = ratios[n] == 0 ? 0 : (double)counts[n];
+        bound += count * (log_f64(m) + log_scale + b * row_tops[words[n]]);
+    }
+    for (intptr_t n = 0; n < d->n_words; n++)
+        if (ratios[n] == 0 && counts[n] > 0)
+            bound += counts[n] * NAME(underflown_phi)(d, d->words[n]);
+    return bound;
+}
+
+/* statistics[word] += weight count phi, with phi at the final gamma. */
+static void NAME(add_own_statistics)(DOCUMENT *d, double weight)
+{
+    const intptr_t width = d->width;
+    const REAL *restrict w = d->weights;
+    for (intptr_t n = 0; n < d->n_words; n++) {
+        REAL *restrict sum = (REAL *)d->block->statistics + d->words[n] * width;
+        if (d->ratios[n] == 0 && d->counts[n] > 0) {
+            NAME(underflown_phi)(d, d->words[n]);
+            for (intptr_t k = 0; k < d->n_topics; k++)
+                sum[k] += (REAL)(weight * d->counts[n] * d->phi[k]);
+            continue;
+        }
+        const REAL factor = (REAL)weight * d->ratios[n];
+        const REAL *restrict row = d->rows + d->slots[n] * width;
+        VECTORISE
+        for (intptr_t k = 0; k < width; k++)
+            sum[k] += factor * w[k] * row[k];
+    }
+}
+
+/* The topics that have all but a negligible share of the document, if they are few:
+ * together the others have less than NEGLIGIBLE of it. */
+static intptr_t NAME(few_topics)(const DOCUMENT *d, int32_t *restrict chosen)
+{
+    const REAL *restrict w = d->weights, *restrict sums = d->sums;
+    REAL total = 0;
+    INTEGER n = 0, m = 0;
+    if (d->block->drop_tol == 0)
+        return 0;
+    VECTORISE_REDUCTION(+ : total)
+    for (intptr_t k = 0; k < d->width; k++)
+        total += w[k] * sums[k];
+    const REAL least = total * NEGLIGIBLE / (REAL)d->n_topics;
+    VECTORISE_REDUCTION(+ : n)
+    for (intptr_t k = 0; k < d->width; k++)
+        n += w[k] * sums[k] > least;
+    if (n * PANEL > d->width)
+        return 0;
+    for (intptr_t k = 0; k < d->n_topics; k++) {
+        chosen[m] = (int32_t)k;
+        m += w[k] * sums[k] > least;
+    }
+    return n;
+}
+
+/* Where all documents share the rows, a row is a factor of its word's statistics: they
+ * wait for it as pairs of a document and weight * ratio, in the order of the words.  Of
+ * a word that underflowed the pair is the complement and weight * count. */
+static void NAME(note_statistics)(DOCUMENT *d, intptr_t i, double weight)
+{
+    const lda_block *block = d->block;
+    REAL *shares = (REAL *)block->shares + i * d->width, *ratios = block->noted_ratios;
+    int32_t *topics = block->share_topics + i * d->width;
+    const intptr_t few = NAME(few_topics)(d, topics);
+    block->n_shares[i] = few;
+    for (intptr_t j = 0; j < few; j++)
+        shares[j] = d->weights[topics[j]];
+    if (!few)
+        memcpy(shares, d->weights, d->width * sizeof(REAL));
+    for (intptr_t n = 0; n < d->n_words; n++) {
+        const int underflown = d->ratios[n] == 0 && d->counts[n] > 0;
+        const intptr_t place = block->places[d->words[n]]++;
+        block->noted_documents[place] = (int32_t)(underflown ? ~i : i);
+        ratios[place] = (REAL)weight * (underflown ? d->counts[n] : d->ratios[n]);
+    }
+}
+
+/* Where the pairs of each word begin. */
+static void NAME(find_places)(const lda_block *block)
+{
+    intptr_t *places = block->places, total = 0;
+    for (intptr_t v = 0; v < block->n_words; v++)
+        places[v] = 0;
+    for (intptr_t i = 0; i < block->n_documents; i++)
+        for (intptr_t n = block->starts[i]; n < block->starts[i + 1]; n++)
+            places[block->slots[n]] += !(block->sampled && block->sampled[i]);
+    for (intptr_t v = 0; v < block->n_words; v++) {
+        const intptr_t n = places[v];
+        places[v] = total;
+        total += n;
+    }
+}
+
+/* statistics of a word += weight count phi of the documents in which it underflowed. */
+static void NAME(add_underflown)(DOCUMENT *d, intptr_t word, intptr_t start, intptr_t stop)
+{
+    const lda_block *block = d->block;
+    REAL *sum = (REAL *)block->statistics + word * d->width;
+    for (intptr_t e = start; e < stop; e++) {
+        const intptr_t i = ~block->noted_documents[e];
+        if (i < 0)
+            continue;
+        d->gamma = (REAL *)block->gamma + i * d->n_topics;
+        NAME(underflown_phi)(d, word);
+        for (intptr_t k = 0; k < d->n_topics; k++)
+            sum[k] += ((const REAL *)block->noted_ratios)[e] * (REAL)d->phi[k];
+    }
+}
+
+/* The statistics of all words, from what was noted; they may be where the rows are. */
+static void NAME(collect_statistics)(DOCUMENT *d)
+{
+    const lda_block *block = d->block;
+    const intptr_t width = d->width;
+    const REAL *ratios = block->noted_ratios;
+    REAL *restrict sums = d->sums;
+    for (intptr_t v = 0, start = 0; v < block->n_words; v++) {
+        const intptr_t stop = block->places[v];
+        int underflown = 0;
+        for (intptr_t k = 0; k < width; k++)
+            sums[k] = 0;
+        for (intptr_t e = start; e < stop; e++) {
+            const REAL ratio = ratios[e];
+            const intptr_t i = block->noted_documents[e];
+            if (i < 0) {
+                underflown = 1;
+                continue;
+            }
+            const REAL *restrict shares = (const REAL *)block->shares + i * width;
+            const int32_t *restrict topics = block->share_topics + i * width;
+            const intptr_t few = block->n_shares[i];
+            for (intptr_t j = 0; j < few; j++)
+                sums[topics[j]] += ratio * shares[j];
+            if (few)
+                continue;
+            VECTORISE
+            for (intptr_t k = 0; k < width; k++)
+                sums[k] += ratio * shares[k];
+        }
+        const REAL *row = d->rows + v * width;
+        REAL *sum = (REAL *)block->statistics + v * width;
+        if (block->sampled)
+            for (intptr_t k = 0; k < width; k++)
+                sum[k] += sums[k] * row[k];
+        else
+            VECTORISE
+            for (intptr_t k = 0; k < width; k++)
+                sum[k] = sums[k] * row[k];
+        if (underflown)
+            NAME(add_underflown)(d, v, start, stop);
+        start = stop;
+    }
+}
+
+/* E log p(theta) - E log q(theta) less the prior's normaliser, and the part of
+ * E log p(z | theta) that all words share. */
+static double NAME(theta_bound)(const DOCUMENT *d, double *scratch)
+{
+    const intptr_t n_topics = d->n_topics;
+    const double *prior = d->block->doc_topic_prior;
+    double *digammas = scratch, *log_gammas = scratch + n_topics;
+    double total = 0, tokens = 0, bound = 0, digamma_total, log_gamma_total;
+    for (intptr_t k = 0; k < n_topics; k++) {
+        digammas[k] = d->gamma[k];
+        total += digammas[k];
+    }
+    for (intptr_t n = 0; n < d->n_words; n++)
+        tokens += d->counts[n];
+    log_gamma_f64(n_topics, digammas, log_gammas);
+    digamma_f64(n_topics, digammas, digammas);
+    log_gamma_f64(1, &total, &log_gamma_total);
+    digamma_total = digamma_one_f64(total);
+    for (intptr_t k = 0; k < n_topics; k++)
+        bound += (prior[k] - d->gamma[k]) * (digammas[k] - digamma_total)
+                 + log_gammas[k];
+    return bound - log_gamma_total - d->b * tokens * digamma_total;
+}

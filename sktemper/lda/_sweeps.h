@@ -1,0 +1,289 @@
+/* A document, and sweeps over its words: the masses that normalise phi, and the sums of
+ * ratio * row that gamma needs, from rows or from panels of them. */
+
+#define DOCUMENT NAME(document)
+
+typedef struct {
+    const lda_block *block;
+    intptr_t n_words, n_topics, width;
+    intptr_t n_places;       /* n_topics in whole PANELs: loops have no remainder */
+    const REAL *rows;        /* exp(b E log beta), scaled */
+    const intptr_t *slots;   /* of each word, its row */
+    const intptr_t *words;   /* of each word, its place in block->words */
+    REAL *counts;            /* padded with zeros */
+    double b;
+    const REAL *prior;       /* padded with ones, as gamma is */
+    REAL *gamma;
+    REAL *weights;           /* exp(b E log theta), scaled by exp(-log_scale) */
+    double log_scale;
+    REAL *sums;
+    REAL *ratios;            /* count / mass, or 0 where the mass underflowed */
+    REAL *mass;              /* the normalisers of phi, scaled */
+    const REAL *zeros;       /* a row of them */
+    double *phi;             /* of one word that underflowed */
+    /* while topics are left out: */
+    int may_drop;
+    int32_t *kept;           /* those that are not; NULL: all */
+    REAL *panels;            /* their rows, PANEL words side by side */
+    REAL *all_gamma;
+    const REAL *all_prior;
+} DOCUMENT;
+
+/* Up to so many topics, panels are better than rows for every iteration. */
+#define FEW_TOPICS 48
+/* Words of a panel, whose entries of a topic are one SIMD_BYTES. */
+#define PANEL ((int)(SIMD_BYTES / sizeof(REAL)))
+
+/* Fills the last places of n topics, which then stay as they are. */
+static intptr_t NAME(pad)(intptr_t n, REAL *gamma, REAL *prior)
+{
+    for (; n % PANEL; n++)
+        gamma[n] = prior[n] = 1;
+    return n;
+}
+
+/* phi of a word whose mass underflowed, computed in logarithms; returns the log of its
+ * normaliser (less the digamma(sum gamma) that all share).  Rare: words whose only topics
+ * the document lacks. */
+static double NAME(underflown_phi)(DOCUMENT *d, intptr_t word)
+{
+    double *phi = d->phi;
+    NAME(lambda_row)(d->block, word, phi);
+    double top = -INFINITY, total = 0;
+    for (intptr_t k = 0; k < d->n_topics; k++) {
+        phi[k] = d->b * (digamma_one_f64(phi[k]) - d->block->digamma_totals[k]
+                         + digamma_one_f64((double)d->gamma[k]));
+        top = phi[k] > top ? phi[k] : top;
+    }
+    for (intptr_t k = 0; k < d->n_topics; k++) {
+        phi[k] = exp(phi[k] - top);
+        total += phi[k];
+    }
+    for (intptr_t k = 0; k < d->n_topics; k++)
+        phi[k] /= total;
+    return top + log(total);
+}
+
+/* ratio = count / mass.  A mass too small to divide by gives 0: that word is then
+ * handled in logarithms.  Returns how many there were. */
+static inline int NAME(count_ratios)(int n, const REAL *restrict counts,
+                                     const REAL *restrict mass, REAL *restrict ratios)
+{
+    int underflown = 0;
+    VECTORISE_REDUCTION(+ : underflown)
+    for (int j = 0; j < n; j++) {
+        const int fine = mass[j] > TINY_MASS;
+        ratios[j] = fine ? counts[j] / mass[j] : 0;
+        underflown += !fine && counts[j] > 0;
+    }
+    return underflown;
+}
+
+#ifdef VECTOR_BYTES
+/* Vectors of the instruction set, at any address. */
+#define LANES ((int)(VECTOR_BYTES / sizeof(REAL)))
+#define FEW (LANES < 4 ? LANES : 4)
+#define PARTS (SIMD_BYTES / VECTOR_BYTES)
+/* Panels that are swept at once, while registers last. */
+#define MOST (VECTOR_BYTES / 16)
+#define VECTOR NAME(vector)
+#define MASK NAME(mask)
+typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)),
+                                   may_alias));
+typedef INTEGER MASK __attribute__((vector_size(VECTOR_BYTES)));
+
+/* The sums of `n` vectors, in order: neighbours are added, within and between vectors,
+ * until one vector is left.  It has LANES places; zeros fill those from n on. */
+ALWAYS_INLINE VECTOR NAME(sums_of)(VECTOR *v, int n)
+{
+    for (int left = LANES; left > 1; left /= 2, n = (n + 1) / 2)
+        for (int i = 0; 2 * i < n; i++) {
+            const VECTOR next = 2 * i + 1 < n ? v[2 * i + 1] : (VECTOR){0};
+            v[i] = ADD_NEIGHBOURS(v[2 * i], next);
+        }
+    return v[0];
+}
+
+/* Words n .. n + m of a sweep: their masses, and sums += ratio * row while the rows
+ * are in the first cache.  Places behind the last word hold rows and counts of 0. */
+ALWAYS_INLINE int NAME(sweep_rows)(DOCUMENT *d, intptr_t n, const int m)
+{
+    /* copies in registers: what VECTORs point to may alias anything */
+    const intptr_t width = d->width;
+    const REAL *weights = d->weights, *row[LANES];
+    REAL *sums = d->sums, mass[LANES], ratio[LANES];
+    VECTOR v[LANES];
+    for (int j = 0; j < m; j++) {
+        row[j] = n + j < d->n_words ? d->rows + d->slots[n + j] * width : d->zeros;
+        v[j] = (VECTOR){0};
+    }
+    for (intptr_t k = 0; k < width; k += LANES) {
+        const VECTOR w = *(const VECTOR *)(weights + k);
+        for (int j = 0; j < m; j++)
+            v[j] += w * *(const VECTOR *)(row[j] + k);
+    }
+    *(VECTOR *)mass = NAME(sums_of)(v, m);
+    const int underflown = NAME(count_ratios)(m, d->counts + n, mass, ratio);
+    for (int j = 0; j < m; j++) {
+        d->mass[n + j] = mass[j];
+        d->ratios[n + j] = ratio[j];
+    }
+    for (intptr_t k = 0; k < width; k += LANES) {
+        VECTOR even = (VECTOR){0}, odd = (VECTOR){0};
+        for (int j = 0; j < m; j += 2) {
+            even += ratio[j] * *(const VECTOR *)(row[j] + k);
+            odd += ratio[j + 1] * *(const VECTOR *)(row[j + 1] + k);
+        }
+        /* one rounding to the digits of a long document's sum, not m */
+        *(VECTOR *)(sums + k) += even + odd;
+    }
+    return underflown;
+}
+
+/* sums = sum_n ratio_n row_n, with the ratios at the present weights.  FEW rows at a
+ * time at the end of a document, and where LANES of them overflow the first cache. */
+static intptr_t NAME(sweep)(DOCUMENT *d)
+{
+    intptr_t underflown = 0, n = 0;
+    for (intptr_t k = 0; k < d->width; k++)
+        d->sums[k] = 0;
+    if (d->width * LANES * sizeof(REAL) <= FIRST_CACHE)
+        for (; n + LANES <= d->n_words; n += LANES)
+            underflown += NAME(sweep_rows)(d, n, LANES);
+    for (; n < d->n_words; n += FEW)
+        underflown += NAME(sweep_rows)(d, n, FEW);
+    return underflown;
+}
+/* The same over m panels at once, where no sum of a mass is across a vector. */
+ALWAYS_INLINE void NAME(sweep_some)(DOCUMENT *d, intptr_t n, const VECTOR *panel,
+                                    const int m, MASK *underflown)
+{
+    const intptr_t n_topics = d->n_topics;
+    const REAL *weights = d->weights;
+    VECTOR *totals = d->block->panel_sums, even[MOST * PARTS], odd[MOST * PARTS];
+    VECTOR ratio[MOST * PARTS];
+    const VECTOR *at[MOST];
+    intptr_t k = 0;
+    for (int p = 0; p < m; p++)
+        at[p] = panel + p * n_topics * PARTS;
+    for (int i = 0; i < m * PARTS; i++)
+        even[i] = odd[i] = (VECTOR){0};
+    for (; k + 1 < n_topics; k += 2)
+        for (int p = 0; p < m; p++)
+            for (int i = 0; i < PARTS; i++) {
+                even[p * PARTS + i] += weights[k] * at[p][k * PARTS + i];
+                odd[p * PARTS + i] += weights[k + 1] * at[p][(k + 1) * PARTS + i];
+            }
+    for (int p = 0; p < m; p++)
+        for (int i = 0; i < PARTS; i++) {
+            const VECTOR counts = ((const VECTOR *)(d->counts + n))[p * PARTS + i];
+            VECTOR mass = even[p * PARTS + i] + odd[p * PARTS + i];
+            if (k < n_topics)
+                mass += weights[k] * at[p][k * PARTS + i];
+            const MASK fine = (MASK)(mass > (VECTOR){0} + TINY_MASS);
+            ratio[p * PARTS + i] = (VECTOR)((MASK)(counts / mass) & fine);
+            *underflown |= ~fine & (MASK)(counts > (VECTOR){0});
+        }
+    for (k = 0; k < n_topics; k++)
+        for (int i = 0; i < PARTS; i++) {
+            VECTOR total = totals[k * PARTS + i];
+            for (int p = 0; p < m; p++)
+                total += ratio[p * PARTS + i] * at[p][k * PARTS + i];
+            totals[k * PARTS + i] = total;
+        }
+}
+
+static intptr_t NAME(sweep_panels)(DOCUMENT *d)
+{
+    const intptr_t n_topics = d->n_topics, whole = d->n_words - (MOST - 1) * PANEL;
+    const VECTOR *panel = (const VECTOR *)d->panels;
+    VECTOR *totals = d->block->panel_sums;
+    MASK underflown = {0};
+    intptr_t n = 0;
+    for (intptr_t i = 0; i < n_topics * PARTS; i++)
+        totals[i] = (VECTOR){0};
+    for (; n < whole; n += MOST * PANEL, panel += MOST * n_topics * PARTS)
+        NAME(sweep_some)(d, n, panel, MOST, &underflown);
+    for (; n < d->n_words; n += PANEL, panel += n_topics * PARTS)
+        NAME(sweep_some)(d, n, panel, 1, &underflown);
+    intptr_t k = 0;
+    for (; k < n_topics; k += LANES) {
+        VECTOR sums[LANES];
+        const int m = n_topics - k < LANES ? (int)(n_topics - k) : LANES;
+        for (int j = 0; j < m; j++) {
+            sums[j] = totals[(k + j) * PARTS];
+            for (int i = 1; i < PARTS; i++)
+                sums[j] += totals[(k + j) * PARTS + i];
+        }
+        *(VECTOR *)(d->sums + k) = NAME(sums_of)(sums, m);
+    }
+    for (; k < d->n_places; k++)
+        d->sums[k] = 0;
+    intptr_t any = 0;
+    for (int i = 0; i < LANES; i++)
+        any |= underflown[i] != 0;
+    return any;
+}
+#undef VECTOR
+#undef PARTS
+#undef MOST
+#undef MASK
+#undef LANES
+#undef FEW
+#else
+static intptr_t NAME(sweep_panels)(DOCUMENT *d)
+{
+    const intptr_t n_topics = d->n_topics;
+    const REAL *restrict w = d->weights, *restrict panel = d->panels;
+    REAL *restrict sums = d->sums;
+    intptr_t underflown = 0;
+    for (intptr_t k = 0; k < d->n_places; k++)
+        sums[k] = 0;
+    for (intptr_t n = 0; n < d->n_words; n += PANEL, panel += n_topics * PANEL) {
+        REAL mass[PANEL] = {0};
+        for (intptr_t k = 0; k < n_topics; k++)
+            for (int i = 0; i < PANEL; i++)
+                mass[i] += w[k] * panel[k * PANEL + i];
+        underflown += NAME(count_ratios)(PANEL, d->counts + n, mass, d->ratios + n);
+        for (intptr_t k = 0; k < n_topics; k++) {
+            REAL sum = 0;
+            VECTORISE_REDUCTION(+ : sum)
+            for (int i = 0; i < PANEL; i++)
+                sum += d->ratios[n + i] * panel[k * PANEL + i];
+            sums[k] += sum;
+        }
+    }
+    return underflown;
+}
+
+static intptr_t NAME(sweep)(DOCUMENT *d)
+{
+    const intptr_t width = d->width;
+    const REAL *restrict w = d->weights;
+    REAL *restrict sums = d->sums;
+    REAL *restrict partial = (REAL *)d->block->topic_scratch + 2 * width;
+    intptr_t underflown = 0;
+    for (intptr_t k = 0; k < width; k++)
+        sums[k] = partial[k] = 0;
+    for (intptr_t n = 0; n < d->n_words; n++) {
+        const REAL *restrict row = d->rows + d->slots[n] * width;
+        REAL mass = 0;
+        VECTORISE_REDUCTION(+ : mass)
+        for (intptr_t k = 0; k < width; k++)
+            mass += w[k] * row[k];
+        d->mass[n] = mass;
+        underflown += NAME(count_ratios)(1, d->counts + n, &mass, d->ratios + n);
+        const REAL ratio = d->ratios[n];
+        VECTORISE
+        for (intptr_t k = 0; k < width; k++)
+            partial[k] += ratio * row[k];
+        /* few words at a time: the sum of a long document keeps its digits */
+        for (intptr_t k = 0; (n % PANEL == PANEL - 1 || n + 1 == d->n_words) && k < width;
+             k++) {
+            sums[k] += partial[k];
+            partial[k] = 0;
+        }
+    }
+    return underflown;
+}
+#endif
