@@ -16,10 +16,10 @@ LOGS_AT_ONCE = 2**22
 
 
 class MixturePartition(NamedTuple):
-    """Log C(b) of a sample of N observations, all from one component.
+    r"""Log C(b) of a sample of N observations, all from one component.
 
-    .. math:: \\log C(b) = E \\log \\sum_k \\pi_k^b \\exp(N a_k(b)), \\quad
-        a_k(b) = \\log \\sum_v \\beta_{kv}^b
+    .. math:: \log C(b) = E \log \sum_k \pi_k^b \exp(N a_k(b)), \quad
+        a_k(b) = \log \sum_v \beta_{kv}^b
 
     in the mean over mixtures drawn from the prior (quenched).
 

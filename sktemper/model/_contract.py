@@ -527,8 +527,8 @@ class ConjugateModel:
         -------
         log_partition : ndarray of shape (n_temperatures,) or object
             Log C(b) per observation, if that of a sample is its number of observations
-            times this.  Otherwise a picklable value whose method ``of_rows(n_observed)``
-            returns log C(b) of samples, of shape (n_rows, n_temperatures), given their
+            times this.  Otherwise a picklable value with ``of_rows(n_observed)``, which
+            returns log C(b) of samples, of shape (n_rows, n_temperatures), given the
             numbers of observations, `LocalStep.row_observed`.
         """
         raise NotImplementedError
