@@ -3,6 +3,8 @@
 One component a sample: a document has one topic, a respondent one latent class.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy import sparse
 
@@ -14,6 +16,16 @@ __all__ = ["BernoulliMixtureModel", "MultinomialMixtureModel"]
 
 #: Values of a block at most: each takes two floats.
 VALUES_OF_BLOCK = 2**21
+#: The hottest start of an annealing of documents.
+HOTTEST_START = 100.0
+
+
+class DocumentHyper(NamedTuple):
+    """Priors as of `MixtureHyper`, and the mean number of tokens of a document."""
+
+    weight_concentration: float
+    component: np.ndarray
+    n_tokens: float
 
 
 class _DiscreteMixtureModel(MixtureModel):
@@ -31,6 +43,13 @@ class _DiscreteMixtureModel(MixtureModel):
         return draw_partition(
             self, inverse_temperatures, hyper, random, priors, n_samples
         )
+
+    def auto_batch_size(self, X, total):
+        """Return a tenth of the samples, from 20 a component to 5,000."""
+        fewest = 20 * self.n_components
+        if total is None:
+            return max(1000, fewest)
+        return max(1, min(max(round(total / 10), fewest), 5000, total // 2))
 
     def hyper_shapes(self):
         """Return the shapes of the parts of `hyper`."""
@@ -87,6 +106,24 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
     def n_observed(self, block):
         """Return the number of tokens of each document."""
         return np.asarray(block.sum(axis=1)).ravel()
+
+    def initial_hyper(self, X, sample_weight=None):
+        """Return the priors and the mean number of tokens."""
+        sizes = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+        weight = np.ones(len(sizes)) if sample_weight is None else sample_weight
+        n_tokens = float(weight @ sizes / max(weight.sum(), 1e-300))
+        return DocumentHyper(*super().initial_hyper(X, sample_weight), n_tokens)
+
+    def hyper_shapes(self):
+        """Return the shapes of the parts of `hyper`."""
+        return [*super().hyper_shapes(), ()]
+
+    def auto_temperature(self, hyper):
+        """Return the mean number of tokens: so sharp is the likelihood of a document.
+
+        From 2 to `HOTTEST_START`; hotter, fewer components are told apart again.
+        """
+        return min(max(2.0, hyper.n_tokens), HOTTEST_START)
 
     def prior_of_component(self, X, sample_weight=None):
         """Return the exponents of the Dirichlet prior."""
