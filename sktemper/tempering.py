@@ -6,7 +6,7 @@ poor local optima.  Scores and transforms are always those of T=1.
 
 import math
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ._policy import Policy, Slot, refuse
 from .model import Powers
+from .model._partitions import as_partition
 from .schedules import as_schedule
 
 __all__ = [
@@ -234,9 +235,11 @@ class _Ladder(Tempering):
         log_prior = self._log_prior(b)
         auto = self.partition_priors == "auto"
         priors = self._auto_priors if auto else self.partition_priors
-        log_partition = model.log_partition(b, hyper, random, priors, self.n_samples)
+        partition = as_partition(
+            model.log_partition(b, hyper, random, priors, self.n_samples)
+        )
         return LadderState(
-            b, log_prior, log_partition, np.exp(log_prior), settings=self._settings()
+            b, log_prior, partition, np.exp(log_prior), settings=self._settings()
         )
 
     def _log_prior(self, inverse_temperatures):
@@ -309,8 +312,8 @@ class LadderState(NamedTuple):
     ----------
     inverse_temperatures : ndarray of shape (n_temperatures,)
     log_prior : ndarray of shape (n_temperatures,)
-    log_partition : ndarray of shape (n_temperatures,)
-        log C per observation.
+    partition : object
+        Log C, see `sktemper.model._partitions`.
     probabilities : ndarray of shape (n_temperatures,)
         q over the temperatures; for `LocalTempering` its mean over a batch.
     score : float
@@ -321,10 +324,15 @@ class LadderState(NamedTuple):
 
     inverse_temperatures: np.ndarray
     log_prior: np.ndarray
-    log_partition: np.ndarray
+    partition: Any
     probabilities: np.ndarray
     score: float = math.nan
     settings: str = ""
+
+    @property
+    def log_partition(self):
+        """Log C per observation, of shape (n_temperatures,)."""
+        return self.partition.per_observation
 
 
 #: What ``max_temperature="auto"`` is at least.
@@ -496,10 +504,22 @@ class GlobalTempering(_Ladder):
             return "Set a cap that falls to 1, or partition_priors less sparse."
         return super().remedy(state, clock)
 
+    def local_step(
+        self, model, block, prepared, powers, weights, seed, state, local_init=None
+    ):
+        """Run a block's local step, and note log C of its rows if need be."""
+        step = super().local_step(
+            model, block, prepared, powers, weights, seed, state, local_init
+        )
+        return step.with_log_partitions(state.partition.to_sum(step.row_observed))
+
     def next_state(self, state, local_step, scale, clock):
         """Return the state with q given the batch's score."""
         if local_step.n_observed == 0:
             return state
+        state = state._replace(
+            partition=state.partition.after(local_step, self.smoothing)
+        )
         score = local_step.score / local_step.n_observed
         if not math.isnan(state.score):
             score = self.smoothing * state.score + (1 - self.smoothing) * score
@@ -650,7 +670,7 @@ class LocalTempering(_Ladder):
         return softmax(
             state.log_prior
             + np.outer(scores, state.inverse_temperatures)
-            - np.outer(n_observed, state.log_partition),
+            - state.partition.of_rows(n_observed),
             axis=1,
         )
 

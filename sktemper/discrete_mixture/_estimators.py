@@ -6,10 +6,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import (
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import (
     TOL_OF_BOUND,
@@ -26,6 +23,9 @@ from .._estimator import (
     warn_of_heat,
 )
 from .._expfam import WEIGHTS
+from .._limits import check_counts, check_prior
+from .._validation import check_data
+from ..moves import NoMoves
 from ._model import BernoulliMixtureModel, MultinomialMixtureModel
 
 
@@ -60,7 +60,13 @@ class _DiscreteMixture(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    def _moves(self):
+        moves = super()._moves().validate()
+        return moves if self.n_components > 1 else NoMoves()
+
     def _make_model(self, n_features, dtype):
+        check_prior(self.feature_prior, "feature_prior")
+        check_prior(self.weight_concentration_prior, "weight_concentration_prior")
         settings = self._model_settings()
         return self._model(self.n_components, n_features, dtype=dtype, **settings)
 
@@ -129,6 +135,11 @@ class _MultinomialMixture(_DiscreteMixture):
 
     def _validate(self, X, reset):
         return validate_counts(self, X, reset)
+
+    def _problem(self, X, sample_weight, fresh):
+        problem = super()._problem(X, sample_weight, fresh)
+        check_counts(X, problem.sample_weight)
+        return problem
 
     def sample(self, n_samples=1, doc_length=50):
         """Draw documents from the components at the posterior means.
@@ -227,7 +238,7 @@ class _BernoulliMixture(_DiscreteMixture):
         return tags
 
     def _validate(self, X, reset):
-        X = validate_data(
+        X = check_data(
             self,
             X,
             reset=reset,
@@ -365,11 +376,11 @@ _MULTINOMIAL = {
     **_WORDS,
     "samples": "documents",
     "feature_prior": "0.1",
-    "feature_prior_meaning": """Concentration of the Dirichlet prior of a component's
-        word probabilities.""",
+    "feature_prior_meaning": """Concentration of the Dirichlet prior of the word
+        probabilities of a component.""",
     "components_meaning": "the components' word probabilities",
     "concentration_shape": "(n_components, n_features)",
-    "score_meaning": """`score_samples` is the posterior predictive density of the
+    "score_meaning": """`score_samples` is the posterior predictive probability of the
     sequence of a document's tokens, a mixture of Dirichlet-multinomials, and `score` is
     its sum per token.""",
     "binarize": "",
@@ -381,11 +392,11 @@ _BERNOULLI = {
     "samples": "samples",
     "feature_prior": "1.0",
     "feature_prior_meaning": """Both concentrations of the Beta prior of the
-        probability that a feature is 1.""",
+        probability that a feature is 1, the same for all.""",
     "components_meaning": "the probabilities that a feature is 1",
     "concentration_shape": "(n_components, n_features, 2)",
     "score_meaning": """NaN is a missing value, taken to be missing at random.
-    `score_samples` is the posterior predictive density of the values that are not
+    `score_samples` is the posterior predictive probability of the values that are not
     missing, and `score` is its sum per sample.""",
     "binarize": """
     binarize : float or None, default=0.0
@@ -401,7 +412,7 @@ _SUMMARY = {
     "Bernoulli": """Mixture of Bernoullis: latent class analysis of binary data.
 
     Features are independent given the class of a sample [1]_; missing values are
-    left out.""",
+    left out.  Sparse data are made dense, some rows at a time.""",
 }
 _EXAMPLE = {
     "Multinomial": """
@@ -449,10 +460,16 @@ def _documentation(name, kind, own, family):
 
 
 _KINDS = {
-    "Tempered": "  Under any tempering [4]_.",
-    "Annealed": """  By deterministic annealing [3]_, and then moves
-    that split and merge components.""",
-    "SVIPlus": """  By SVI+ [2]_: tuneable noise on the gradients, see
+    "Tempered": """
+
+    Fitted under any tempering [4]_.""",
+    "Annealed": """
+
+    Fitted by deterministic annealing [3]_, and then by moves that split and merge
+    components.""",
+    "SVIPlus": """
+
+    Fitted by SVI+ [2]_, with tuneable noise on the gradients, see
     `sktemper.noise.SVIPlusNoise`.""",
 }
 _OWN = {

@@ -3,14 +3,74 @@
 One component a sample: a document has one topic, a respondent one latent class.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy import sparse
 
 from .._expfam import DirichletFamily, MixtureModel
-from .._linalg import sparse_rows
+from .._linalg import sparse_rows, tiled_matmul
+from ._partition import draw_partition
+
+__all__ = ["BernoulliMixtureModel", "MultinomialMixtureModel"]
+
+#: Values of a block at most: each takes two floats.
+VALUES_OF_BLOCK = 2**21
+#: The hottest start of an annealing of documents.
+HOTTEST_START = 100.0
 
 
-class MultinomialMixtureModel(MixtureModel):
+class DocumentHyper(NamedTuple):
+    """Priors as of `MixtureHyper`, and the mean number of tokens of a document."""
+
+    weight_concentration: float
+    component: np.ndarray
+    n_tokens: float
+
+
+class _DiscreteMixtureModel(MixtureModel):
+    """A mixture whose components are (products of) Dirichlet distributions."""
+
+    block_size = 1024
+
+    def log_partition(
+        self, inverse_temperatures, hyper, random, priors=None, n_samples=8
+    ):
+        """Return log C(b), a `MixturePartition`: it is not linear in observations.
+
+        ``priors`` are the concentrations of weights and of features.
+        """
+        return draw_partition(
+            self, inverse_temperatures, hyper, random, priors, n_samples
+        )
+
+    def auto_batch_size(self, X, total):
+        """Return a tenth of the samples, from 20 a component to 5,000."""
+        fewest = 20 * self.n_components
+        if total is None:
+            return max(1000, fewest)
+        return max(1, min(max(round(total / 10), fewest), 5000, total // 2))
+
+    def hyper_shapes(self):
+        """Return the shapes of the parts of `hyper`."""
+        return [(), self.family.shape]
+
+    def global_shapes(self, globals_):
+        """Return the shapes of the parts of the global parameters."""
+        return list(self.shapes())
+
+
+class BernoulliFamily(DirichletFamily):
+    """Beta distributions of features that are observed once or not at all."""
+
+    def log_predictive(self, parameters, moments):
+        """Return log E exp(moments u): linear, since no feature is observed twice."""
+        concentration = parameters + 1.0
+        logs = np.log(concentration / concentration.sum(axis=-1, keepdims=True))
+        return tiled_matmul(moments, logs.reshape(len(logs), -1).T)
+
+
+class MultinomialMixtureModel(_DiscreteMixtureModel):
     """Documents, each all from one component's distribution over words.
 
     Parameters
@@ -21,8 +81,6 @@ class MultinomialMixtureModel(MixtureModel):
     **others : dict
         See `MixtureModel`.
     """
-
-    block_size = 1024
 
     def __init__(self, n_components, n_features, *, feature_prior=0.1, **others):
         family = DirichletFamily((n_features,))
@@ -49,6 +107,24 @@ class MultinomialMixtureModel(MixtureModel):
         """Return the number of tokens of each document."""
         return np.asarray(block.sum(axis=1)).ravel()
 
+    def initial_hyper(self, X, sample_weight=None):
+        """Return the priors and the mean number of tokens."""
+        sizes = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+        weight = np.ones(len(sizes)) if sample_weight is None else sample_weight
+        n_tokens = float(weight @ sizes / max(weight.sum(), 1e-300))
+        return DocumentHyper(*super().initial_hyper(X, sample_weight), n_tokens)
+
+    def hyper_shapes(self):
+        """Return the shapes of the parts of `hyper`."""
+        return [*super().hyper_shapes(), ()]
+
+    def auto_temperature(self, hyper):
+        """Return the mean number of tokens: so sharp is the likelihood of a document.
+
+        From 2 to `HOTTEST_START`; hotter, fewer components are told apart again.
+        """
+        return min(max(2.0, hyper.n_tokens), HOTTEST_START)
+
     def prior_of_component(self, X, sample_weight=None):
         """Return the exponents of the Dirichlet prior."""
         return np.full(self.n_features, self.feature_prior - 1.0)
@@ -59,7 +135,7 @@ class MultinomialMixtureModel(MixtureModel):
         return scores, self.n_observed(block)
 
 
-class BernoulliMixtureModel(MixtureModel):
+class BernoulliMixtureModel(_DiscreteMixtureModel):
     """Binary values that are independent given the component; NaN is not observed.
 
     Parameters
@@ -73,26 +149,31 @@ class BernoulliMixtureModel(MixtureModel):
         See `MixtureModel`.
     """
 
-    block_size = 1024
-
     def __init__(
         self, n_components, n_features, *, feature_prior=1.0, threshold=0.0, **others
     ):
-        family = DirichletFamily((n_features, 2))
+        family = BernoulliFamily((n_features, 2))
         super().__init__(n_components, n_features, family, **others)
         self.feature_prior = feature_prior
         self.threshold = threshold
+        self.block_size = max(16, min(self.block_size, VALUES_OF_BLOCK // n_features))
 
     def take(self, X, rows):
-        """Return ``X[rows]``, dense."""
+        """Return which values of ``X[rows]`` are 1, and which 0, as pairs of floats."""
         block = sparse_rows(X, rows).toarray() if sparse.issparse(X) else X[rows]
-        return np.asarray(block, dtype=np.float64)
+        block = np.asarray(block)
+        pairs = np.empty((*block.shape, 2))
+        np.greater(block, self.threshold, out=pairs[..., 0], casting="unsafe")
+        np.less_equal(block, self.threshold, out=pairs[..., 1], casting="unsafe")
+        return pairs.reshape(len(block), -1)  # NaN is neither
 
     def moments(self, block):
-        """Return which values are 1, and which are 0, feature by feature."""
-        on, off = block > self.threshold, block <= self.threshold  # neither of NaN
-        pairs = np.stack([on, off], axis=-1)
-        return pairs.reshape(len(block), -1).astype(np.float64)
+        """Return the block."""
+        return block
+
+    def n_observed(self, block):
+        """Return the number of values that are not missing in each row."""
+        return block.sum(axis=1)
 
     def prior_of_component(self, X, sample_weight=None):
         """Return the exponents of the Beta priors."""

@@ -125,6 +125,11 @@ class LocalStep:
         Variational parameters of the samples.
     temperatures : ndarray or float
         A policy's sum over samples of its distribution over temperatures.
+    log_partition : ndarray of shape (n_temperatures,) or float
+        A policy's sum over samples of log C, where that is not linear in their
+        observations.
+    row_log_partitions : ndarray of shape (n_rows, n_temperatures) or None
+        The same for each sample.
     kept : tuple of ndarray
         The local parameters of the blocks of a sum, where the loop keeps them.
 
@@ -146,6 +151,8 @@ class LocalStep:
     local_parameters: Any = field(default=None, repr=False)
     temperatures: Any = field(default=0.0, repr=False)
     kept: tuple = field(default=(), repr=False)
+    log_partition: Any = field(default=0.0, repr=False)
+    row_log_partitions: Any = field(default=None, repr=False)
 
     @classmethod
     def of_rows(
@@ -186,7 +193,15 @@ class LocalStep:
             self.score + other.score,
             temperatures=self.temperatures + other.temperatures,
             kept=self.kept + other.kept,
+            log_partition=self.log_partition + other.log_partition,
         )
+
+    def with_log_partitions(self, rows):
+        """Return a block's step with log C of its rows, if a policy wants its sum."""
+        if rows is None:
+            return self
+        total = rows.sum(axis=0)
+        return replace(self, log_partition=total, row_log_partitions=rows)
 
     def weighted(self, weights):
         """Return a block's step with rows that count ``weights`` times in its totals.
@@ -216,7 +231,14 @@ class LocalStep:
             n_observed=total(self.row_observed),
             bound=total(self.row_bounds),
             score=total(self.row_scores),
+            log_partition=self._weighted_log_partition(weights),
         )
+
+    def _weighted_log_partition(self, weights):
+        rows = self.row_log_partitions
+        if rows is None:
+            return self.log_partition
+        return (weights[:, None] * rows).sum(axis=0)
 
 
 class ConjugateModel:
@@ -499,10 +521,10 @@ class ConjugateModel:
         raise NotImplementedError
 
     def log_partition(self, inverse_temperatures, hyper, random, priors, n_samples):
-        """Return the log normaliser of the tempered likelihood, per observation.
+        """Return the log normaliser of the tempered likelihood.
 
-        It belongs to the ``score`` of `LocalStep`: log C(b) of a sample is its number
-        of observations times this.
+        It belongs to the ``score`` of `LocalStep`: log C(b) is the logarithm of the sum
+        of exp(b score) over all that could be observed in the place of a sample.
 
         Parameters
         ----------
@@ -514,6 +536,14 @@ class ConjugateModel:
             "local" are what suits a temperature for all samples, and one for each.
         n_samples : int
             Where the normaliser is estimated by sampling.
+
+        Returns
+        -------
+        log_partition : ndarray of shape (n_temperatures,) or object
+            Log C(b) per observation, if that of a sample is its number of observations
+            times this.  Otherwise a picklable value with ``of_rows(n_observed)``, which
+            returns log C(b) of samples, of shape (n_rows, n_temperatures), given the
+            numbers of observations, `LocalStep.row_observed`.
         """
         raise NotImplementedError
 

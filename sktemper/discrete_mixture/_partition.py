@@ -1,0 +1,89 @@
+"""Log C of samples that differ in their numbers of observations."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from .._expfam._dirichlet import log_draws
+from .._policy import refuse
+
+__all__ = ["MixturePartition", "draw_partition"]
+
+#: Logarithms that are exponentiated in one go.
+LOGS_AT_ONCE = 2**22
+
+
+class MixturePartition(NamedTuple):
+    r"""Log C(b) of a sample of N observations, all from one component.
+
+    .. math:: \log C(b) = E \log \sum_k \pi_k^b \exp(N a_k(b)), \quad
+        a_k(b) = \log \sum_v \beta_{kv}^b
+
+    in the mean over mixtures drawn from the prior (quenched).
+
+    Attributes
+    ----------
+    log_weights : ndarray of shape (n_draws, n_components, n_temperatures)
+        b log pi.
+    per_observation : ndarray of shape (n_draws, n_components, n_temperatures)
+        a(b).
+    """
+
+    log_weights: np.ndarray
+    per_observation: np.ndarray
+
+    def of_rows(self, n_observed):
+        """Return log C of rows, of shape (n_rows, n_temperatures)."""
+        sizes, rows = np.unique(n_observed, return_inverse=True)
+        return np.stack([self._of_size(size) for size in sizes])[rows]
+
+    def _of_size(self, size):
+        logs = self.log_weights + size * self.per_observation
+        return logsumexp(logs, axis=1).mean(axis=0)
+
+
+def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples):
+    """Return a `MixturePartition`: see `ConjugateModel.log_partition`.
+
+    Where components are many, few draws of them are as good as many of few.
+    """
+    concentration, prior = hyper.weight_concentration, hyper.component + 1.0
+    if priors is not None and not isinstance(priors, str):
+        concentration, feature_prior = _pair(priors)
+        prior = np.full_like(prior, feature_prior)
+    b, K = np.asarray(inverse_temperatures), model.n_components
+    n_draws = min(n_samples, math.ceil(n_samples**2 / K))
+    log_weights = np.stack(
+        [model.weights.log_draws(concentration, random) for _ in range(n_samples)]
+    )
+    means = np.stack(
+        [
+            [_log_power_sums(log_draws(prior, random), b) for _ in range(K)]
+            for _ in range(n_draws)
+        ]
+    )
+    means = means[np.arange(n_samples) % n_draws]
+    return MixturePartition(log_weights[..., None] * b, means)
+
+
+def _log_power_sums(log_probabilities, b):
+    """Return log sum_v theta_v^b, in the mean over features: (n_temperatures,)."""
+    logs = log_probabilities[..., None, :]
+    n = max(1, LOGS_AT_ONCE // log_probabilities.size)
+    parts = [logsumexp(b[i : i + n, None] * logs, axis=-1) for i in range(0, len(b), n)]
+    sums = np.concatenate(parts, axis=-1)
+    return sums.reshape(-1, len(b)).mean(axis=0)
+
+
+def _pair(priors):
+    """Return the concentrations of weights and features."""
+    pair = np.asarray(priors, dtype=np.float64)
+    if pair.shape != (2,) or not ((pair > 0) & np.isfinite(pair)).all():
+        refuse(
+            "partition_priors",
+            "a pair of positive numbers, the concentrations of weights and of features",
+            priors,
+        )
+    return pair.tolist()

@@ -1,0 +1,407 @@
+"""Mixtures of multinomials and of Bernoullis, against enumeration and scipy."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sktemper import (
+    AnnealedBernoulliMixture,
+    AnnealedMultinomialMixture,
+    SVIPlusBernoulliMixture,
+    SVIPlusMultinomialMixture,
+    TemperedBernoulliMixture,
+    TemperedMultinomialMixture,
+)
+from sktemper.discrete_mixture._model import (
+    BernoulliMixtureModel,
+    MultinomialMixtureModel,
+)
+from sktemper.model import LocalStep, Powers
+from sktemper.model._partitions import SizedPartition
+from sktemper.tempering import GlobalTempering, LocalTempering
+from sktemper.testing import check_model
+
+WEIGHTS = ("dirichlet_distribution", "dirichlet_process")
+MULTINOMIAL = (
+    TemperedMultinomialMixture,
+    AnnealedMultinomialMixture,
+    SVIPlusMultinomialMixture,
+)
+BERNOULLI = (
+    TemperedBernoulliMixture,
+    AnnealedBernoulliMixture,
+    SVIPlusBernoulliMixture,
+)
+
+
+def classes(n_samples=400, n_components=4, n_features=24, seed=0):
+    """Return binary data, and the class of each sample."""
+    random = np.random.default_rng(seed)
+    probabilities = random.beta(0.3, 0.3, size=(n_components, n_features))
+    y = random.integers(n_components, size=n_samples)
+    return (random.random((n_samples, n_features)) < probabilities[y]).astype(float), y
+
+
+def texts(n_samples=400, n_components=4, n_features=60, seed=0):
+    """Return counts of short documents, and the topic of each."""
+    random = np.random.default_rng(seed)
+    topics = random.dirichlet(np.full(n_features, 0.1), n_components)
+    y = random.integers(n_components, size=n_samples)
+    lengths = random.integers(4, 20, size=n_samples)
+    return np.array([random.multinomial(*a) for a in zip(lengths, topics[y])]), y  # noqa: B905
+
+
+def with_missing(X, share=0.3):
+    return np.where(np.random.default_rng(1).random(X.shape) < share, np.nan, X)
+
+
+def data_of(estimator):
+    return classes()[0] if isinstance(estimator, BERNOULLI) else texts()[0]
+
+
+# -- the contract ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weight_prior", WEIGHTS)
+def test_the_models_keep_the_contract(weight_prior):
+    X = texts(30, n_features=6)[0].astype(float)
+    check_model(MultinomialMixtureModel(3, 6, weight_prior=weight_prior), X)
+    X = with_missing(classes(30, n_features=6)[0])
+    check_model(BernoulliMixtureModel(3, 6, weight_prior=weight_prior), X)
+
+
+SPARSE = (
+    "scikit-learn takes whatever has predict_proba for a classifier, of 2 or 4 classes."
+)
+NO_NUMBERS = "The message says which entries are no numbers, in other words."
+
+
+def expected_failures(estimator):
+    failures = dict.fromkeys(
+        ("check_estimator_sparse_matrix", "check_estimator_sparse_array"), SPARSE
+    )
+    failures["check_dtype_object"] = NO_NUMBERS
+    if not isinstance(estimator, BERNOULLI + MULTINOMIAL[:2]):
+        failures["check_sample_weight_equivalence_on_dense_data"] = "It draws noise."
+    return failures
+
+
+@parametrize_with_checks(
+    [
+        TemperedMultinomialMixture(3, max_iter=8),
+        AnnealedBernoulliMixture(3, max_iter=8),
+    ],
+    expected_failed_checks=expected_failures,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+# -- log C -----------------------------------------------------------------------------
+
+LADDER = np.array([1.0, 0.7, 0.3])
+
+
+def drawn(model, n_samples=1):
+    """Return log C, and the weights and parameters under which it is computed."""
+    hyper = model.initial_hyper(np.ones((2, model.n_features)))
+    partition = model.log_partition(
+        LADDER, hyper, np.random.default_rng(3), None, n_samples
+    )
+    return partition, np.exp(partition.log_weights[:, :, 0])
+
+
+@pytest.mark.parametrize("weight_prior", WEIGHTS)
+def test_log_c_of_documents_is_that_of_enumeration(weight_prior, monkeypatch):
+    words = []
+
+    def kept(concentration, random):
+        words.append(np.log(random.dirichlet(concentration)))
+        return words[-1]
+
+    monkeypatch.setattr("sktemper.discrete_mixture._partition.log_draws", kept)
+    model = MultinomialMixtureModel(3, 4, weight_prior=weight_prior, feature_prior=0.8)
+    partition, pi = drawn(model)
+    np.testing.assert_allclose(pi.sum(axis=1), 1.0)
+    beta = np.exp(words)
+    for n_tokens in range(4):
+        joint = [
+            weight * np.prod(beta[k, list(document)])
+            for k, weight in enumerate(pi[0])
+            for document in itertools.product(range(4), repeat=n_tokens)
+        ]
+        expected = [np.log(np.sum(np.power(joint, b))) for b in LADDER]
+        found = partition.of_rows(np.array([n_tokens, 2, n_tokens]))
+        np.testing.assert_allclose(found[[0, 2]], [expected] * 2, rtol=1e-9, atol=1e-12)
+
+
+def test_log_c_of_binary_data_is_that_of_enumeration(monkeypatch):
+    chances = []
+
+    def kept(concentration, random):
+        one = random.beta(*concentration.T)
+        chances.append(np.stack([one, 1 - one], axis=-1))
+        return np.log(chances[-1])
+
+    monkeypatch.setattr("sktemper.discrete_mixture._partition.log_draws", kept)
+    partition, pi = drawn(BernoulliMixtureModel(2, 4))
+    joint = [
+        weight * np.prod(chances[k][range(4), list(values)])
+        for k, weight in enumerate(pi[0])
+        for values in itertools.product(range(2), repeat=4)
+    ]
+    expected = [np.log(np.sum(np.power(joint, b))) for b in LADDER]
+    found = partition.of_rows(np.array([4]))[0]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_log_c_is_a_mean_over_draws_and_takes_priors():
+    model = MultinomialMixtureModel(5, 30)
+    hyper = model.initial_hyper(np.ones((2, 30)))
+    random = np.random.default_rng(0)
+    for priors in (None, "global", (0.1, 0.5)):
+        partition = model.log_partition(LADDER, hyper, random, priors, 6)
+        values = partition.of_rows(np.array([0.0, 3.0, 7.5]))
+        assert values.shape == (3, 3)
+        assert (np.diff(values, axis=1) > 0).all()  # the hotter, the larger
+    for bad in (0.3, (0.1, -1.0), (1.0, np.nan)):
+        with pytest.raises(ValueError, match="partition_priors"):
+            model.log_partition(LADDER, hyper, random, bad, 6)
+
+
+def test_sums_of_log_c_add_up_and_are_weighted():
+    rows = np.random.default_rng(0).random((4, 3))
+    step = LocalStep(0.0, 4, 4.0).with_log_partitions(rows)
+    np.testing.assert_allclose((step + step).log_partition, 2 * rows.sum(axis=0))
+    weights = np.array([0.0, 2.0, 1.0, 0.5])
+    weighted = step.weighted(weights)
+    np.testing.assert_allclose(weighted.log_partition, weights @ rows)
+    assert LocalStep().with_log_partitions(None).weighted(weights).log_partition == 0.0
+
+
+def test_global_temperatures_are_inferred_with_the_log_c_of_the_rows():
+    X = texts(60)[0].astype(float)
+    policy = GlobalTempering(n_temperatures=6, cap=None, smoothing=0.5)
+    model = MultinomialMixtureModel(3, 60)
+    random = np.random.RandomState(0)
+    hyper = model.initial_hyper(X)
+    prepared = model.prepare(model.initial_globals(X, random, hyper), hyper)
+    state = policy.initial_state(model, hyper, np.random.default_rng(0))
+    block = model.take(X, slice(None))
+    sizes, means = X.sum(axis=1), []
+    for scale in (1.0, 2.0):
+        step = policy.local_step(model, block, prepared, Powers(), None, 0, state)
+        log_c = state.partition.given.of_rows(sizes).sum(axis=0)
+        np.testing.assert_allclose(step.log_partition, log_c)
+        state = policy.next_state(state, step, scale, None)
+        b, total = state.inverse_temperatures, scale * sizes.sum()
+        logits = total * (b * step.score - log_c) / sizes.sum()
+        expected = np.exp(logits - logsumexp(logits))
+        np.testing.assert_allclose(state.probabilities, expected, atol=1e-9)
+        means.append(state.log_partition)
+    np.testing.assert_allclose(means[0], means[1])
+    assert isinstance(pickle.loads(pickle.dumps(state)).partition, SizedPartition)
+
+
+def test_local_temperatures_are_inferred_with_the_log_c_of_each_row():
+    X = with_missing(classes(50)[0])
+    estimator = TemperedBernoulliMixture(
+        3, tempering=LocalTempering(n_temperatures=5), max_iter=30, random_state=0
+    ).fit(X)
+    model, state = estimator._fitted_model(), estimator.state_
+    policy, block = estimator.tempering_, model.take(X, slice(None))
+    prepared = model.prepare(state.globals_, state.hyper)
+    local = model.local_step(block, prepared, Powers(), want=("score", "local"))
+    sizes = (~np.isnan(X)).sum(axis=1)
+    log_c = np.array([state.tempering.partition.given.of_rows([n])[0] for n in sizes])
+    logits = local.row_scores[:, None] * state.tempering.inverse_temperatures - log_c
+    expected = np.exp(logits - logsumexp(logits, axis=1, keepdims=True))
+    found = policy.responsibilities(state.tempering, local)
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+    assert (estimator.temperatures(X) >= 1).all()
+
+
+# -- the mathematics -------------------------------------------------------------------
+
+
+def test_scores_are_those_of_dirichlet_multinomials():
+    X, _ = texts(40, n_features=8)
+    fitted = TemperedMultinomialMixture(3, tempering=None, random_state=0).fit(X)
+    logs = [
+        stats.dirichlet_multinomial.logpmf(x, fitted.concentration_, x.sum())
+        - stats.multinomial.logpmf(x, x.sum(), np.full(8, 1 / 8))
+        - x.sum() * np.log(8)
+        for x in X
+    ]
+    expected = logsumexp(logs + np.log(fitted.weights_), axis=1)
+    np.testing.assert_allclose(fitted.score_samples(X), expected, rtol=1e-9)
+    assert fitted.score(X) == pytest.approx(expected.sum() / X.sum())
+    assert fitted.perplexity(X) == pytest.approx(np.exp(-fitted.score(X)))
+
+
+def test_scores_of_binary_data_leave_out_what_is_missing():
+    X = with_missing(classes(60)[0])
+    fitted = TemperedBernoulliMixture(3, tempering=None, random_state=0).fit(X)
+    logs = np.stack(
+        [stats.bernoulli.logpmf(np.nan_to_num(X), p) for p in fitted.components_]
+    )
+    expected = np.where(np.isnan(X), 0.0, logs).sum(axis=2).T + np.log(fitted.weights_)
+    expected = logsumexp(expected, axis=1)
+    np.testing.assert_allclose(fitted.score_samples(X), expected, rtol=1e-9)
+    nothing = np.full((1, X.shape[1]), np.nan)
+    assert fitted.score_samples(nothing) == pytest.approx(0.0, abs=1e-12)
+    log_weights = fitted._fitted_model().weights.expected_log(
+        fitted.state_.globals_.weights
+    )
+    np.testing.assert_allclose(
+        fitted.predict_proba(nothing)[0], np.exp(log_weights - logsumexp(log_weights))
+    )
+
+
+@pytest.mark.parametrize("weight_prior", WEIGHTS)
+def test_the_bound_is_below_the_evidence_of_all_labellings(weight_prior):
+    X = np.array([[1.0, 1, 0], [1, 1, np.nan], [0, 0, 1], [0, 1, 1], [1, 1, 0]])
+    fitted = TemperedBernoulliMixture(
+        2,
+        tempering=None,
+        weight_concentration_prior_type=weight_prior,
+        random_state=0,
+        max_iter=300,
+    ).fit(X)
+    model, hyper = fitted._fitted_model(), fitted.state_.hyper
+    moments, logs = model.take(X, slice(None)), []
+    prior = model.prior(hyper)
+    for labels in itertools.product(range(2), repeat=len(X)):
+        shares = np.eye(2)[list(labels)]
+        optimum = model.target(model.statistics(moments, shares), 1.0, Powers(), hyper)
+        evidence = model.family.log_normaliser(optimum.components)
+        evidence = evidence - model.family.log_normaliser(prior.components)
+        # at its own posterior the bound of the weights and their labels is exact
+        weights = optimum.weights
+        bound = model.weights.bound(weights, prior.weights, 1.0)
+        counted = shares.sum(axis=0) @ model.weights.expected_log(weights)
+        logs.append(evidence.sum() + bound + counted)
+    assert fitted.lower_bound_ < logsumexp(logs)
+    assert fitted.lower_bound_ > logsumexp(logs) - 3.0
+
+
+# -- fits ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weight_prior", WEIGHTS)
+@pytest.mark.parametrize("estimator", [MULTINOMIAL[1], BERNOULLI[1]])
+def test_components_are_recovered(estimator, weight_prior):
+    X, y = (classes if estimator in BERNOULLI else texts)()
+    fitted = estimator(
+        8, weight_concentration_prior_type=weight_prior, random_state=0
+    ).fit(X)
+    assert adjusted_rand_score(y, fitted.labels_) > 0.95
+    assert fitted.n_active_components_ == 4
+    np.testing.assert_array_equal(fitted.predict(X), fitted.labels_)
+    np.testing.assert_allclose(fitted.predict_proba(X).sum(axis=1), 1.0)
+    drawn, labels = fitted.sample(500)
+    assert adjusted_rand_score(labels, fitted.predict(drawn)) > 0.9
+
+
+@pytest.mark.parametrize("moves", ["birth", "split-merge", "all"])
+@pytest.mark.parametrize("estimator", [MULTINOMIAL[0], BERNOULLI[0]])
+def test_moves_raise_the_bound(estimator, moves):
+    X = data_of(estimator())
+    plain = estimator(6, tempering=None, random_state=3).fit(X)
+    moved = clone(plain).set_params(moves=moves).fit(X)
+    bounds = moved.history_["move_bound"]
+    assert moved.lower_bound_ >= plain.lower_bound_
+    assert (np.diff(bounds) >= 0).all()
+    assert moved.lower_bound_ == pytest.approx(bounds[-1])
+
+
+def test_sparse_data_give_what_dense_data_do():
+    for estimator in (AnnealedMultinomialMixture, AnnealedBernoulliMixture):
+        estimator = estimator(3, random_state=0, max_iter=40, moves=None)
+        X = data_of(estimator)
+        dense = clone(estimator).fit(X)
+        for container in (sparse.csr_array, sparse.csc_matrix):
+            other = clone(estimator).fit(container(X))
+            np.testing.assert_array_equal(other.components_, dense.components_)
+            np.testing.assert_allclose(
+                other.score_samples(container(X)), dense.score_samples(X), rtol=1e-10
+            )
+
+
+@pytest.mark.parametrize("estimator", MULTINOMIAL + BERNOULLI)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_streams_and_all_that_can_be_read(estimator):
+    estimator = estimator(6, random_state=0, total_samples=400)
+    X = data_of(estimator).astype(np.float32)
+    X[3] = 0  # an empty document
+    for start in (0, 4, 100, 200, 300):  # the first chunk has too few rows
+        estimator.partial_fit(X[start : max(2 * start, 4)][:100])
+    restored = pickle.loads(pickle.dumps(estimator))
+    for name in dir(estimator):
+        if name.endswith("_") and not name.startswith("_") and name != "schedule_":
+            getattr(estimator, name)
+    assert estimator.components_.dtype == np.float32
+    assert estimator.transform(X).dtype == np.float32
+    np.testing.assert_array_equal(restored.transform(X), estimator.transform(X))
+    assert np.isfinite(estimator.score(X))
+    names = estimator.get_feature_names_out()
+    assert len(names) == 6
+
+
+def test_binarize():
+    X, _ = classes(100)
+    one = AnnealedBernoulliMixture(3, random_state=0, moves=None)
+    strict = clone(one).set_params(binarize=None)
+    shifted = clone(one).set_params(binarize=5.0)
+    expected = one.fit(X).components_
+    np.testing.assert_array_equal(strict.fit(X).components_, expected)
+    np.testing.assert_array_equal(shifted.fit(10 * X).components_, expected)
+    with pytest.raises(ValueError, match="takes values of 0 and 1"):
+        strict.fit(2 * X)
+
+
+def test_hostile_input_is_refused():
+    X, _ = texts(20)
+    with pytest.raises(ValueError, match="Negative values"):
+        AnnealedMultinomialMixture(2).fit(X - 1)
+    with pytest.raises(ValueError, match="counts above"):
+        AnnealedMultinomialMixture(2).fit(X * 1e31)
+    with pytest.raises(ValueError, match="sample_weight of"):
+        AnnealedMultinomialMixture(2).fit(1e25 * X, sample_weight=np.full(20, 1e9))
+    with pytest.raises(ValueError, match="feature_prior"):
+        AnnealedMultinomialMixture(2, feature_prior=1e-40).fit(X)
+    with pytest.raises(ValueError, match="infinity"):
+        AnnealedBernoulliMixture(2).fit(np.where(X > 2, np.inf, X))
+    with pytest.raises(ValueError, match="n_samples >= n_components"):
+        AnnealedMultinomialMixture(21).fit(X)
+
+
+def test_words_and_searches():
+    X, y = texts(200)
+    fitted = AnnealedMultinomialMixture(4, random_state=0, moves=None).fit(X)
+    names = [f"word{i}" for i in range(60)]
+    words = fitted.top_words(names, n_words=3)
+    best = fitted.components_.argmax(axis=1)
+    assert [row[0] for row in words] == [names[i] for i in best]
+    with pytest.raises(ValueError, match="feature_names has shape"):
+        fitted.top_words(names[1:])
+    drawn, _ = fitted.sample(5, doc_length=7)
+    np.testing.assert_array_equal(drawn.sum(axis=1), 7)
+    mixture = AnnealedMultinomialMixture(random_state=0, moves=None, max_iter=40)
+    pipeline = make_pipeline(mixture, MultinomialNB())
+    grid = {"annealedmultinomialmixture__n_components": [1, 4]}
+    search = GridSearchCV(pipeline, grid, cv=2).fit(X, y)
+    assert search.best_params_ == {"annealedmultinomialmixture__n_components": 4}
+    search = GridSearchCV(mixture, {"n_components": [1, 4]}, cv=2).fit(X)
+    assert search.best_params_ == {"n_components": 4}
