@@ -85,14 +85,33 @@ class Row(NamedTuple):
     def estimator(self, kind="Tempered", **parameters):
         """Return one of the three estimators, with parameters for a short fit."""
         cls = getattr(sktemper, kind + self.name)
+        if kind == "Tempered" and "log_partitions" not in self.capabilities():
+            parameters = {"tempering": None, **parameters}  # not by the default
         return cls(**{"random_state": 0, **self.parameters, **parameters})
+
+    def capabilities(self, known={}):  # noqa: B006, a cache
+        """Return what the model can do, see `sktemper.model.CAPABILITIES`."""
+        if self.name in known:
+            return known[self.name]
+        estimator = getattr(sktemper, "Annealed" + self.name)(**self.parameters)
+        X = estimator._validate_training(self.data(120), reset=True)
+        model = estimator._make_model(X.shape[1], np.float64)
+        return known.setdefault(self.name, model.capabilities())
+
+    def can(self, *policies):
+        """Return whether the model can do what policies require."""
+        required = {need for p in policies for need in getattr(p, "requires", ())}
+        return required <= self.capabilities()
 
     def checked(self, setting):
         """Return what `check_model` is given in a setting, and what it skips."""
         setting = self.settings[setting]
         estimator = self.estimator(**{**self.exact, **setting.parameters})
         X = setting.data(self.data(120)[:40])
-        return clone(estimator), X, self.skips | setting.skips
+        skips = self.skips | setting.skips
+        if "log_partitions" not in self.capabilities():
+            skips = skips | NO_LOG_C
+        return clone(estimator), X, skips
 
 
 # -- data ------------------------------------------------------------------------------
@@ -166,7 +185,7 @@ SINGLE = {"float32": Setting({}, single, OF_FLOAT32)}
 GAUSSIAN_MIXTURE = Row(
     "GaussianMixture",
     clusters_of,
-    20_000,
+    2500,
     {"n_components": 3},
     {},
     {
@@ -287,7 +306,7 @@ MULTINOMIAL_MIXTURE = Row(
         "dense": Setting({}, dense),
         "float32": Setting({}, single, OF_FLOAT32),
     },
-    NO_LOG_C | NO_ITERATIONS,
+    NO_ITERATIONS,
     moves=BirthMoves(n_moves=2),
 )
 BERNOULLI_MIXTURE = Row(
@@ -301,7 +320,7 @@ BERNOULLI_MIXTURE = Row(
         "NaN": Setting({}, with_gaps),
         "float32": Setting({}, single, OF_FLOAT32),
     },
-    NO_LOG_C | NO_ITERATIONS,
+    NO_ITERATIONS,
     moves=BirthMoves(n_moves=2),
 )
 
