@@ -31,9 +31,25 @@ SHORT_FITS = {
 }
 
 
+#: Checks of scikit-learn that look at numbers, which depend on an estimator's policies.
+NUMERICAL = {
+    "check_fit2d_1feature",
+    "check_fit2d_1sample",
+    "check_fit_idempotent",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+    "check_transformer_general",
+}
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest deselects what is deep
 def pytest_collection_modifyitems(items):
+    first = {}
     for item in items:
         mark_machine(item)
+        mark_deep(item, first)
         for warning, names in SHORT_FITS.items():
             # doctests are to be as quiet as any user's first lines
             if item.path.name.startswith("test_") and not any(
@@ -49,6 +65,24 @@ def mark_machine(item):
     chosen = any(part in name for part in MACHINE)
     if chosen and not any(part in item.name for part in NOT_MACHINE):
         item.add_marker(pytest.mark.machine)
+
+
+def mark_deep(item, first):
+    """Mark checks of scikit-learn on all but the first configuration of a class.
+
+    Not those that are numerical.  And tests of kernels at a high rank, which have slow
+    references, but for one of each.
+    """
+    if item.name.startswith("test_the_kernel_of_") and item.name.endswith("-128]"):
+        if "float32-0.0001-True" not in item.name:
+            item.add_marker(pytest.mark.deep)
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    if item.name.startswith("test_scikit_learn_checks[") and "check" in parameters:
+        estimator, check = parameters["estimator"], parameters["check"]
+        default = first.setdefault(type(estimator), repr(estimator))
+        name = getattr(check, "func", check).__name__
+        if repr(estimator) != default and name not in NUMERICAL:
+            item.add_marker(pytest.mark.deep)
 
 
 @pytest.fixture(scope="session")

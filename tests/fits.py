@@ -66,8 +66,7 @@ def _estimator_of(cls, annealed, n_components, parameters):
 @functools.cache
 def documents_of(n_samples=120):
     """Word counts, CSR of int32 in canonical format, read-only."""
-    lengths = {120: (30, 0), 700: (15, 1)}
-    length, seed = lengths[n_samples]
+    length, seed = (30, 0) if n_samples == 120 else (15, 1)
     X = make_lda_documents(n_samples, 60, 4, doc_length=length, random_state=seed)
     assert X.has_canonical_format
     for part in (X.data, X.indices, X.indptr):

@@ -6,85 +6,81 @@ import warnings
 
 import numpy as np
 import pytest
-from fits import NOISES, RATES, TEMPERINGS, data_of
+from fits import NOISES, RATES, TEMPERINGS
+from registry import ROWS
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import InvalidParameterError
 
-from sktemper import (
-    AnnealedFactorialMixture,
-    AnnealedLDA,
-    AnnealedMatrixFactorization,
-    SVIPlusFactorialMixture,
-    SVIPlusLDA,
-    SVIPlusMatrixFactorization,
-    TemperedFactorialMixture,
-    TemperedLDA,
-    TemperedMatrixFactorization,
-)
-from sktemper.moves import BirthMoves
+from sktemper.model import all_finite
 from sktemper.noise import SVIPlusNoise
 from sktemper.schedules import RampSchedule
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
-MODELS = {
-    "lda": TemperedLDA(3, doc_update="variational"),
-    "sampled lda": TemperedLDA(3, doc_update="sampled"),
-    "mixture": TemperedFactorialMixture(3, moves=BirthMoves(n_moves=2)),
-    "factorised mixture": TemperedFactorialMixture(
-        3, posterior="factorised", noise_variance=0.02, inclusion_probability=0.4
-    ),
-    "factorization": TemperedMatrixFactorization(3),
-    "factorization as given": TemperedMatrixFactorization(
-        3,
-        biases=False,
-        global_mean=3.0,
-        noise_variance=0.1,
-        component_variance=1.0,
-        temperature_of="rating",
-    ),
+MODELS = {row.name: (row, {}) for row in ROWS.values()}
+MODELS |= {
+    f"{row.name}, {variant}": (row, parameters)
+    for row in ROWS.values()
+    for variant, parameters in row.others.items()
 }
-TABLE = [
-    *itertools.product(["lda", "mixture", "factorization"], TEMPERINGS, RATES, NOISES),
-    *itertools.product(
-        ["sampled lda", "factorised mixture", "factorization as given"],
-        TEMPERINGS,
-        RATES[:1] + RATES[2:3],
-        NOISES,
-    ),
-]
+
+
+def table():
+    """Every pair of policies with every model; all three at once are deep."""
+    for name, (row, _) in MODELS.items():
+        rates = RATES if name in ROWS else RATES[:1] + RATES[2:3]
+        for t, r, n in itertools.product(
+            range(len(TEMPERINGS)), range(len(rates)), range(len(NOISES))
+        ):
+            marks = [] if (t + r) % len(NOISES) == n else pytest.mark.deep
+            policies = TEMPERINGS[t], rates[r], NOISES[n]
+            if not row.can(*policies):
+                continue  # refused, see below
+            label = "-".join(map(str, (name, *policies)))
+            yield pytest.param(name, *policies, id=label, marks=marks)
 
 
 def assert_valid(fitted, X):
-    """All parameters are in their domain."""
-    assert np.isfinite(fitted.components_).all()
+    """All parameters are in their domain, and all answers numbers."""
+    model, state = fitted._fitted_model(), fitted.state_
+    assert model.is_valid(state.globals_)
+    assert model.is_finite(state.globals_, state.hyper, None)
+    assert np.isfinite(fitted.lower_bound(X))
     assert np.isfinite(fitted.score(X))
     transformed = fitted.transform(X)
-    if isinstance(fitted, TemperedMatrixFactorization):
-        assert np.isfinite(transformed).all()
-        np.linalg.cholesky(fitted.item_covariances_)
-        np.linalg.cholesky(fitted.user_covariances_)
-    else:
+    assert np.isfinite(transformed).all()
+    if not hasattr(fitted, "predict_pairs"):  # shares, or probabilities
         assert ((transformed >= 0) & (transformed <= 1)).all()
-    if isinstance(fitted, TemperedLDA):
-        assert (fitted.components_ > 0).all()
-    else:
-        assert fitted.noise_variance_ > 0
-    if isinstance(fitted, TemperedFactorialMixture):
-        np.linalg.cholesky(fitted.components_covariance_)
+    for name in dir(type(fitted)):
+        if name.endswith("_") and not name.startswith("_"):
+            assert_in_domain(name, getattr(fitted, name))
 
 
-@pytest.mark.parametrize(("name", "tempering", "rate", "noise"), TABLE, ids=str)
+def assert_in_domain(name, value):
+    """What an attribute promises by its name."""
+    if "covariances_" in name or name == "components_covariance_":
+        value = np.asarray(value)
+        if value.ndim > 1 and value.shape[-1] == value.shape[-2]:
+            np.linalg.cholesky(value)
+    elif name in ("noise_variance_", "weights_", "mean_precision_"):
+        assert (np.asarray(value) > 0).all()
+    elif name == "components_":
+        assert all_finite(value)
+
+
+@pytest.mark.parametrize(("name", "tempering", "rate", "noise"), list(table()))
 def test_every_combination_fits_and_resumes(name, tempering, rate, noise):
-    whole = clone(MODELS[name]).set_params(
+    row, parameters = MODELS[name]
+    whole = row.estimator(moves=row.moves) if row.moves else row.estimator()
+    whole.set_params(
+        **parameters,
         tempering=tempering,
         learning_rate=rate,
         gradient_noise=noise,
         batch_size=40,
         max_iter=4,
-        random_state=0,
     )
-    X = data_of(whole).astype(np.float64)
+    X = row.data(120).astype(np.float64)
     parts = clone(whole).set_params(max_iter=2, warm_start=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -101,77 +97,95 @@ def test_every_combination_fits_and_resumes(name, tempering, rate, noise):
         assert (whole.history_["rate_share"] == 1).all()
 
 
-FAMILIES = {
-    "lda": (TemperedLDA, SVIPlusLDA, AnnealedLDA),
-    "mixture": (
-        TemperedFactorialMixture,
-        SVIPlusFactorialMixture,
-        AnnealedFactorialMixture,
-    ),
-    "factorization": (
-        TemperedMatrixFactorization,
-        SVIPlusMatrixFactorization,
-        AnnealedMatrixFactorization,
-    ),
-}
-each_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+@pytest.mark.parametrize("policy", [GlobalTempering(), LocalTempering()], ids=str)
+def test_what_the_model_cannot_do_is_refused(row, policy):
+    estimator = row.estimator(tempering=policy, max_iter=1)
+    if row.can(policy):
+        return
+    message = f"{type(policy).__name__}.* needs a model with .* and {row.name}Model"
+    with pytest.raises(ValueError, match=f"(?s){message}"):
+        estimator.fit(row.data(120))
 
 
-@each_family
+each_row = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+
+
+def same_parameters(one, other):
+    """Whether two fits have the same bits."""
+    vectors = (
+        fitted._fitted_model().natural_parameters(fitted.state_.globals_)
+        for fitted in (one, other)
+    )
+    return np.array_equal(*vectors)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id=row.name)
+        for row in ROWS.values()
+        if row.can(GlobalTempering(), LocalTempering())
+    ],
+)
 @pytest.mark.parametrize("tempering", ["global", "local"])
-def test_shortcuts(family, tempering):
-    named = family[0](3, tempering=tempering, batch_size=40, random_state=0)
-    X = data_of(named)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_shortcuts(row, tempering):
+    named = row.estimator(tempering=tempering, batch_size=40, max_iter=10)
+    X = row.data(120)
     policy = {"global": GlobalTempering(), "local": LocalTempering()}[tempering]
     other = clone(named).set_params(tempering=policy)
-    np.testing.assert_array_equal(named.fit(X).components_, other.fit(X).components_)
+    assert same_parameters(named.fit(X), other.fit(X))
     nested = clone(named).set_params(tempering__n_temperatures=7).fit(X)
     assert nested.tempering_.n_temperatures == 7
     assert named.tempering == tempering
 
 
-@each_family
-def test_svi_plus_is_tempered_with_noise(family):
-    general, svi_plus, _ = family
-    shared = {"batch_size": 40, "random_state": 0}
-    named = svi_plus(3, effective_batch_size=10, **shared)
-    X = data_of(named)
+@each_row
+@pytest.mark.filterwarnings("ignore:.*did not converge.*")
+@pytest.mark.filterwarnings("ignore:The lower bound still changed")
+def test_svi_plus_is_tempered_with_noise(row):
+    shared = {"batch_size": 40, "max_iter": 10}
+    named = row.estimator("SVIPlus", effective_batch_size=10, **shared)
+    X = row.data(120)
     named.fit(X)
-    same = general(3, tempering=None, gradient_noise=SVIPlusNoise(10), **shared).fit(X)
-    np.testing.assert_array_equal(named.components_, same.components_)
-    plain = general(3, tempering=None, **shared).fit(X)
+    shared |= {"tempering": None}
+    noise = SVIPlusNoise(10)
+    assert same_parameters(named, row.estimator(gradient_noise=noise, **shared).fit(X))
+    plain = row.estimator(**shared).fit(X)
+    everything = clone(named).set_params(effective_batch_size=1000)
     with pytest.warns(ConvergenceWarning, match="effective batch size"):
-        everything = svi_plus(3, effective_batch_size=1000, **shared).fit(X)
-    np.testing.assert_array_equal(everything.components_, plain.components_)
-    assert not np.array_equal(named.components_, plain.components_)
+        everything.fit(X)
+    assert same_parameters(everything, plain)
+    assert not same_parameters(named, plain)
 
 
-@each_family
-def test_nested_parameters_of_an_effective_batch_size(family):
-    general, svi_plus, _ = family
+@each_row
+def test_nested_parameters_of_an_effective_batch_size(row):
     for size, start in ((0.5, 50), (0.1, 50), (20, 20), (RampSchedule(7), 7)):
-        named = svi_plus(effective_batch_size=size)
+        named = row.estimator("SVIPlus", effective_batch_size=size)
         named.set_params(effective_batch_size__slope=3)
         ramp = named.effective_batch_size
         assert (ramp.start, ramp.slope) == (start, 3)
         assert (ramp is size) == isinstance(size, RampSchedule)
-    other = general(gradient_noise=SVIPlusNoise(20))
+    other = row.estimator(gradient_noise=SVIPlusNoise(20))
     other.set_params(gradient_noise__effective_batch_size__slope=3)
     assert repr(other.gradient_noise.effective_batch_size) == repr(RampSchedule(20, 3))
     with pytest.raises(ValueError, match="Invalid parameter 'slop'"):
-        svi_plus().set_params(effective_batch_size__slop=3)
+        row.estimator("SVIPlus").set_params(effective_batch_size__slop=3)
+    negative = row.estimator("SVIPlus").set_params(effective_batch_size__slope=-3)
     with pytest.raises(InvalidParameterError, match="slope"):
-        X = data_of(named)
-        svi_plus().set_params(effective_batch_size__slope=-3).fit(X)
+        negative.fit(row.data(120))
 
 
-@each_family
+@each_row
 @pytest.mark.parametrize("target", ["local_step", "likelihood", "posterior"])
-def test_annealed_is_tempered_by_a_schedule(family, target):
-    general, _, annealed = family
-    shared = {"batch_size": 40, "random_state": 0}
-    named = annealed(3, target=target, **shared)
-    X = data_of(named)
-    moves = {"moves": named.moves} if hasattr(named, "moves") else {}
-    same = general(3, tempering=Annealing(target=target), **shared, **moves).fit(X)
-    np.testing.assert_array_equal(named.fit(X).components_, same.components_)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_annealed_is_tempered_by_a_schedule(row, target):
+    shared = {"batch_size": 40, "max_iter": 10}
+    named = row.estimator("Annealed", target=target, **shared)
+    if hasattr(named, "moves"):
+        shared["moves"] = named.moves
+    X = row.data(120)
+    same = row.estimator(tempering=Annealing(target=target), **shared).fit(X)
+    assert same_parameters(named.fit(X), same)

@@ -162,6 +162,7 @@ def test_in_a_pipeline_and_a_search():
 KINDS = itertools.cycle(itertools.product(TYPES, PRIORS))
 
 
+@pytest.mark.deep  # test_combinations.py has every pair of policies
 @pytest.mark.parametrize(
     ("tempering", "rate", "noise", "kind"),
     [

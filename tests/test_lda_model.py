@@ -314,7 +314,7 @@ def test_documents_are_dealt_in_column_order():
 
 
 @pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-10), (np.float32, 1e-5)])
-@pytest.mark.parametrize("k", [3, 50])
+@pytest.mark.parametrize("k", [3, pytest.param(50, marks=pytest.mark.deep)])
 def test_a_document_of_1e5_distinct_words(dtype, rtol, k):
     v, settings = 100_000, {"tol": 0.0, "max_iter": 3}
     random = np.random.default_rng(0)

@@ -33,7 +33,14 @@ def data_of(model, n_columns):
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("kind", ["Annealed", "Tempered", "SVIPlus"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("Annealed", marks=pytest.mark.deep),
+        "Tempered",
+        pytest.param("SVIPlus", marks=pytest.mark.deep),
+    ],
+)
 def test_it_fits_and_transforms(kind, model, size):
     n_components, n_columns = size
     X = data_of(model, n_columns)

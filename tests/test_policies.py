@@ -876,9 +876,21 @@ TEMPERED = {
 }
 
 
+#: Each value with one model, since the loop looks at it; with the others it is deep.
+WRONG_SOMEWHERE = [
+    pytest.param(
+        model,
+        value,
+        id=f"{model}-{value}-{v}",
+        marks=[] if v % len(TEMPERED) == m else pytest.mark.deep,
+    )
+    for m, model in enumerate(TEMPERED)
+    for v, value in enumerate(WRONG)
+]
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("value", WRONG, ids=str)
-@pytest.mark.parametrize("model", TEMPERED)
+@pytest.mark.parametrize(("model", "value"), WRONG_SOMEWHERE)
 def test_what_a_policy_gives_is_finite_or_refused_by_name(model, value):
     """And what was done before it stays, complete and usable."""
     shared = {"batch_size": 60, "max_iter": 2, "random_state": 0}

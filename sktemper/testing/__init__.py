@@ -63,6 +63,7 @@ def check_model(model, X, *, random_state=0, on_fail="raise"):
         raise ValueError(f"on_fail must be 'raise', 'warn' or None, got {on_fail!r}.")
     if hasattr(model, "_make_model"):
         estimator = clone(model)
+        estimator._validate_params()
         X = estimator._validate_training(X, reset=True)
         model = estimator._make_model(X.shape[1], estimator._compute_dtype(X))
     results = []
@@ -92,7 +93,7 @@ def checks():
 
 def _report(name, error, on_fail):
     last = traceback.extract_tb(error.__traceback__)[-1]
-    message = f"{name}: {error or last.line}"
+    message = f"{name}: {str(error).strip() or last.line}"
     if on_fail == "raise":
         raise AssertionError(message) from error
     if on_fail == "warn":

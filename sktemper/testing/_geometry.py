@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..model import Powers
-from ._case import OBJECTIVES, Skip, close
+from ._case import OBJECTIVES, Skip, close, precision
 
 #: Nats by which a row's local step may miss its optimum for finite differences.
 MOST_TOL = 1e-9
@@ -38,7 +38,8 @@ def check_fisher_product_fits_finite_differences(case):
             direction,
         )
         atol = 1e-6 * np.linalg.norm(product) * np.linalg.norm(direction)
-        close(direction @ product, found, f"prior's power {power}", 1e-4, atol)
+        rtol = max(1e-4, 16 * precision(case.model))
+        close(direction @ product, found, f"prior's power {power}", rtol, atol)
 
 
 def check_natural_gradients_fit_finite_differences(case):
@@ -58,6 +59,7 @@ def check_natural_gradients_fit_finite_differences(case):
             lambda v, powers=powers: case.bound(case.at(v), powers), vector, direction
         )
         atol = 1e-4 * np.linalg.norm(product) * np.linalg.norm(direction)
+        atol += 1e-11 * (1 + abs(case.bound(case.globals_, powers)))  # of rounding
         close(direction @ product, found, f"gradient at {powers}", 1e-3, atol)
 
 

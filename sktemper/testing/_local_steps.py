@@ -34,19 +34,24 @@ def check_totals_are_sums_of_rows(case):
 
 
 def check_rows_do_not_depend_on_their_neighbours(case):
-    """A row's answers have the same bits whatever rows are around it."""
-    case.require_exact()
+    """A row's answers have the same bits whatever rows are around it.
+
+    Where local steps are random, whatever rows come after it.
+    """
     want = ("bound", "score", "local")
     whole = case.local_step(want=want)
     half = case.n_rows // 2
-    part = case.local_step(case.take(slice(half, case.n_rows)), want=want)
-    one = case.local_step(case.take(slice(half, half + 1)), want=want)
-    for name in ("row_bounds", "row_scores", "local_parameters"):
-        if getattr(whole, name) is None:
+    for rows in (slice(0, half), slice(half, case.n_rows), slice(half, half + 1)):
+        if rows.start and case.model.is_random:
             continue
-        rows = np.asarray(getattr(whole, name))[half:]
-        np.testing.assert_array_equal(rows, getattr(part, name), err_msg=name)
-        np.testing.assert_array_equal(rows[:1], getattr(one, name), err_msg=name)
+        part = case.local_step(case.take(rows), want=want)
+        for name in ("row_bounds", "row_scores", "local_parameters"):
+            if getattr(whole, name) is not None:
+                np.testing.assert_array_equal(
+                    np.asarray(getattr(whole, name))[rows],
+                    getattr(part, name),
+                    err_msg=f"{name} depend on the other rows of a block",
+                )
 
 
 def check_order_of_rows_does_not_matter(case):

@@ -1,0 +1,339 @@
+"""Every model, a row each: what the tests that all models share are run on."""
+
+import functools
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from fits import documents_of, ratings_of, samples_of
+from scipy import sparse
+from sklearn.base import clone
+
+import sktemper
+from sktemper.moves import BirthMoves
+
+#: Skips of `check_model` that a setting brings about, whatever the model.
+OF_FLOAT32 = {"check_natural_gradients_fit_finite_differences"}
+OF_RANDOM_STEPS = {
+    "check_blocks_add_up",
+    "check_natural_gradients_fit_finite_differences",
+    "check_order_of_rows_does_not_matter",
+    "check_powers_of_units_are_those_of_all",
+    "check_row_bounds_count_states",
+    "check_row_bounds_have_their_constants",
+    "check_the_tempered_bound_rises",
+}
+NO_FEW_STATES = {"check_row_bounds_count_states"}
+NO_MOVES = {"check_moves_are_proposed"}
+NO_WHOLE_ROWS = {"check_row_bounds_have_their_constants"}
+NO_LOG_C = {"check_log_partition_is_zero_at_one"}
+NO_ITERATIONS = {"check_stop_stops"}
+
+
+class Setting(NamedTuple):
+    """Parameters and data with which a model keeps the promises of the contract.
+
+    Attributes
+    ----------
+    parameters : dict
+    data : callable
+        Makes of the row's data those of the setting.
+    skips : set
+        Names of those checks that do not apply, beside the row's.
+    """
+
+    parameters: dict = {}
+    data: Callable = lambda X: X
+    skips: frozenset = frozenset()
+
+
+class Row(NamedTuple):
+    """A model.
+
+    Attributes
+    ----------
+    name : str
+        That of its estimators, without Tempered, Annealed and SVIPlus.
+    data : callable
+        Returns so many samples, read-only.
+    n_many : int
+        So many samples take three blocks.
+    parameters : dict
+        With which a fit takes milliseconds.
+    exact : dict
+        With which iterations end at their optimum, for `check_model`.
+    settings : dict of str to Setting
+        In which `check_model` is run.
+    skips : set
+        Names of its checks that do not apply to the model in any setting.
+    moves : object or None
+        Moves that a short fit has time for, where the model can make some.
+    others : dict of str to dict
+        Parameters of other variants in tests of combinations.
+    """
+
+    name: str
+    data: Callable
+    n_many: int
+    parameters: dict
+    exact: dict
+    settings: dict
+    skips: set
+    moves: object = None
+    others: dict = {}
+
+    def estimator(self, kind="Tempered", **parameters):
+        """Return one of the three estimators, with parameters for a short fit."""
+        cls = getattr(sktemper, kind + self.name)
+        if kind == "Tempered" and "log_partitions" not in self.capabilities():
+            parameters = {"tempering": None, **parameters}  # not by the default
+        return cls(**{"random_state": 0, **self.parameters, **parameters})
+
+    def capabilities(self, known={}):  # noqa: B006, a cache
+        """Return what the model can do, see `sktemper.model.CAPABILITIES`."""
+        if self.name in known:
+            return known[self.name]
+        estimator = getattr(sktemper, "Annealed" + self.name)(**self.parameters)
+        X = estimator._validate_training(self.data(120), reset=True)
+        model = estimator._make_model(X.shape[1], np.float64)
+        return known.setdefault(self.name, model.capabilities())
+
+    def can(self, *policies):
+        """Return whether the model can do what policies require."""
+        required = {need for p in policies for need in getattr(p, "requires", ())}
+        return required <= self.capabilities()
+
+    def checked(self, setting):
+        """Return what `check_model` is given in a setting, and what it skips."""
+        setting = self.settings[setting]
+        estimator = self.estimator(**{**self.exact, **setting.parameters})
+        X = setting.data(self.data(120)[:40])
+        skips = self.skips | setting.skips
+        if "log_partitions" not in self.capabilities():
+            skips = skips | NO_LOG_C
+        return clone(estimator), X, skips
+
+
+# -- data ------------------------------------------------------------------------------
+
+
+@functools.cache
+def clusters_of(n_samples=120):
+    """Four clusters in three dimensions; read-only."""
+    random = np.random.default_rng(0)
+    centres = np.array([[0, 0, 0], [6, 0, 0], [0, 5, 1], [1, 1, 9]])
+    X = centres[np.arange(n_samples) % 4] + random.normal(size=(n_samples, 3))
+    X.flags.writeable = False
+    return X
+
+
+@functools.cache
+def answers_of(n_samples=120):
+    """Yes or no to twelve questions, by three kinds of respondents; read-only."""
+    random = np.random.default_rng(0)
+    chances = random.beta(0.5, 0.5, size=(3, 12))
+    X = (random.random((n_samples, 12)) < chances[np.arange(n_samples) % 3]) * 1.0
+    X.flags.writeable = False
+    return X
+
+
+def single(X):
+    return X.astype(np.float32)
+
+
+def double(X):
+    return X.astype(np.float64)
+
+
+def dense(X):
+    return X.toarray().astype(np.float64)
+
+
+def with_short_rows(X):
+    """The last ten documents end after four words, whose topics can be counted."""
+    X = X.toarray()
+    for row in X[-10:]:
+        row[:] = np.bincount(np.repeat(np.arange(len(row)), row)[:4], minlength=60)
+    return sparse.csr_array(X.astype(np.float64))
+
+
+def with_gaps(X):
+    X = np.array(X)
+    X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    return X
+
+
+def with_nan(X):
+    """The ratings as an array in which what is not known is NaN."""
+    filled = np.full(X.shape, np.nan)
+    filled[X.nonzero()] = X.data
+    return filled
+
+
+# -- settings --------------------------------------------------------------------------
+
+
+def of_types(**values):
+    """Return a setting for each value of a parameter."""
+    ((name, values),) = values.items()
+    return {f"{name}={value}": Setting({name: value}) for value in values}
+
+
+WEIGHTS = ("dirichlet_process", "dirichlet_distribution")
+SINGLE = {"float32": Setting({}, single, OF_FLOAT32)}
+
+GAUSSIAN_MIXTURE = Row(
+    "GaussianMixture",
+    clusters_of,
+    2500,
+    {"n_components": 3},
+    {},
+    {
+        **{
+            f"{kind}, {weights}": Setting(
+                {"covariance_type": kind, "weight_concentration_prior_type": weights}
+            )
+            for kind in ("full", "tied", "diag", "spherical")
+            for weights in WEIGHTS
+        },
+        **{
+            f"{kind}, float32": Setting({"covariance_type": kind}, single, OF_FLOAT32)
+            for kind in ("full", "tied", "diag", "spherical")
+        },
+        "one component": Setting({"n_components": 1}),
+    },
+    set(),
+    moves=BirthMoves(n_moves=2),
+    others={
+        "tied": {
+            "covariance_type": "tied",
+            "weight_concentration_prior_type": "dirichlet_distribution",
+        }
+    },
+)
+EXACT_LDA = {"mean_change_tol": 1e-13, "max_doc_update_iter": 10_000}
+LDA = Row(
+    "LDA",
+    documents_of,
+    700,
+    {"n_components": 3},
+    EXACT_LDA | {"doc_update": "variational"},
+    {
+        "sparse": Setting({}, with_short_rows),
+        "dense": Setting({}, dense, NO_FEW_STATES),
+        "float32": Setting(
+            {"mean_change_tol": 1e-5, "max_doc_update_iter": 1000},
+            single,
+            OF_FLOAT32 | NO_FEW_STATES,
+        ),
+        "priors of each topic and word": Setting(
+            {
+                "doc_topic_prior": np.array([0.2, 0.5, 1.3]),
+                "topic_word_prior": np.linspace(0.1, 0.4, 60),
+            },
+            with_short_rows,
+        ),
+        "sampled": Setting({"doc_update": "sampled"}, double, OF_RANDOM_STEPS),
+        "sampled, float32": Setting({"doc_update": "sampled"}, single, OF_RANDOM_STEPS),
+    },
+    NO_MOVES | NO_WHOLE_ROWS,
+    others={"sampled": {"doc_update": "sampled"}},
+)
+FACTORIAL_MIXTURE = Row(
+    "FactorialMixture",
+    samples_of,
+    4500,
+    {"n_components": 3, "moves": None},
+    {"local_tol": 1e-13, "max_local_iter": 10_000},
+    {
+        **of_types(posterior=("structured", "factorised")),
+        "NaN": Setting({}, with_gaps),
+        "NaN, factorised": Setting({"posterior": "factorised"}, with_gaps),
+        "float32": Setting(
+            {"local_tol": 1e-6, "max_local_iter": 1000}, single, OF_FLOAT32
+        ),
+        "as given": Setting(
+            {"inclusion_probability": [0.2, 0.4, 0.6], "noise_variance": 0.02}
+        ),
+    },
+    NO_WHOLE_ROWS,
+    moves=BirthMoves(n_moves=2),
+    others={
+        "factorised": {
+            "posterior": "factorised",
+            "noise_variance": 0.02,
+            "inclusion_probability": 0.4,
+        }
+    },
+)
+MATRIX_FACTORIZATION = Row(
+    "MatrixFactorization",
+    ratings_of,
+    9000,
+    {"n_components": 3},
+    {},
+    {
+        **{
+            f"{noise} noise, {unit}, {'biases' if biases else 'no biases'}": Setting(
+                {"noise_type": noise, "temperature_of": unit, "biases": biases}
+            )
+            for noise in ("common", "user")
+            for unit in ("user", "rating")
+            for biases in (True, False)
+        },
+        "float32": Setting({}, single, OF_FLOAT32),
+        "NaN": Setting({}, with_nan),
+    },
+    NO_MOVES | NO_WHOLE_ROWS,
+    others={
+        "as given": {
+            "biases": False,
+            "global_mean": 3.0,
+            "noise_variance": 0.1,
+            "component_variance": 1.0,
+            "temperature_of": "rating",
+        }
+    },
+)
+MULTINOMIAL_MIXTURE = Row(
+    "MultinomialMixture",
+    documents_of,
+    2500,
+    {"n_components": 3},
+    {},
+    {
+        **of_types(weight_concentration_prior_type=WEIGHTS),
+        "dense": Setting({}, dense),
+        "float32": Setting({}, single, OF_FLOAT32),
+    },
+    NO_ITERATIONS,
+    moves=BirthMoves(n_moves=2),
+)
+BERNOULLI_MIXTURE = Row(
+    "BernoulliMixture",
+    answers_of,
+    2500,
+    {"n_components": 3},
+    {},
+    {
+        **of_types(weight_concentration_prior_type=WEIGHTS),
+        "NaN": Setting({}, with_gaps),
+        "float32": Setting({}, single, OF_FLOAT32),
+    },
+    NO_ITERATIONS,
+    moves=BirthMoves(n_moves=2),
+)
+
+ROWS = {
+    row.name: row
+    for row in (
+        LDA,
+        FACTORIAL_MIXTURE,
+        MATRIX_FACTORIZATION,
+        GAUSSIAN_MIXTURE,
+        MULTINOMIAL_MIXTURE,
+        BERNOULLI_MIXTURE,
+    )
+    if hasattr(sktemper, f"Tempered{row.name}")
+}
+KINDS = ("Tempered", "Annealed", "SVIPlus")

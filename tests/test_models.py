@@ -1,0 +1,247 @@
+"""What every model promises: the contract, and that its checks find what breaks it."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from registry import KINDS, ROWS
+
+import sktemper
+from sktemper.testing import check_model
+from sktemper.testing import checks as checks_of
+
+SETTINGS = [
+    pytest.param(row, setting, id=f"{row.name}-{setting}")
+    for row in ROWS.values()
+    for setting in row.settings
+]
+
+
+def test_every_model_has_a_row():
+    rows = {kind + name for name in ROWS for kind in KINDS}
+    assert rows == {name for name in sktemper.__all__ if name[0] != "_"}
+
+
+@pytest.mark.parametrize("check", checks_of())
+@pytest.mark.parametrize(("row", "setting"), SETTINGS)
+def test_the_model_keeps(row, setting, check):
+    result = results_of(row.name, setting)[check]
+    if result["status"] == "failed":
+        raise result["exception"]
+    expected = "skipped" if check in row.checked(setting)[2] else "passed"
+    assert result["status"] == expected, result["reason"]
+
+
+def results_of(name, setting, known={}):  # noqa: B006, a cache
+    if (name, setting) not in known:
+        estimator, X, _ = ROWS[name].checked(setting)
+        results = check_model(estimator, X, on_fail=None)
+        known[name, setting] = {result["check_name"]: result for result in results}
+    return known[name, setting]
+
+
+# -- planted bugs ----------------------------------------------------------------------
+
+
+def wrong_metric(cls):
+    """Natural gradients of other parameters, as if the metric were another one."""
+
+    class Model(cls):
+        def fisher_product(self, globals_, vector):
+            return 2.0 * np.asarray(super().fisher_product(globals_, vector))
+
+    return Model
+
+
+def no_metric(cls):
+    """Gradients as they are."""
+
+    class Model(cls):
+        def fisher_product(self, globals_, vector):
+            return np.array(vector)
+
+    return Model
+
+
+def lopsided_metric(cls):
+    class Model(cls):
+        def fisher_product(self, globals_, vector):
+            product = np.array(super().fisher_product(globals_, vector))
+            return product + 0.1 * np.abs(product).max() * np.roll(vector, 1)
+
+    return Model
+
+
+def step_without_prior(cls):
+    class Model(cls):
+        def step(self, globals_, statistics, scale, powers, rate, hyper):
+            of_prior = self.target_parameters(statistics, 0.0, powers, hyper)
+            moved = super().step(globals_, statistics, scale, powers, rate, hyper)
+            vector = np.array(self.natural_parameters(moved))
+            return self.from_natural_parameters(vector - 0.1 * rate * of_prior)
+
+    return Model
+
+
+def target_of_half_the_prior(cls):
+    """Everywhere, so that steps and targets agree."""
+
+    class Model(cls):
+        def target_parameters(self, statistics, scale, powers, hyper):
+            powers = powers._replace(prior=0.5 * powers.prior)
+            return super().target_parameters(statistics, scale, powers, hyper)
+
+        def step(self, globals_, statistics, scale, powers, rate, hyper):
+            powers = powers._replace(prior=0.5 * powers.prior)
+            return super().step(globals_, statistics, scale, powers, rate, hyper)
+
+    return Model
+
+
+def prior_of_one_power(cls):
+    class Model(cls):
+        def target_parameters(self, statistics, scale, powers, hyper):
+            powers = powers._replace(prior=1.0)
+            return super().target_parameters(statistics, scale, powers, hyper)
+
+    return Model
+
+
+class Changed:
+    """A model whose local steps are changed by a method."""
+
+    def local_step(self, block, prepared, powers, weights=None, **others):
+        found = super().local_step(block, prepared, powers, weights, **others)
+        return self.changed(copy.copy(found), powers)
+
+
+def rows_that_know_their_neighbours(cls):
+    class Model(Changed, cls):
+        def changed(self, found, powers):
+            rows = found.row_bounds
+            if len(rows):
+                rows = rows + 1e-6 * (rows.mean() - rows)  # the sum stays
+            return replace(found, row_bounds=rows)
+
+    return Model
+
+
+def statistics_without_their_power(cls):
+    class Model(cls):
+        def local_step(self, block, prepared, powers, *others, **more):
+            powers = powers._replace(statistics=1.0)
+            return super().local_step(block, prepared, powers, *others, **more)
+
+    return Model
+
+
+def statistics_of_the_power_squared(cls):
+    class Model(cls):
+        def local_step(self, block, prepared, powers, *others, **more):
+            powers = powers._replace(statistics=np.square(powers.statistics))
+            return super().local_step(block, prepared, powers, *others, **more)
+
+    return Model
+
+
+def statistics_of_the_local_power(cls):
+    class Model(cls):
+        def local_step(self, block, prepared, powers, *others, **more):
+            both = powers.statistics * powers.local
+            powers = powers._replace(statistics=both)
+            return super().local_step(block, prepared, powers, *others, **more)
+
+    return Model
+
+
+def global_bound_without_a_constant(cls):
+    class Model(cls):
+        def global_bound(self, *arguments, **others):
+            return super().global_bound(*arguments, **others) + 0.7
+
+    return Model
+
+
+def rows_without_a_constant(cls):
+    """Of the likelihood, such as half the log of 2 pi of each value."""
+
+    class Model(Changed, cls):
+        def changed(self, found, powers):
+            rows = found.row_bounds + 0.9 * powers.local * found.row_observed
+            return replace(found, row_bounds=rows, bound=rows.sum())
+
+    return Model
+
+
+def rows_without_a_constant_of_the_prior(cls):
+    class Model(Changed, cls):
+        def changed(self, found, powers):
+            rows = found.row_bounds - 0.5
+            return replace(found, row_bounds=rows, bound=rows.sum())
+
+    return Model
+
+
+#: What each bug breaks first, and the models of which it does.
+METRIC = "check_fisher_product_fits_finite_differences"
+OF_WHOLE_ROWS = {"GaussianMixture", "MultinomialMixture", "BernoulliMixture"}
+QUICKEST = {"FactorialMixture", "LDA", "MultinomialMixture"}
+BUGS = {
+    wrong_metric: METRIC,
+    no_metric: METRIC,
+    lopsided_metric: "check_fisher_product_is_symmetric_and_positive",
+    step_without_prior: "check_the_step_is_the_convex_combination",
+    target_of_half_the_prior: METRIC,
+    prior_of_one_power: "check_the_prior_is_the_target_of_no_data",
+    rows_that_know_their_neighbours: "check_rows_do_not_depend_on_their_neighbours",
+    statistics_without_their_power: "check_statistics_scale",
+    statistics_of_the_power_squared: "check_statistics_scale",
+    statistics_of_the_local_power: "check_natural_gradients_fit_finite_differences",
+    global_bound_without_a_constant: "check_the_bound_of_the_prior_is_zero",
+    rows_without_a_constant: "check_row_bounds_have_their_constants",
+    rows_without_a_constant_of_the_prior: "check_row_bounds_count_states",
+}
+PLANTED = [
+    pytest.param(
+        plant,
+        check,
+        row,
+        id=f"{row.name}-{plant.__name__}",
+        marks=[] if row.name in QUICKEST else pytest.mark.deep,
+    )
+    for plant, check in BUGS.items()
+    for row in ROWS.values()
+    if row.name in OF_WHOLE_ROWS or plant is not rows_without_a_constant
+]
+
+
+def planted(plant, row):
+    """Return a model with a bug, and data."""
+    estimator, X, _ = row.checked(next(iter(row.settings)))
+    X = estimator._validate_training(X, reset=True)
+    model = estimator._make_model(X.shape[1], estimator._compute_dtype(X))
+    model.__class__ = plant(type(model))
+    return model, X
+
+
+@pytest.mark.parametrize(("plant", "check", "row"), PLANTED)
+def test_a_planted_bug_is_found_by_name(plant, check, row):
+    model, X = planted(plant, row)
+    results = check_model(model, X, on_fail=None)
+    failed = {r["check_name"] for r in results if r["status"] == "failed"}
+    assert check in failed
+
+
+def test_a_bug_is_raised_by_the_name_of_its_check():
+    model, X = planted(global_bound_without_a_constant, ROWS["GaussianMixture"])
+    name = "check_the_bound_of_the_prior_is_zero"
+    with pytest.raises(AssertionError, match=f"(?s)^{name}: .*where q is the prior"):
+        check_model(model, X)
+    with pytest.warns(UserWarning, match=f"^{name}: "):
+        results = check_model(model, X, on_fail="warn")
+    (failed,) = (r for r in results if r["status"] == "failed")
+    assert failed["check_name"] == name
+    assert isinstance(failed["exception"], AssertionError)
+    with pytest.raises(ValueError, match="on_fail must be"):
+        check_model(model, X, on_fail="fall")

@@ -1,0 +1,184 @@
+"""What the fits of every model promise, whatever the model."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from fits import SCHEDULE, Hooks
+from registry import KINDS, ROWS
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from sktemper.learning_rates import AdaptiveRate
+from sktemper.noise import SVIPlusNoise
+from sktemper.tempering import GlobalTempering, LocalTempering
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*did not converge.*"),
+    pytest.mark.filterwarnings("ignore:The lower bound still changed"),
+    pytest.mark.filterwarnings("ignore:The fit ended at temperature"),
+]
+each_row = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+#: What a fit keeps between two steps.
+POLICIES = {
+    "default": {},
+    "one batch": {"batch_size": None, "max_iter": 8},
+    "validated": {"n_iter_no_change": 50, "max_iter": 6},
+    "local temperatures": {"tempering": LocalTempering(n_temperatures=10)},
+    "policies with a state": {
+        "tempering": GlobalTempering(n_temperatures=10, cap=SCHEDULE),
+        "learning_rate": AdaptiveRate(n_warmup_batches=2),
+        "gradient_noise": SVIPlusNoise(0.5),
+    },
+    "moves": {"batch_size": None, "max_iter": 8, "moves": ...},
+}
+PLANS = [
+    pytest.param(row, policies, id=f"{row.name}-{name}")
+    for row in ROWS.values()
+    for name, policies in POLICIES.items()
+    if row.can(*policies.values()) and (name != "moves" or row.moves)
+]
+
+
+def estimator_of(row, policies, kind="Tempered"):
+    """An estimator of few steps."""
+    policies = {"batch_size": 30, "max_iter": 4, **policies}
+    if "moves" in policies:
+        policies["moves"] = row.moves
+    return row.estimator(kind, **policies)
+
+
+def assert_same_fit(one, other):
+    """The same bits of all that a fit leaves, but for the time that it took."""
+    vectors = [
+        fitted._fitted_model().natural_parameters(fitted.state_.globals_)
+        for fitted in (one, other)
+    ]
+    np.testing.assert_array_equal(*vectors)
+    assert one.history_.keys() == other.history_.keys()
+    for name in one.history_.keys() - {"seconds", "move_seconds"}:
+        np.testing.assert_array_equal(one.history_[name], other.history_[name])
+    for name in ("n_iter_", "n_batch_iter_", "n_samples_seen_", "temperature_"):
+        assert getattr(one, name) == getattr(other, name)
+
+
+def quietly(function, *args):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return function(*args)
+
+
+# -- interruptions ---------------------------------------------------------------------
+
+
+class Snapshots(Hooks):
+    """Pickle an estimator after its second pass."""
+
+    def at_pass(self, estimator, fitted_estimator):
+        if estimator.n_iter_ == 2:
+            self.dumps = [pickle.dumps(estimator), pickle.dumps(fitted_estimator)]
+
+
+@pytest.mark.parametrize(("row", "policies"), PLANS)
+def test_a_fit_goes_on_from_a_pickle_with_the_same_bits(row, policies):
+    callback, X = Snapshots(), row.data(120)
+    estimator = estimator_of(row, policies).set_callbacks(callback)
+    whole = quietly(estimator.fit, X)
+    assert whole.n_iter_ > 2
+    for dump in callback.dumps:
+        resumed = pickle.loads(dump)
+        assert resumed.n_iter_ == 2
+        resumed.set_callbacks().set_params(warm_start=True)
+        assert_same_fit(quietly(resumed.fit, X), whole)
+
+
+class StopAfter(Hooks):
+    def __init__(self, n_passes):
+        self.n_passes, self.seen = n_passes, []
+
+    def at_pass(self, estimator, fitted_estimator):
+        assert fitted_estimator is not estimator
+        assert fitted_estimator.n_iter_ == estimator.n_iter_
+        self.seen.append(estimator.n_batch_iter_)
+        return estimator.n_iter_ == self.n_passes
+
+
+@each_row
+@each_kind
+def test_callbacks_see_each_pass_and_stop_a_fit(row, kind):
+    callback, X = StopAfter(2), row.data(120)
+    estimator = estimator_of(row, {"max_iter": 6}, kind)
+    whole = quietly(clone(estimator).fit, X)
+    stopped = clone(estimator).set_callbacks(callback)
+    quietly(stopped.fit, X)
+    assert callback.seen == [4, 8]
+    assert stopped.n_iter_ == 2
+    stopped.set_callbacks().set_params(warm_start=True)
+    assert_same_fit(quietly(stopped.fit, X), whole)
+
+
+# -- several starts --------------------------------------------------------------------
+
+
+@each_row
+@each_kind
+def test_the_best_of_several_starts_is_kept(row, kind):
+    X, random = row.data(120), np.random.RandomState(0)
+    estimator = estimator_of(row, {}, kind)
+    fits = [
+        quietly(clone(estimator).set_params(random_state=random).fit, X)
+        for _ in range(3)
+    ]
+    bounds = [fitted.lower_bound(X) for fitted in fits]
+    several = clone(estimator).set_params(n_init=3, random_state=0)
+    assert_same_fit(quietly(several.fit, X), fits[int(np.argmax(bounds))])
+    assert several.lower_bound(X) == max(bounds)
+
+
+# -- streams ---------------------------------------------------------------------------
+
+
+@each_row
+@each_kind
+def test_a_stream_is_cut_into_batches_in_order(row, kind):
+    X = row.data(120)
+    estimator = estimator_of(row, {"batch_size": 20, "total_samples": 200}, kind)
+    whole = clone(estimator).partial_fit(X[:60]).partial_fit(X[60:])
+    assert whole.n_batch_iter_ == 6 and whole.n_samples_seen_ == 120
+    parts = pickle.loads(pickle.dumps(estimator.partial_fit(X[:60])))
+    assert_same_fit(parts.partial_fit(X[60:80]).partial_fit(X[80:]), whole)
+
+
+# -- threads and chunks ----------------------------------------------------------------
+
+
+@each_row
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("batch_size", [None, 600])
+def test_any_number_of_threads_gives_the_same_bits(row, dtype, batch_size):
+    X = row.data(row.n_many).astype(dtype)
+    policies = {"batch_size": batch_size, "max_iter": 2, "learning_rate": 0.5}
+    one = quietly(estimator_of(row, policies).fit, X)
+    block_size = one._fitted_model().block_size
+    assert X.shape[0] > 2 * block_size, "not three blocks"
+    many = quietly(clone(one).set_params(n_jobs=3).fit, X)
+    assert_same_fit(one, many)
+    for method in ("transform", "score_samples", "lower_bound"):
+        expected = getattr(one, method)(X)
+        np.testing.assert_array_equal(getattr(many, method)(X), expected)
+
+
+@each_row
+@pytest.mark.parametrize("method", ["transform", "score_samples"])
+def test_any_chunks_give_the_same_bits(row, method):
+    X = row.data(120)
+    function = getattr(quietly(estimator_of(row, {}).fit, X), method)
+    expected = function(X)
+    for size in (1, 7, 100):
+        parts = [function(X[i : i + size]) for i in range(0, 120, size)]
+        np.testing.assert_array_equal(np.concatenate(parts), expected)
+    order = np.random.default_rng(0).permutation(120)
+    np.testing.assert_array_equal(function(X[order]), expected[order])
