@@ -849,14 +849,14 @@ def test_dense_vectors_are_the_parameters():
     np.testing.assert_allclose(
         model.natural_parameters(stepped), 0.7 * vector + 0.3 * target, rtol=1e-12
     )
+    model.check(globals_, hyper)
+    other = "wrong shapes|cannot reshape|not those of the fit"
     for wrong in (model_of(4), model_of(2), model_of(biases=False), model_of(3, 8)):
-        with pytest.raises(
-            ValueError, match="n_components, biases or noise_type changed"
-        ):
-            wrong.prepare(globals_, hyper)
+        with pytest.raises(ValueError, match=other):
+            wrong.check(globals_, hyper)
     # of four numbers each, too, but not with the same meaning
-    with pytest.raises(ValueError, match="n_components, biases or noise_type changed"):
-        model_of(4, biases=False).prepare(globals_, hyper)
+    with pytest.raises(ValueError, match=other):
+        model_of(4, biases=False).check(globals_, hyper)
 
 
 # -- noise -----------------------------------------------------------------------------

@@ -122,6 +122,17 @@ def test_functions_and_files_of_loop_and_face_are_short(path):
         assert len(set(arguments) - {"self", "cls"}) <= MOST_PARAMETERS, node.name
 
 
+@pytest.mark.parametrize("path", rooms("_expfam", *MODELS), ids=lambda p: p.stem)
+def test_functions_and_files_of_models_are_short(path):
+    if path.stem == "_estimators":  # of public signatures and docstrings
+        pytest.skip("signatures and docstrings")
+    source = path.read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= LONGEST_FILE
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef):
+            assert lines_of_code(node, source) <= MOST_LINES, node.name
+
+
 def test_sources_without_kernels_say_so(tmp_path):
     without = shutil.ignore_patterns("*.so", "*.pyd", "data", "__pycache__")
     shutil.copytree(PACKAGE, tmp_path / "sktemper", ignore=without)
