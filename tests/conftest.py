@@ -71,8 +71,12 @@ def mark_deep(item, first):
     """Mark checks of scikit-learn on all but the first configuration of a class.
 
     Not those that are numerical.  And tests of kernels at a high rank, which have slow
-    references, but for one of each.
+    references, but for one of each; and runs of whole modules as on other processors.
     """
+    if item.name.startswith(
+        ("test_kernels_on_every_instruction_set", "test_the_kernels_are_right_on_every")
+    ):
+        item.add_marker(pytest.mark.deep)
     if item.name.startswith("test_the_kernel_of_") and item.name.endswith("-128]"):
         if "float32-0.0001-True" not in item.name:
             item.add_marker(pytest.mark.deep)
