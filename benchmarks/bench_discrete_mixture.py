@@ -202,11 +202,14 @@ def classes(options):
 
 def means(frame):
     """Yield a table of means over seeds."""
-    from bench_lda import table
-
     keys = [c for c in ("classes", "features", "missing", "contestant") if c in frame]
     frame = frame.groupby(keys, sort=False).mean(numeric_only=True)
-    yield from table(frame.drop(columns="seed").reset_index())
+    frame = frame.drop(columns="seed").reset_index()
+    yield "| " + " | ".join(frame.columns) + " |"
+    yield "|" + "---|" * len(frame.columns)
+    for row in frame.itertuples(index=False):
+        cells = (f"{v:.6g}" if isinstance(v, float) else str(v) for v in row)
+        yield "| " + " | ".join(cells) + " |"
 
 
 STAGES = {
