@@ -25,7 +25,7 @@ def check_data(estimator, X, **options):
     try:
         return validate_data(estimator, check_sparse(X), **options)
     except OverflowError as error:
-        raise ValueError(f"X has integers that are too large: {error}.") from error
+        raise ValueError(f"Input X contains an integer too large: {error}.") from error
     except TypeError as error:
         if "float() argument" not in str(error):
             raise

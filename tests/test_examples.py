@@ -30,6 +30,7 @@ ARGUMENTS = {
         "--max-iter=5",
     ],
     "matrix_factorization": ["--n-starts=2", "--max-iter=8", "--ranks=3"],
+    "own_model_poisson": [],
     "stream_text": ["--max-documents=500", "--n-components=5", "--chunk-size=100"],
 }
 EXPECTED = {
@@ -40,6 +41,7 @@ EXPECTED = {
     "gaussian_mixture_landscape": "annealed from T=100    the true ones in 2",
     "grid_search_temperature": "the best, fitted to all: ExponentialSchedule(",
     "matrix_factorization": "in intervals of 50 %",
+    "own_model_poisson": "21 checks passed",
     "stream_text": "pass 3: ",
 }
 

@@ -65,6 +65,8 @@ class PicklesMixin:
         try:
             if state.dtype not in (np.float32, np.float64):
                 raise ValueError(f"dtype is {state.dtype}")
+            if self.n_features_in_ != state.n_features:
+                raise ValueError(f"n_features_in_ is {self.n_features_in_}")
             model = self._model_of(defaults | (state.fixed or self._fixed()))
             model.check(state.globals_, state.hyper)
             if state.best is not None:

@@ -202,16 +202,12 @@ class MixtureModel(NaturalModel):
             factors = np.ones(n_rows) if weights is None else weights
             factors = factors * powers.statistics
             statistics = self.statistics(block, responsibilities * factors[:, None])
-        return LocalStep(
-            statistics=statistics,
-            n_rows=n_rows,
-            n_observed=float(n_observed.sum()),
-            n_iterations=n_rows,
-            bound=float(bounds.sum()),
-            score=float(scores.sum()),
+        return LocalStep.of_rows(
             row_observed=n_observed,
             row_bounds=bounds,
             row_scores=scores,
+            n_iterations=n_rows,
+            statistics=statistics,
             local_parameters=responsibilities if "local" in want else None,
         )
 
