@@ -16,8 +16,8 @@ finds them.
 
 ``setup.py`` writes ``_loops.pxi`` and the C around the loops into the build folder,
 from the headers alone: no struct and no prototype is written twice.  So these keep to a
-form: structs are ``typedef struct { ... } name;``, and a function that Cython calls
-begins a line as in ::
+form: structs are ``typedef struct { ... } name;``, each pointer on a line of its own,
+and a function that Cython calls begins a line as in ::
 
     LOOP int NAME(local_step)(poisson_block *block)
     {
