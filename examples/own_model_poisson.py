@@ -16,7 +16,7 @@ from scipy.special import gammaln
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.validation import validate_data
 
-from sktemper.base import TemperedEstimator
+from sktemper.base import MixtureMixin, TemperedEstimator
 from sktemper.model import GammaFamily, MixtureModel
 from sktemper.noise import SVIPlusNoise
 from sktemper.tempering import Annealing
@@ -50,10 +50,11 @@ class PoissonMixtureModel(MixtureModel):
         return np.stack([np.zeros_like(mean), 1.0 / np.maximum(mean, 1e-3)], axis=-1)
 
 
-class TemperedPoissonMixture(TemperedEstimator):
-    """Mixture of Poissons under any tempering, learning rate and noise."""
+class TemperedPoissonMixture(MixtureMixin, TemperedEstimator):
+    """Mixture of Poissons under any tempering, learning rate, noise and moves."""
 
     max_iter, batch_size = 60, None  # defaults of what the constructor leaves out
+    _fixed_by_fit = ("n_components",)  # a fitted model keeps these
 
     def __init__(
         self,
@@ -62,6 +63,7 @@ class TemperedPoissonMixture(TemperedEstimator):
         tempering=None,
         learning_rate=None,
         gradient_noise=None,
+        moves=None,
         n_init=1,
         random_state=None,
     ):
@@ -69,6 +71,7 @@ class TemperedPoissonMixture(TemperedEstimator):
         self.tempering = tempering
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
+        self.moves = moves
         self.n_init = n_init
         self.random_state = random_state
 
@@ -77,10 +80,6 @@ class TemperedPoissonMixture(TemperedEstimator):
 
     def _make_model(self, n_features, dtype):
         return PoissonMixtureModel(self.n_components, n_features, dtype=dtype)
-
-    def predict(self, X):
-        """Return the component most responsible for each sample."""
-        return self._local_parameters(X).argmax(axis=1)
 
 
 def main():

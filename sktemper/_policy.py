@@ -61,7 +61,8 @@ class SlotsMixin:
         given = {key: params.pop(key) for key in list(params) if "__" not in key}
         if given:
             super().set_params(**given)
-        for name in sorted(nested & self._slots.keys()):
+        own = self.get_params(deep=False).keys()
+        for name in sorted(nested & self._slots.keys() & own):
             self._fill_slot(name)
         if params:
             super().set_params(**params)

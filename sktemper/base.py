@@ -8,7 +8,6 @@ the package's models has.
 from ._estimator import (
     AnnealedMixin,
     MixtureMixin,
-    MovesMixin,
     SVIPlusMixin,
     TemperedEstimator,
     annealed,
@@ -20,7 +19,6 @@ from ._estimator import (
 __all__ = [
     "AnnealedMixin",
     "MixtureMixin",
-    "MovesMixin",
     "SVIPlusMixin",
     "TemperedEstimator",
     "annealed",

@@ -11,7 +11,6 @@ from ._face import TemperedEstimator
 from ._kinds import (
     TOL_OF_BOUND,
     AnnealedMixin,
-    MovesMixin,
     SVIPlusMixin,
     annealed,
     document,
@@ -24,7 +23,6 @@ __all__ = [
     "TOL_OF_BOUND",
     "AnnealedMixin",
     "MixtureMixin",
-    "MovesMixin",
     "SVIPlusMixin",
     "TemperedEstimator",
     "annealed",

@@ -17,7 +17,7 @@ from .._loop import QUIETLY, Problem, State, Workers, run_pieces
 from .._policy import Slot, SlotsMixin
 from ..learning_rates import RobbinsMonro, as_learning_rate
 from ..model import NOT_FINITE, IllDefined, all_finite
-from ..moves import NoMoves
+from ..moves import as_moves
 from ..noise import as_noise
 from ..tempering import as_tempering
 from ._after import AfterFitMixin
@@ -41,7 +41,7 @@ class TemperedEstimator(
     """
 
     # what a constructor leaves out
-    tempering = learning_rate = gradient_noise = None
+    tempering = learning_rate = gradient_noise = moves = None
     n_init, max_iter, batch_size, total_samples = 1, 10, "auto", None
     shuffle, evaluate_every, validation_fraction = True, 0, 0.1
     n_iter_no_change, tol = None, 1e-3
@@ -51,12 +51,14 @@ class TemperedEstimator(
         "tempering": Slot(as_tempering, True, "sktemper.tempering.Annealing()"),
         "learning_rate": Slot(lambda value: as_learning_rate(value, RobbinsMonro())),
         "gradient_noise": Slot(as_noise, True, "sktemper.noise.SVIPlusNoise()"),
+        "moves": Slot(as_moves, True, "sktemper.moves.BirthMoves()"),
     }
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "tempering": "no_validation",
         "learning_rate": "no_validation",
         "gradient_noise": "no_validation",
+        "moves": "no_validation",
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [
@@ -79,7 +81,7 @@ class TemperedEstimator(
     # -- what a subclass says ----------------------------------------------------------
     #: The parameters that make the model what it is: with other ones there is no going
     #: on from a fit, and what was fitted keeps those that it was fitted with.
-    _fixed_by_fit = ("n_components",)
+    _fixed_by_fit = ()
 
     def _make_model(self, n_features, dtype):
         """Return the `ConjugateModel` of these parameters."""
@@ -120,8 +122,8 @@ class TemperedEstimator(
         return as_noise(self.gradient_noise)
 
     def _moves(self):
-        """Return the policy for moves: of a model that can make some."""
-        return NoMoves()
+        """Return the policy for moves, not yet resolved."""
+        return as_moves(self.moves)
 
     # -- fitting -----------------------------------------------------------------------
     @with_callbacks

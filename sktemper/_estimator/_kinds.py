@@ -7,7 +7,6 @@ noise.  These mixins fix them, and `document` fills in what all docstrings say.
 from string import Template
 
 from .._policy import Slot
-from ..moves import as_moves
 from ..noise import SVIPlusNoise, as_size
 from ..schedules import as_schedule
 from ..tempering import Annealing
@@ -15,7 +14,6 @@ from ..tempering import Annealing
 __all__ = [
     "TOL_OF_BOUND",
     "AnnealedMixin",
-    "MovesMixin",
     "SVIPlusMixin",
     "annealed",
     "document",
@@ -42,15 +40,6 @@ class SVIPlusMixin:
 
     def _noise(self):
         return SVIPlusNoise(self.effective_batch_size, self.distribution)
-
-
-class MovesMixin:
-    """Of an estimator with the parameter ``moves``."""
-
-    _slots = {"moves": Slot(as_moves, True, "sktemper.moves.BirthMoves()")}
-
-    def _moves(self):
-        return as_moves(self.moves)
 
 
 def annealed(general):

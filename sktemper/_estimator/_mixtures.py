@@ -25,6 +25,10 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     score = AfterFitMixin.score  # that of DensityMixin does nothing
 
+    @property
+    def _n_features_out(self):
+        return self._fitted_model().n_components
+
     def _finish(self, problem, state):
         """Keep the labels of the training data, and the lower bound."""
         model = problem.model

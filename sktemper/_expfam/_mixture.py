@@ -90,7 +90,9 @@ class MixtureModel(NaturalModel):
         self.n_components, self.n_features = n_components, n_features
         self.family = family
         self.weights = WEIGHTS[weight_prior](n_components)
-        self.weight_concentration = weight_concentration or 1.0 / n_components
+        if weight_concentration is None:
+            weight_concentration = 1.0 / n_components
+        self.weight_concentration = weight_concentration
         self.dtype = dtype
 
     # -- what a subclass says ----------------------------------------------------------

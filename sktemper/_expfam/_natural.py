@@ -62,10 +62,6 @@ class NaturalModel(ConjugateModel):
         """Return the shapes of the arrays of the parameters."""
         raise NotImplementedError
 
-    def is_valid(self, globals_):
-        """Return whether these are parameters of distributions."""
-        raise NotImplementedError
-
     def target(self, statistics, scale, powers, hyper):
         """Return the target of a step."""
         return self.prior(hyper).scaled(powers.prior) + statistics.scaled(scale)

@@ -12,7 +12,6 @@ from .._estimator import (
     TOL_OF_BOUND,
     AnnealedMixin,
     MixtureMixin,
-    MovesMixin,
     SVIPlusMixin,
     TemperedEstimator,
     annealed,
@@ -31,17 +30,14 @@ from ._model import BernoulliMixtureModel, MultinomialMixtureModel
 
 class _DiscreteMixture(
     MixtureMixin,
-    MovesMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     TemperedEstimator,
 ):
     """What the estimators of both mixtures share."""
 
-    _slots = {**TemperedEstimator._slots, **MovesMixin._slots}
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
-        "moves": "no_validation",
         "feature_prior": [Interval(Real, 0, None, closed="neither")],
         "weight_concentration_prior_type": [StrOptions(set(WEIGHTS))],
         "weight_concentration_prior": [Interval(Real, 0, None, closed="neither"), None],
@@ -113,10 +109,6 @@ class _DiscreteMixture(
         return y, self.components_.astype(np.float64)[y], random
 
     # -- views of the state ------------------------------------------------------------
-    @property
-    def _n_features_out(self):
-        return len(self._state().globals_.components)
-
     @property
     def concentration_(self):
         """Parameters of the components' posteriors, Dirichlet or Beta."""

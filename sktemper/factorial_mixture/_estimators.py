@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._estimator import (
     TOL_OF_BOUND,
     AnnealedMixin,
-    MovesMixin,
     SVIPlusMixin,
     TemperedEstimator,
     annealed,
@@ -34,17 +33,12 @@ INITIAL_INCLUSION = 0.2
 
 
 class _FactorialMixture(
-    MovesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
 ):
     """What the estimators of the factorial mixture share."""
 
-    _slots = {
-        **TemperedEstimator._slots,
-        **MovesMixin._slots,
-    }
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
-        "moves": "no_validation",
         "inclusion_probability": [
             Interval(Real, 0, 1, closed="neither"),
             "array-like",

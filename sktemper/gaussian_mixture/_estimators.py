@@ -12,7 +12,6 @@ from .._estimator import (
     TOL_OF_BOUND,
     AnnealedMixin,
     MixtureMixin,
-    MovesMixin,
     SVIPlusMixin,
     TemperedEstimator,
     annealed,
@@ -36,18 +35,12 @@ MOST_SAMPLES = np.iinfo("l").max
 
 class _GaussianMixture(
     MixtureMixin,
-    MovesMixin,
     TemperedEstimator,
 ):
     """What the estimators of the Gaussian mixture share."""
 
-    _slots = {
-        **TemperedEstimator._slots,
-        **MovesMixin._slots,
-    }
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
-        "moves": "no_validation",
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "verbose_interval": [Interval(Integral, 1, None, closed="left")],
         "covariance_type": [StrOptions(set(COVARIANCE_TYPES))],
@@ -246,10 +239,6 @@ class _GaussianMixture(
         return np.vstack(X), np.repeat(np.arange(len(counts)), counts)
 
     # -- views of the state ------------------------------------------------------------
-    @property
-    def _n_features_out(self):
-        return len(self._state().globals_.precision)
-
     def _fitted(self):
         """Return the model and the Normal-Wishart parameters of the fit."""
         state = self._state()

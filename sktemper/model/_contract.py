@@ -495,8 +495,11 @@ class ConjugateModel:
     def global_shapes(self, globals_):
         """Return the shapes that numbers and arrays in `globals_` must have, in order.
 
-        By default those that they have once their vector is taken apart again.
+        By default those that they have once their vector is taken apart again; None,
+        which leaves them unchecked, of a model without dense vectors.
         """
+        if "dense_vectors" not in self.capabilities():
+            return None
         same = self.from_natural_parameters(self.natural_parameters(globals_))
         return [np.shape(part) for part in _numbers(same)]
 
