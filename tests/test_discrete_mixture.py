@@ -405,3 +405,14 @@ def test_words_and_searches():
     assert search.best_params_ == {"annealedmultinomialmixture__n_components": 4}
     search = GridSearchCV(mixture, {"n_components": [1, 4]}, cv=2).fit(X)
     assert search.best_params_ == {"n_components": 4}
+
+
+def test_many_more_counts_keep_the_digits_of_a_score():
+    """Gamma functions of huge counts cancel; what is left of them does not."""
+    X = texts(60)[0].astype(float)
+    scores = [
+        AnnealedMultinomialMixture(2, moves=None, random_state=0).fit(X * k).score(X)
+        for k in (1e6, 1e13, 1e20)
+    ]
+    np.testing.assert_allclose(scores, scores[0], rtol=1e-6)
+    assert scores[0] < 0

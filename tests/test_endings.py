@@ -17,7 +17,7 @@ from fits import (
     samples_of,
 )
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 import sktemper
@@ -398,3 +398,20 @@ def test_weights_are_routed(documents):
         search.fit(documents, sample_weight=weight)
     score = clone(lda).fit(documents[:60]).score(documents[30:60])
     assert search.best_score_ == pytest.approx(score)
+
+
+@pytest.mark.parametrize("name", ["GaussianMixture", "MultinomialMixture"])
+def test_an_interrupted_fit_has_no_labels_of_another(name):
+    estimator = getattr(sktemper, f"Annealed{name}")(3, moves=None, random_state=0)
+    X = data_of(estimator)
+    labels = estimator.fit(X[:60]).labels_
+    estimator.set_params(schedule=lambda t: 1.0 if t < 2 else np.nan, batch_size=30)
+    with pytest.raises(ValueError, match="nan as the temperature"):
+        estimator.fit(X)
+    assert len(labels) == 60 and estimator.n_batch_iter_ == 2
+    for attribute in ("labels_", "lower_bound_"):
+        with pytest.raises(NotFittedError, match="was not completed"):
+            getattr(estimator, attribute)
+    assert len(estimator.predict(X)) == len(
+        estimator.set_params(schedule=None).fit(X).labels_
+    )

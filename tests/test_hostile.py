@@ -301,7 +301,5 @@ def test_factors_too_wide_for_the_noise():
 def test_entries_that_are_no_numbers(family, entry):
     X = data_for(family).astype(object)
     X[0, 0] = entry
-    with pytest.raises(
-        (ValueError, TypeError), match="X has entr|an integer too"
-    ):
+    with pytest.raises((ValueError, TypeError), match="X has entr|an integer too"):
         estimator_of("Annealed", family).fit(X)

@@ -28,6 +28,9 @@ from ._runs import run_fits
 
 __all__ = ["TemperedEstimator"]
 
+#: What floats count without a gap.
+MOST_SAMPLES = 2**53
+
 
 class TemperedEstimator(
     AfterFitMixin, PicklesMixin, CallbackSupportMixin, SlotsMixin, BaseEstimator
@@ -66,7 +69,7 @@ class TemperedEstimator(
             StrOptions({"auto"}),
             None,
         ],
-        "total_samples": [Interval(Integral, 1, None, closed="left"), None],
+        "total_samples": [Interval(Integral, 1, MOST_SAMPLES, closed="both"), None],
         "evaluate_every": [Interval(Integral, 0, None, closed="left")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
@@ -173,7 +176,10 @@ class TemperedEstimator(
                 self._check_enough(X)
             problem = self._problem(X, sample_weight, fresh=not continued)
             if continued:
-                starts, n_runs = iter([self._state_to_go_on_from()]), 1
+                state = self._state_to_go_on_from()
+                # a score may be added before a step is committed
+                state.history = copy.deepcopy(state.history)
+                starts, n_runs = iter([state]), 1
             else:
                 starts, n_runs = self._starts(problem), self.n_init
             run = run_fits(self, problem, starts, n_runs)

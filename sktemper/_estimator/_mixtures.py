@@ -6,6 +6,7 @@ from sklearn.base import (
     DensityMixin,
     TransformerMixin,
 )
+from sklearn.exceptions import NotFittedError
 
 from ..model import Powers
 from ._after import AfterFitMixin
@@ -29,17 +30,31 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     def _n_features_out(self):
         return self._fitted_model().n_components
 
+    def _install(self, state, policies):
+        super()._install(state, policies)
+        self._training_ = None  # what is known is of an earlier state
+
     def _finish(self, problem, state):
         """Keep the labels of the training data, and the lower bound."""
         model = problem.model
-        self.lower_bound_ = problem.bound(state.globals_, state.hyper)
+        bound = problem.bound(state.globals_, state.hyper)
         prepared = model.prepare(state.globals_, state.hyper)
         steps = problem.map(
             lambda block: model.local_step(
                 block, prepared, Powers(), want=("local",)
             ).local_parameters.argmax(axis=1)
         )
-        self.labels_ = np.concatenate(list(steps))
+        self._training_ = np.concatenate(list(steps)), bound
+
+    def _of_training(self):
+        self._state()
+        training = vars(self).get("_training_")
+        if training is None:
+            raise NotFittedError(
+                f"The last fit of this {type(self).__name__} was not completed: it has "
+                "neither labels_ nor lower_bound_. Ask predict and lower_bound(X)."
+            )
+        return training
 
     def predict_proba(self, X):
         """Return each component's responsibility for each sample.
@@ -97,6 +112,16 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         labels : ndarray of shape (n_samples,)
         """
         return self.fit(X, y, sample_weight=sample_weight).labels_
+
+    @property
+    def labels_(self):
+        """The components of what `fit` or `partial_fit` saw last, (n_samples,)."""
+        return self._of_training()[0]
+
+    @property
+    def lower_bound_(self):
+        """The evidence lower bound of the training data at T=1."""
+        return self._of_training()[1]
 
     @property
     def weights_(self):

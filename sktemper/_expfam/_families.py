@@ -9,7 +9,7 @@ bound.
 
 import numpy as np
 from scipy import sparse
-from scipy.special import gammaln, polygamma, psi
+from scipy.special import betaln, gammaln, polygamma, psi
 
 from . import _dirichlet
 
@@ -74,6 +74,12 @@ class Family:
         )
 
 
+def log_rising(a, n):
+    """Return log Gamma(a + n) - log Gamma(a), with all digits for a large ``a``."""
+    some = np.where(n > 0, n, 1.0)
+    return np.where(n > 0, gammaln(some) - betaln(a, some), 0.0)
+
+
 class DirichletFamily(Family):
     """Dirichlet distributions along the last axis; u is the logarithm."""
 
@@ -107,9 +113,7 @@ class DirichletFamily(Family):
         )
         totals = concentration.sum(axis=1)
         sizes = np.asarray(moments.sum(axis=1)).reshape(-1, 1)
-        return terms @ (gammaln(held + counts) - gammaln(held)) - (
-            gammaln(totals + sizes) - gammaln(totals)
-        )
+        return terms @ log_rising(held, counts) - log_rising(totals, sizes)
 
 
 class GammaFamily(Family):

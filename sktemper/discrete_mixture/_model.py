@@ -92,7 +92,7 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         if sparse.issparse(X):
             block = sparse_rows(X, rows)
         else:
-            block = sparse.csr_array(np.asarray(X[rows]))
+            block = sparse.csr_array(np.asarray(X[rows], dtype=np.float64))
         if not block.has_canonical_format:
             block = block.copy()
             block.sum_duplicates()
