@@ -24,6 +24,8 @@ FAMILIES = {
     "GaussianMixture": ("predict_proba", "score_samples", "lower_bound"),
     "FactorialMixture": ("transform", "score_samples", "lower_bound"),
     "MatrixFactorization": ("transform", "predict", "score_samples", "lower_bound"),
+    "MultinomialMixture": ("predict_proba", "score_samples", "lower_bound"),
+    "BernoulliMixture": ("predict_proba", "score_samples", "lower_bound"),
 }
 #: NaN by design: what was not looked at, as a bound above T=1.
 MAY_BE_MISSING = {"lower_bounds_", "history_"}
@@ -36,7 +38,7 @@ OBSCURE = re.compile(
 def data_for(family, n_rows=14, seed=0):
     random = np.random.default_rng(seed)
     X = random.poisson(1.5, (n_rows, 4)).astype(float)
-    if family == "LDA":
+    if family in ("LDA", "MultinomialMixture"):
         return X
     X += random.normal(0, 0.3, X.shape)
     if family == "MatrixFactorization":
