@@ -115,7 +115,7 @@ ENDINGS = (
 def change_at_rest(estimator, run):
     """Return the most that the lower bound may change in a fit that converged."""
     state = run.state
-    rounding = 8 * np.finfo(state.dtype).eps * abs(state.lower_bound)
+    rounding = 8 * float(np.finfo(state.dtype).eps) * abs(state.lower_bound)
     return max(estimator.tol, LARGEST_CHANGE * len(run.train), rounding)
 
 

@@ -15,6 +15,9 @@ from . import _dirichlet
 
 __all__ = ["DirichletFamily", "Family", "GammaFamily"]
 
+#: Counts that are none: their Gamma function overflows.
+TINY_COUNT = 1e-100
+
 
 class Family:
     """Base of the conjugate families.
@@ -76,8 +79,9 @@ class Family:
 
 def log_rising(a, n):
     """Return log Gamma(a + n) - log Gamma(a), with all digits for a large ``a``."""
-    some = np.where(n > 0, n, 1.0)
-    return np.where(n > 0, gammaln(some) - betaln(a, some), 0.0)
+    counts = n > TINY_COUNT
+    some = np.where(counts, n, 1.0)
+    return np.where(counts, gammaln(some) - betaln(a, some), 0.0)
 
 
 class DirichletFamily(Family):

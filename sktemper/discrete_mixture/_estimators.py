@@ -27,6 +27,9 @@ from .._validation import check_data
 from ..moves import NoMoves
 from ._model import BernoulliMixtureModel, MultinomialMixtureModel
 
+#: The least concentration that its natural parameter, which is 1 less, can tell from 0.
+LEAST_PRIOR = 1e-12
+
 
 class _DiscreteMixture(
     MixtureMixin,
@@ -38,9 +41,12 @@ class _DiscreteMixture(
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
-        "feature_prior": [Interval(Real, 0, None, closed="neither")],
+        "feature_prior": [Interval(Real, LEAST_PRIOR, None, closed="left")],
         "weight_concentration_prior_type": [StrOptions(set(WEIGHTS))],
-        "weight_concentration_prior": [Interval(Real, 0, None, closed="neither"), None],
+        "weight_concentration_prior": [
+            Interval(Real, LEAST_PRIOR, None, closed="left"),
+            None,
+        ],
     }
     _fixed_by_fit = (
         "n_components",

@@ -43,7 +43,7 @@ def check_range(X, dtype, noise_variance, name="X"):
         if ratio * math.sqrt(noise_variance) < limit:
             limit = ratio * math.sqrt(noise_variance)
             given = f" with a noise variance of {noise_variance:g}"
-    largest = max(np.fmax.reduce(X, axis=None), -np.fmin.reduce(X, axis=None))
+    largest = float(max(np.fmax.reduce(X, axis=None), -np.fmin.reduce(X, axis=None)))
     if largest > limit:
         raise ValueError(
             f"Input {name} contains a value of size {largest:.3g}; the largest that is "
