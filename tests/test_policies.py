@@ -898,7 +898,7 @@ def test_what_a_policy_gives_is_finite_or_refused_by_name(model, value):
     for parameters, name in at_step_1(value):
         estimator = TEMPERED[model](3, tempering=None).set_params(**shared)
         estimator.set_params(learning_rate=0.3).set_params(**parameters)
-        if hasattr(estimator, "moves"):
+        if "moves" in estimator.get_params():
             estimator.set_params(moves=None)
         try:
             estimator.fit(X)
