@@ -9,6 +9,7 @@ from sklearn.base import (
 from sklearn.exceptions import NotFittedError
 
 from ..model import Powers
+from ..moves import NoMoves
 from ._after import AfterFitMixin
 
 __all__ = ["MixtureMixin"]
@@ -29,6 +30,11 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     @property
     def _n_features_out(self):
         return self._fitted_model().n_components
+
+    def _moves(self):
+        """Return the policy for moves: of a single component there are none."""
+        moves = super()._moves().validate()
+        return moves if self.n_components > 1 else NoMoves()
 
     def _install(self, state, policies):
         super()._install(state, policies)

@@ -147,13 +147,9 @@ class Problem:
         blocks = self._blocks(batch.rows, seen, state.local if goes_on else None)
         return self.workers.sum(_local_step, shared, blocks)
 
-    def n_units(self, rows):
-        """Return how many units the rows have."""
-        return int(self.model.units_per_row(self.X, rows).sum())
-
     def _blocks(self, rows, seen, local):
         """Cut a batch into fixed blocks, counted from its first row."""
-        units = self.model.units_per_row(self.X, rows)
+        units = seen.units_per_row
         ends = np.concatenate([[0], np.cumsum(units)])
         row_weight, powers = None, seen.powers
         if self.sample_weight is not None:

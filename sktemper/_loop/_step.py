@@ -28,6 +28,8 @@ class Seen(NamedTuple):
         From `ConjugateModel.prepare`.
     random : numpy.random.Generator
         The step's own.
+    units_per_row : ndarray of shape (n_rows,)
+        How many units each row of the batch has.
     noise : ndarray of shape (n_units,) or None
         Weights of the batch's units.
     """
@@ -37,6 +39,7 @@ class Seen(NamedTuple):
     powers: Powers
     prepared: Any
     random: np.random.Generator
+    units_per_row: np.ndarray
     noise: Any
 
 
@@ -133,13 +136,15 @@ class Steps:
         if self._prepared is None:
             self._prepared = prepared_of(model, state.globals_, state.hyper)
         random = generator(state.seed, state.steps)
-        n_units = self.problem.n_units(batch.rows)
+        units = model.units_per_row(self.problem.X, batch.rows)
+        n_units = int(units.sum())
         return Seen(
             clock,
             policies.temperature(state.tempering, clock),
             policies.powers(state.tempering, clock, n_units),
             self._prepared,
             random,
+            units,
             policies.noise(n_units, clock, random),
         )
 

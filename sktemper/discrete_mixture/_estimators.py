@@ -24,7 +24,6 @@ from .._estimator import (
 from .._expfam import WEIGHTS
 from .._limits import check_counts, check_prior
 from .._validation import check_data
-from ..moves import NoMoves
 from ._model import BernoulliMixtureModel, MultinomialMixtureModel
 
 #: The least concentration that its natural parameter, which is 1 less, can tell from 0.
@@ -61,10 +60,6 @@ class _DiscreteMixture(
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-    def _moves(self):
-        moves = super()._moves().validate()
-        return moves if self.n_components > 1 else NoMoves()
 
     def _make_model(self, n_features, dtype):
         check_prior(self.feature_prior, "feature_prior")

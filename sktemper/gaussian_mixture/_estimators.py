@@ -24,7 +24,6 @@ from .._expfam import COVARIANCE_TYPES, WEIGHTS
 from .._limits import check_prior, check_values, check_variances
 from .._policy import refuse
 from .._validation import check_data
-from ..moves import NoMoves
 from ._model import GaussianMixtureModel
 from ._parameters import Hyper
 from ._starts import STARTS
@@ -97,10 +96,6 @@ class _GaussianMixture(
                 "Expected n_samples >= n_components but got n_components = "
                 f"{self.n_components}, n_samples = {X.shape[0]}"
             )
-
-    def _moves(self):
-        moves = super()._moves().validate()
-        return moves if self.n_components > 1 else NoMoves()
 
     def _make_model(self, n_features, dtype):
         check_variances(max(self.reg_covar, 1.0), dtype, "reg_covar")
