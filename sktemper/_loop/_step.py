@@ -136,7 +136,7 @@ class Steps:
         if self._prepared is None:
             self._prepared = prepared_of(model, state.globals_, state.hyper)
         random = generator(state.seed, state.steps)
-        units = model.units_per_row(self.problem.X, batch.rows)
+        units = self.problem.units_per_row(batch.rows)
         n_units = int(units.sum())
         return Seen(
             clock,

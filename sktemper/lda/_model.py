@@ -71,6 +71,7 @@ class LDAModel(ConjugateModel):
     """
 
     steps_in_place = True
+    rows_looked_at = 2000  # for the size of batches only
 
     def __init__(
         self,

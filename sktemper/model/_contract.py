@@ -104,7 +104,8 @@ class LocalStep:
     ----------
     statistics : object or None
         Sum over units of weight * power * E[t].  A value of the model:
-        ``a + b`` and ``a.scaled(c)``.
+        ``a + b`` and ``a.scaled(c)``; where sums may be larger than need be, also
+        ``a.compacted()``, which then changes no bits of what is compact.
     n_rows : int
         Samples.
     n_observed : float
@@ -196,6 +197,12 @@ class LocalStep:
             log_partition=self.log_partition + other.log_partition,
         )
 
+    def compacted(self):
+        """Return the same, its statistics in as little memory as they need."""
+        if not hasattr(self.statistics, "compacted"):
+            return self
+        return replace(self, statistics=self.statistics.compacted())
+
     def with_log_partitions(self, rows):
         """Return a block's step with log C of its rows, if a policy wants its sum."""
         if rows is None:
@@ -256,6 +263,9 @@ class ConjugateModel:
     ----------
     block_size : int
         Rows of a block.  Part of the result's bits: blocks are summed in their order.
+    rows_looked_at : int
+        Rows of data in several parts that `initial_hyper`, `initial_globals` and
+        `auto_batch_size` are given, at most, in place of all.
     watches_bound : bool
         Whether the lower bound is cheap enough for every step on all samples: a fit
         then ends when it has converged.
@@ -280,6 +290,7 @@ class ConjugateModel:
     """
 
     block_size = 256
+    rows_looked_at = 100_000
     watches_bound = False
     keeps_local = False
     birth_steps = 5
@@ -326,6 +337,11 @@ class ConjugateModel:
     def units_per_row(self, X, rows):
         """Return how many units, each with a weight and a power, each row has."""
         return np.ones(len(rows), dtype=np.intp)
+
+    @classmethod
+    def has_units(cls):
+        """Return whether a row may have more units than one, or none."""
+        return cls.units_per_row is not ConjugateModel.units_per_row
 
     def per_unit(self, block, values):
         """Return powers of what has temperatures of its own, as each unit has them.
