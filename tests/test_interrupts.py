@@ -69,9 +69,7 @@ def test_an_error_beside_the_tasks_stops_them(error):
             stopped.append(until(lambda: stop[0]))
 
     with pytest.raises(error), Workers(2, stop) as workers:
-        steps = workers.map(
-            task, None, [(None, range(8))]
-        )  # alive at the end of the block
+        steps = workers.map(task, None, [(None, range(8))])
         next(steps)
         raise error
     assert all(stopped)
