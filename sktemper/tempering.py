@@ -97,12 +97,12 @@ class Tempering(Policy):
         )
 
     def local_step(
-        self, model, block, prepared, powers, weights, seed, state, local_init=None
+        self, model, block, prepared, powers, unit_noise, seed, state, local_init=None
     ):
         """Run a block's local step; may run it several times.  A pure function."""
         want = (*self._want, "local") if model.keeps_local else self._want
         return model.local_step(
-            block, prepared, powers, weights, seed, local_init, want
+            block, prepared, powers, unit_noise, seed, local_init, want
         )
 
     def next_state(self, state, local_step, scale, clock):
@@ -249,26 +249,26 @@ class _Ladder(Tempering):
         if hasattr(self.temperature_prior, "cdf"):
             prior = discretised(self.temperature_prior, inverse_temperatures)
         else:
-            prior = prior_weights(self.temperature_prior, n_temperatures)
+            prior = checked_prior(self.temperature_prior, n_temperatures)
         with np.errstate(divide="ignore"):
             return np.log(prior / prior.sum())
 
 
-def prior_weights(weights, n_temperatures):
+def checked_prior(prior, n_temperatures):
     """Return the weights of the temperatures as a valid array."""
-    weights = check_array(
-        weights,
+    prior = check_array(
+        prior,
         ensure_2d=False,
         dtype=np.float64,
         ensure_non_negative=True,
         input_name="temperature_prior",
     )
-    if weights.shape != (n_temperatures,) or not weights.sum() > 0:
+    if prior.shape != (n_temperatures,) or not prior.sum() > 0:
         raise ValueError(
             f"temperature_prior must be {n_temperatures} weights, one for each "
-            f"temperature, not all 0; it has shape {weights.shape}."
+            f"temperature, not all 0; it has shape {prior.shape}."
         )
-    return weights
+    return prior
 
 
 def discretised(distribution, inverse_temperatures):
@@ -505,11 +505,11 @@ class GlobalTempering(_Ladder):
         return super().remedy(state, clock)
 
     def local_step(
-        self, model, block, prepared, powers, weights, seed, state, local_init=None
+        self, model, block, prepared, powers, unit_noise, seed, state, local_init=None
     ):
         """Run a block's local step, and note log C of its rows if need be."""
         step = super().local_step(
-            model, block, prepared, powers, weights, seed, state, local_init
+            model, block, prepared, powers, unit_noise, seed, state, local_init
         )
         return step.with_log_partitions(state.partition.to_sum(step.row_observed))
 
@@ -623,7 +623,7 @@ class LocalTempering(_Ladder):
         return True
 
     def local_step(
-        self, model, block, prepared, powers, weights, seed, state, local_init=None
+        self, model, block, prepared, powers, unit_noise, seed, state, local_init=None
     ):
         """Alternate between local parameters and temperatures, then take statistics."""
         probabilities, b, parameters = self._alternate(
@@ -633,7 +633,7 @@ class LocalTempering(_Ladder):
         powers = powers._replace(statistics=powers.statistics * b, local=b)
         want = (*self._want, "local") if model.keeps_local else self._want
         step = model.local_step(
-            block, prepared, powers, weights, seed, parameters, want
+            block, prepared, powers, unit_noise, seed, parameters, want
         )
         step.temperatures = probabilities.sum(axis=0)
         return step

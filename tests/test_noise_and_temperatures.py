@@ -28,7 +28,7 @@ S = 60
 def test_the_moments_of_the_weights(distribution, size):
     noise, random = SVIPlusNoise(size, distribution), np.random.default_rng(0)
     clock = Clock(steps=5)
-    weights = np.array([noise.weights(S, clock, random) for _ in range(20_000)])
+    weights = np.array([noise.unit_noise(S, clock, random) for _ in range(20_000)])
     M = size(5) if callable(size) else size * S if isinstance(size, float) else size
     expected = (S / M - 1) * (np.eye(S) - 1 / S)
     np.testing.assert_allclose(weights.sum(axis=1), S, rtol=1e-9)
@@ -36,7 +36,7 @@ def test_the_moments_of_the_weights(distribution, size):
     np.testing.assert_allclose(weights.mean(axis=0), 1, atol=error)
     np.testing.assert_allclose(np.cov(weights.T), expected, atol=4 * error)
     assert (weights >= 0).all() == (distribution == "dirichlet")
-    assert noise.weights(5, clock, random) is None or size != 20
+    assert noise.unit_noise(5, clock, random) is None or size != 20
 
 
 def test_a_gaussian_step_stays_in_the_domain():

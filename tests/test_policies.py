@@ -604,7 +604,7 @@ def test_what_stands_for_a_rate():
 def test_noise_has_mean_one_and_its_own_random_numbers(policy):
     before = pickle.dumps(policy)
     draws = [
-        policy.resolved(Plan(100, 10)).weights(
+        policy.resolved(Plan(100, 10)).unit_noise(
             400, Clock(10), np.random.default_rng(seed)
         )
         for seed in (0, 0, 1)
@@ -813,7 +813,7 @@ class WrongWeights(GradientNoise):
     def __init__(self, value):
         self.value = value
 
-    def weights(self, n_units, clock, random):
+    def unit_noise(self, n_units, clock, random):
         return self._of(n_units) if clock.steps == 1 else None
 
     def _of(self, n_units):
@@ -919,7 +919,7 @@ class WrongMoves(BirthMoves):
         self.what = what
         self.value = value
 
-    def propose(self, model, globals_, hyper, block, random, refused, weights=None):
+    def propose(self, model, globals_, hyper, block, random, refused, row_weight=None):
         if self.what == "propose":
             return self.value
         if self.what == "globals_":

@@ -187,7 +187,7 @@ class MixtureModel(NaturalModel):
         block,
         prepared,
         powers,
-        weights=None,
+        unit_noise=None,
         seed=0,
         local_init=None,
         want=("statistics", "bound"),
@@ -201,7 +201,7 @@ class MixtureModel(NaturalModel):
         scores = (responsibilities * logs).sum(axis=1)
         statistics = None
         if "statistics" in want:
-            factors = np.ones(n_rows) if weights is None else weights
+            factors = np.ones(n_rows) if unit_noise is None else unit_noise
             factors = factors * powers.statistics
             statistics = self.statistics(block, responsibilities * factors[:, None])
         return LocalStep.of_rows(
@@ -264,33 +264,33 @@ class MixtureModel(NaturalModel):
         return scores, np.ones(len(scores))
 
     # -- leaving a poor optimum --------------------------------------------------------
-    def propose_birth(self, globals_, hyper, block, random, weights=None):
+    def propose_birth(self, globals_, hyper, block, random, row_weight=None):
         """Return the mixture with one of its components begun anew."""
-        weights = self._counts_of(block, weights)
-        responsibilities = birth(self, globals_, hyper, block, random, weights)
-        return self._optimum(block, responsibilities, globals_, hyper, weights), hyper
+        row_weight = self._counts_of(block, row_weight)
+        responsibilities = birth(self, globals_, hyper, block, random, row_weight)
+        return self._optimum(block, responsibilities, globals_, hyper, row_weight), hyper
 
     def propose_split_merge(
-        self, globals_, hyper, block, random, refused, weights=None
+        self, globals_, hyper, block, random, refused, row_weight=None
     ):
         """Return the mixture after the split and the merge that promise most."""
-        weights = self._counts_of(block, weights)
+        row_weight = self._counts_of(block, row_weight)
         responsibilities, key = split_merge(
-            self, globals_, hyper, block, random, refused, weights
+            self, globals_, hyper, block, random, refused, row_weight
         )
         if responsibilities is None:
             return None
-        optimum = self._optimum(block, responsibilities, globals_, hyper, weights)
+        optimum = self._optimum(block, responsibilities, globals_, hyper, row_weight)
         return optimum, hyper, key
 
-    def _counts_of(self, block, weights):
-        return np.ones(self.moments(block).shape[0]) if weights is None else weights
+    def _counts_of(self, block, row_weight):
+        return np.ones(self.moments(block).shape[0]) if row_weight is None else row_weight
 
-    def _optimum(self, block, responsibilities, globals_, hyper, weights):
+    def _optimum(self, block, responsibilities, globals_, hyper, row_weight):
         """Return the optimal parameters for responsibilities of some of the rows."""
-        order = self.weights.order(weights @ responsibilities)
-        shares = weights[:, None] * responsibilities[:, order]
+        order = self.weights.order(row_weight @ responsibilities)
+        shares = row_weight[:, None] * responsibilities[:, order]
         prior = self.weights.prior(hyper.weight_concentration)
         counts = self.weights.counts(globals_.weights - prior)
-        scale = counts.sum() / weights.sum()
+        scale = counts.sum() / row_weight.sum()
         return self.target(self.statistics(block, shares), scale, Powers(), hyper)

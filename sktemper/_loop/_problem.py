@@ -60,7 +60,7 @@ class BlockOfBatch(NamedTuple):
     ----------
     rows : slice or ndarray
     row_weight : ndarray of shape (n_rows,) or None
-    noise : ndarray of shape (n_units,) or None
+    unit_noise : ndarray of shape (n_units,) or None
     powers : Powers
     seed : int
     local_init : ndarray or None
@@ -68,7 +68,7 @@ class BlockOfBatch(NamedTuple):
 
     rows: Any
     row_weight: Any
-    noise: Any
+    unit_noise: Any
     powers: Powers
     seed: int
     local_init: Any
@@ -161,7 +161,7 @@ class Problem:
             yield BlockOfBatch(
                 as_slice(rows[part]),
                 None if row_weight is None else row_weight[part],
-                None if seen.noise is None else seen.noise[of_units],
+                None if seen.unit_noise is None else seen.unit_noise[of_units],
                 Powers(*(p[of_units] if np.ndim(p) else p for p in powers)),
                 int(seen.random.integers(2**63)),
                 None if local is None else local[part],
@@ -177,7 +177,7 @@ def _local_step(shared, block):
             rows,
             shared.prepared,
             block.powers,
-            block.noise,
+            block.unit_noise,
             block.seed,
             shared.tempering_state,
             block.local_init,

@@ -182,7 +182,7 @@ class FactorialMixtureModel(NaturalModel):
         block,
         prepared,
         powers,
-        weights=None,
+        unit_noise=None,
         seed=0,
         local_init=None,
         want=("statistics", "bound"),
@@ -196,7 +196,7 @@ class FactorialMixtureModel(NaturalModel):
         dimensions then, which steps on all samples need to ascend.
         """
         return self._local_step(
-            block, prepared, powers, weights, local_init, want, completing=True
+            block, prepared, powers, unit_noise, local_init, want, completing=True
         )
 
     def observed_step(self, block, prepared):
@@ -209,7 +209,7 @@ class FactorialMixtureModel(NaturalModel):
         )
 
     def _local_step(
-        self, block, prepared, powers, weights, local_init, want, *, completing
+        self, block, prepared, powers, unit_noise, local_init, want, *, completing
     ):
         inference = Inference(
             self,
@@ -222,7 +222,7 @@ class FactorialMixtureModel(NaturalModel):
         nu, likelihoods, scores, bounds, n_iterations = inference.best(local_init)
         statistics = None
         if "statistics" in want:
-            factors = np.ones(len(nu)) if weights is None else weights
+            factors = np.ones(len(nu)) if unit_noise is None else unit_noise
             residuals = -2 * prepared.hyper.noise_variance * likelihoods
             statistics = self._statistics(
                 block, prepared, nu, residuals, factors * powers.statistics
@@ -376,7 +376,7 @@ class FactorialMixtureModel(NaturalModel):
         return np.where(seen, step.row_bounds, 0.0), seen.astype(float)
 
     # -- leaving a poor optimum --------------------------------------------------------
-    def propose_birth(self, globals_, hyper, block, random, weights=None):
+    def propose_birth(self, globals_, hyper, block, random, row_weight=None):
         """Return the components, and priors, after a birth and a death.
 
         A component is born, all adapt to it on ``block``, and the one that the bound

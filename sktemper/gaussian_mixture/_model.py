@@ -182,7 +182,7 @@ class GaussianMixtureModel(NaturalModel):
         block,
         prepared,
         powers,
-        weights=None,
+        unit_noise=None,
         seed=0,
         local_init=None,
         want=("statistics", "bound"),
@@ -193,8 +193,8 @@ class GaussianMixtureModel(NaturalModel):
         statistics = None
         if "statistics" in want:
             shares, factors = responsibilities, powers.statistics
-            if weights is not None:
-                factors = factors * weights
+            if unit_noise is not None:
+                factors = factors * unit_noise
             if np.any(factors != 1):
                 shares = shares * np.reshape(np.float64(factors), (-1, 1))
             statistics = self.statistics(block, prepared.hyper, shares)
@@ -360,33 +360,33 @@ class GaussianMixtureModel(NaturalModel):
         return logsumexp(logs, axis=1), np.ones(len(block))
 
     # -- leaving a poor optimum --------------------------------------------------------
-    def propose_birth(self, globals_, hyper, block, random, weights=None):
+    def propose_birth(self, globals_, hyper, block, random, row_weight=None):
         """Return the components with one of them restarted around a sample."""
-        weights = np.ones(len(block)) if weights is None else weights
+        row_weight = np.ones(len(block)) if row_weight is None else row_weight
         responsibilities = self._responsibilities(block, globals_, hyper)
-        birth(block, responsibilities, random, weights)
-        return self._optimum(block, responsibilities, globals_, hyper, weights), hyper
+        birth(block, responsibilities, random, row_weight)
+        return self._optimum(block, responsibilities, globals_, hyper, row_weight), hyper
 
     def propose_split_merge(
-        self, globals_, hyper, block, random, refused, weights=None
+        self, globals_, hyper, block, random, refused, row_weight=None
     ):
         """Return the components after the split and the merge that promise most."""
-        weights = np.ones(len(block)) if weights is None else weights
+        row_weight = np.ones(len(block)) if row_weight is None else row_weight
         responsibilities = self._responsibilities(block, globals_, hyper)
-        key = split_merge(self, hyper, block, responsibilities, refused, weights)
+        key = split_merge(self, hyper, block, responsibilities, refused, row_weight)
         if key is None:
             return None
-        optimum = self._optimum(block, responsibilities, globals_, hyper, weights)
+        optimum = self._optimum(block, responsibilities, globals_, hyper, row_weight)
         return optimum, hyper, key
 
     def _responsibilities(self, block, globals_, hyper):
         prepared = self.prepare(globals_, hyper)
         return self.run_kernel(block, prepared, np.ones(()))[0].astype(np.float64)
 
-    def _optimum(self, block, responsibilities, globals_, hyper, weights):
+    def _optimum(self, block, responsibilities, globals_, hyper, row_weight):
         """Return the optimal parameters for responsibilities of some of the rows."""
-        order = self.weights.order(weights @ responsibilities)
-        shares = weights[:, None] * responsibilities[:, order]
+        order = self.weights.order(row_weight @ responsibilities)
+        shares = row_weight[:, None] * responsibilities[:, order]
         total = (globals_.precision - hyper.mean_precision).sum()
         statistics = self.statistics(block, hyper, shares)
-        return self.target(statistics, total / weights.sum(), Powers(), hyper)
+        return self.target(statistics, total / row_weight.sum(), Powers(), hyper)

@@ -177,7 +177,7 @@ class LDAModel(ConjugateModel):
         block,
         prepared,
         powers,
-        weights=None,
+        unit_noise=None,
         seed=0,
         local_init=None,
         want=("statistics", "bound"),
@@ -190,7 +190,7 @@ class LDAModel(ConjugateModel):
         bounds = np.empty(n_rows if "bound" in want else 0)
         tells = "statistics" in want
         n_iterations, rows = self._optimise(
-            block, prepared, powers, weights, seed, gamma, bounds, tells
+            block, prepared, powers, unit_noise, seed, gamma, bounds, tells
         )
         parts = () if rows is None else ((block.words, rows),)
         prior = prepared.doc_topic_prior
@@ -205,9 +205,9 @@ class LDAModel(ConjugateModel):
             local_parameters=gamma if "local" in want else None,
         )
 
-    def _optimise(self, block, prepared, powers, weights, seed, gamma, bounds, tells):
+    def _optimise(self, block, prepared, powers, unit_noise, seed, gamma, bounds, tells):
         """Optimise gamma in place; return the inner iterations, and the statistics."""
-        factors = np.ones(len(gamma)) if weights is None else weights
+        factors = np.ones(len(gamma)) if unit_noise is None else unit_noise
         # base measure: the natural parameter of a Dirichlet is alpha - 1
         alpha = 1.0 + powers.prior * (prepared.doc_topic_prior - 1.0)
         n_iterations, rows = _kernels.local_step(

@@ -219,7 +219,7 @@ class MatrixFactorizationModel(ConjugateModel):
         block,
         prepared,
         powers,
-        weights=None,
+        unit_noise=None,
         seed=0,
         local_init=None,
         want=("statistics", "bound"),
@@ -233,7 +233,7 @@ class MatrixFactorizationModel(ConjugateModel):
         noise = None
         if self.user_noise and local_init is not None:
             noise = Noise(*local_init[:, self.n_own :].T)
-        inference = UserInference(self, block, prepared, powers, weights)
+        inference = UserInference(self, block, prepared, powers, unit_noise)
         users = inference.users(noise)
         row_scores = unit_scores = None
         if "score" in want:
@@ -275,9 +275,9 @@ class MatrixFactorizationModel(ConjugateModel):
         means, squares = self.moments(block, prepared, posterior)
         return values * (values - 2 * means) + squares
 
-    def moments_of(self, table, weights):
+    def moments_of(self, table, factors):
         """Return the `Moments` of weighted posteriors, from a table of these."""
-        return moments_of_table(table, weights, self.n_components, self.biases)
+        return moments_of_table(table, factors, self.n_components, self.biases)
 
     def target_parameters(self, statistics, scale, powers, hyper):
         """Return the prior's parameters plus the statistics over the noise."""

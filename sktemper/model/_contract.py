@@ -203,7 +203,7 @@ class LocalStep:
         total = rows.sum(axis=0)
         return replace(self, log_partition=total, row_log_partitions=rows)
 
-    def weighted(self, weights):
+    def weighted(self, row_weight):
         """Return a block's step with rows that count ``weights`` times in its totals.
 
         Not in the statistics: those are weighted already.
@@ -224,21 +224,21 @@ class LocalStep:
         def total(rows):
             if rows is None or len(rows) == 0:  # not wanted
                 return 0.0
-            return float((weights * rows).sum())
+            return float((row_weight * rows).sum())
 
         return replace(
             self,
             n_observed=total(self.row_observed),
             bound=total(self.row_bounds),
             score=total(self.row_scores),
-            log_partition=self._weighted_log_partition(weights),
+            log_partition=self._weighted_log_partition(row_weight),
         )
 
-    def _weighted_log_partition(self, weights):
+    def _weighted_log_partition(self, row_weight):
         rows = self.row_log_partitions
         if rows is None:
             return self.log_partition
-        return (weights[:, None] * rows).sum(axis=0)
+        return (row_weight[:, None] * rows).sum(axis=0)
 
 
 class ConjugateModel:
@@ -398,7 +398,7 @@ class ConjugateModel:
         block,
         prepared,
         powers,
-        weights=None,
+        unit_noise=None,
         seed=0,
         local_init=None,
         want=("statistics", "bound"),
@@ -412,7 +412,7 @@ class ConjugateModel:
         prepared : object
             From `prepare`.
         powers : Powers
-        weights : ndarray of shape (n_units,) or None
+        unit_noise : ndarray of shape (n_units,) or None
             Noise: factors of what the units tell of the global parameters, and of the
             local ones if these have several units; None is 1.
         seed : int
@@ -459,7 +459,7 @@ class ConjugateModel:
     def largest_rate(self, globals_, statistics, scale, powers, hyper):
         """Return the rate at which a step would leave the parameters' domain.
 
-        Only statistics with negative weights can lead there; infinite if none does.
+        Only statistics with negative noise can lead there; infinite if none does.
         """
         return np.inf
 
@@ -563,7 +563,7 @@ class ConjugateModel:
         raise NotImplementedError
 
     # -- leaving a poor optimum --------------------------------------------------------
-    def propose_birth(self, globals_, hyper, block, random, weights=None):
+    def propose_birth(self, globals_, hyper, block, random, row_weight=None):
         """Propose global parameters with a component put where the fit is bad.
 
         Parameters
@@ -572,7 +572,7 @@ class ConjugateModel:
         block : object
             Rows that tell where that is.
         random : numpy.random.Generator
-        weights : ndarray of shape (n_rows,) or None
+        row_weight : ndarray of shape (n_rows,) or None
             How often each of them counts; None is once.
 
         Returns
@@ -582,7 +582,7 @@ class ConjugateModel:
         raise ValueError(f"{type(self).__name__} makes no birth moves.")
 
     def propose_split_merge(
-        self, globals_, hyper, block, random, refused, weights=None
+        self, globals_, hyper, block, random, refused, row_weight=None
     ):
         """Propose global parameters with a component split and two others merged.
 
@@ -594,7 +594,7 @@ class ConjugateModel:
         random : numpy.random.Generator
         refused : frozenset
             Keys of proposals not to be made again.
-        weights : ndarray of shape (n_rows,) or None
+        row_weight : ndarray of shape (n_rows,) or None
             As of `propose_birth`.
 
         Returns

@@ -102,8 +102,8 @@ class Case:
 
     def tangent(self):
         """Return a random change of the natural parameters, as data make it."""
-        weights = self.random.uniform(0.1, 2.0, self.n_units())
-        statistics = self.local_step(weights=weights).statistics
+        unit_noise = self.random.uniform(0.1, 2.0, self.n_units())
+        statistics = self.local_step(unit_noise=unit_noise).statistics
         change = self.target(statistics, scale=self.random.uniform(0.5, 2.0))
         change -= self.vector()
         return change / max(np.abs(change).max(), np.finfo(float).tiny)
