@@ -141,7 +141,9 @@ class BirthMoves(Moves):
 
     def propose(self, model, globals_, hyper, block, random, refused, row_weight=None):
         """Return parameters and priors with one component elsewhere."""
-        return Proposal(*model.propose_birth(globals_, hyper, block, random, row_weight))
+        return Proposal(
+            *model.propose_birth(globals_, hyper, block, random, row_weight)
+        )
 
     def tempering(self, n_steps):
         """Return an annealing over the first two thirds of the steps."""

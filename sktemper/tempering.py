@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ._policy import Policy, Slot, refuse
-from .model import Powers
+from .model import Powers, Request
 from .model._partitions import as_partition
 from .schedules import as_schedule
 
@@ -96,14 +96,16 @@ class Tempering(Policy):
             "partial_fit or warm_start=True."
         )
 
-    def local_step(
-        self, model, block, prepared, powers, unit_noise, seed, state, local_init=None
-    ):
-        """Run a block's local step; may run it several times.  A pure function."""
-        want = (*self._want, "local") if model.keeps_local else self._want
-        return model.local_step(
-            block, prepared, powers, unit_noise, seed, local_init, want
-        )
+    def local_step(self, model, block, prepared, request, state):
+        """Run a block's local step; may run it several times.  A pure function.
+
+        What is wanted is the policy's to say: ``request.want`` does not matter.
+        """
+        request = request._replace(want=self._wanted(model))
+        return model.local_step(block, prepared, request)
+
+    def _wanted(self, model):
+        return (*self._want, "local") if model.keeps_local else self._want
 
     def next_state(self, state, local_step, scale, clock):
         """Return the state after a step."""
@@ -504,13 +506,9 @@ class GlobalTempering(_Ladder):
             return "Set a cap that falls to 1, or partition_priors less sparse."
         return super().remedy(state, clock)
 
-    def local_step(
-        self, model, block, prepared, powers, unit_noise, seed, state, local_init=None
-    ):
+    def local_step(self, model, block, prepared, request, state):
         """Run a block's local step, and note log C of its rows if need be."""
-        step = super().local_step(
-            model, block, prepared, powers, unit_noise, seed, state, local_init
-        )
+        step = super().local_step(model, block, prepared, request, state)
         return step.with_log_partitions(state.partition.to_sum(step.row_observed))
 
     def next_state(self, state, local_step, scale, clock):
@@ -622,39 +620,35 @@ class LocalTempering(_Ladder):
         """Return True: there is no schedule."""
         return True
 
-    def local_step(
-        self, model, block, prepared, powers, unit_noise, seed, state, local_init=None
-    ):
+    def local_step(self, model, block, prepared, request, state):
         """Alternate between local parameters and temperatures, then take statistics."""
         probabilities, b, parameters = self._alternate(
-            model, block, prepared, powers, seed, state, local_init
+            model, block, prepared, request, state
         )
-        b = model.per_unit(block, b)
-        powers = powers._replace(statistics=powers.statistics * b, local=b)
-        want = (*self._want, "local") if model.keeps_local else self._want
-        step = model.local_step(
-            block, prepared, powers, unit_noise, seed, parameters, want
+        b, powers = model.per_unit(block, b), request.powers
+        request = request._replace(
+            powers=powers._replace(statistics=powers.statistics * b, local=b),
+            local_init=parameters,
+            want=self._wanted(model),
         )
+        step = model.local_step(block, prepared, request)
         step.temperatures = probabilities.sum(axis=0)
         return step
 
     def sample_temperatures(self, model, block, prepared, state):
         """Return 1 / b_d of each row of a block, shape (n_rows,)."""
-        _, b, _ = self._alternate(model, block, prepared, Powers(), 0, state)
+        _, b, _ = self._alternate(model, block, prepared, Request(), state)
         return 1.0 / b
 
-    def _alternate(self, model, block, prepared, powers, seed, state, local_init=None):
+    def _alternate(self, model, block, prepared, request, state):
         """Return q over the temperatures, its mean b, and the local parameters."""
-        local, parameters = 1.0, local_init
+        local, parameters = 1.0, request.local_init
         for _ in range(self.n_alternations):
+            powers = request.powers._replace(local=local)
             step = model.local_step(
                 block,
                 prepared,
-                powers._replace(local=local),
-                None,
-                seed,
-                parameters,
-                want=("score", "local"),
+                Request(powers, None, request.seed, parameters, ("score", "local")),
             )
             probabilities = self.responsibilities(state, step)
             # not by BLAS, whose bits depend on the number of rows

@@ -8,7 +8,7 @@ from sklearn.base import (
 )
 from sklearn.exceptions import NotFittedError
 
-from ..model import Powers
+from ..model import Request
 from ..moves import NoMoves
 from ._after import AfterFitMixin
 
@@ -47,7 +47,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         prepared = model.prepare(state.globals_, state.hyper)
         steps = problem.map(
             lambda block: model.local_step(
-                block, prepared, Powers(), want=("local",)
+                block, prepared, Request(want=("local",))
             ).local_parameters.argmax(axis=1)
         )
         self._training_ = np.concatenate(list(steps)), bound

@@ -182,35 +182,25 @@ class MixtureModel(NaturalModel):
         )
 
     # -- the step --------------------------------------------------------------------
-    def local_step(
-        self,
-        block,
-        prepared,
-        powers,
-        unit_noise=None,
-        seed=0,
-        local_init=None,
-        want=("statistics", "bound"),
-    ):
+    def local_step(self, block, prepared, request):
         """Compute the responsibilities of a block; see `ConjugateModel.local_step`."""
         logs = self.log_joint(block, prepared)
         n_rows, n_observed = len(logs), self.n_observed(block)
-        tempered = logs * np.reshape(powers.local, (-1, 1))
+        tempered = logs * np.reshape(request.powers.local, (-1, 1))
         bounds = logsumexp(tempered, axis=1)
         responsibilities = np.exp(tempered - bounds[:, None])
         scores = (responsibilities * logs).sum(axis=1)
         statistics = None
-        if "statistics" in want:
-            factors = np.ones(n_rows) if unit_noise is None else unit_noise
-            factors = factors * powers.statistics
-            statistics = self.statistics(block, responsibilities * factors[:, None])
+        if "statistics" in request.want:
+            shares = responsibilities * request.factors(n_rows)[:, None]
+            statistics = self.statistics(block, shares)
         return LocalStep.of_rows(
             row_observed=n_observed,
             row_bounds=bounds,
             row_scores=scores,
             n_iterations=n_rows,
             statistics=statistics,
-            local_parameters=responsibilities if "local" in want else None,
+            local_parameters=responsibilities if "local" in request.want else None,
         )
 
     def log_joint(self, block, prepared):
@@ -268,7 +258,9 @@ class MixtureModel(NaturalModel):
         """Return the mixture with one of its components begun anew."""
         row_weight = self._counts_of(block, row_weight)
         responsibilities = birth(self, globals_, hyper, block, random, row_weight)
-        return self._optimum(block, responsibilities, globals_, hyper, row_weight), hyper
+        return self._optimum(
+            block, responsibilities, globals_, hyper, row_weight
+        ), hyper
 
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None
@@ -284,7 +276,9 @@ class MixtureModel(NaturalModel):
         return optimum, hyper, key
 
     def _counts_of(self, block, row_weight):
-        return np.ones(self.moments(block).shape[0]) if row_weight is None else row_weight
+        return (
+            np.ones(self.moments(block).shape[0]) if row_weight is None else row_weight
+        )
 
     def _optimum(self, block, responsibilities, globals_, hyper, row_weight):
         """Return the optimal parameters for responsibilities of some of the rows."""

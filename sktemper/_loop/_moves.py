@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..learning_rates import ConstantRate
-from ..model import IllDefined, Powers
+from ..model import IllDefined, Request
 from ..noise import NoNoise
 from ..tempering import Untempered
 from ._passes import Hooks
@@ -216,7 +216,7 @@ class _Trials:
         prepared = model.prepare(state.globals_, state.hyper)
         parts = self.problem.map(
             lambda block: (
-                model.local_step(block, prepared, Powers(), want=("bound",)).row_bounds
+                model.local_step(block, prepared, Request(want=("bound",))).row_bounds
             ),
             rows,
         )

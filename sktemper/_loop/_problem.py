@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..model import ConjugateModel, Powers
+from ..model import ConjugateModel, Powers, Request
 from ._workers import Workers
 
 __all__ = ["QUIETLY", "Batch", "Problem", "generator"]
@@ -60,18 +60,12 @@ class BlockOfBatch(NamedTuple):
     ----------
     rows : slice or ndarray
     row_weight : ndarray of shape (n_rows,) or None
-    unit_noise : ndarray of shape (n_units,) or None
-    powers : Powers
-    seed : int
-    local_init : ndarray or None
+    request : Request
     """
 
     rows: Any
     row_weight: Any
-    unit_noise: Any
-    powers: Powers
-    seed: int
-    local_init: Any
+    request: Request
 
 
 @dataclass(frozen=True)
@@ -125,7 +119,7 @@ class Problem:
         model, weight = self.model, self.sample_weight
         prepared = model.prepare(globals_, hyper)
         steps = self.map(
-            lambda block: model.local_step(block, prepared, Powers(), want=("bound",)),
+            lambda block: model.local_step(block, prepared, Request(want=("bound",))),
             rows,
         )
         if weight is None:
@@ -161,10 +155,12 @@ class Problem:
             yield BlockOfBatch(
                 as_slice(rows[part]),
                 None if row_weight is None else row_weight[part],
-                None if seen.unit_noise is None else seen.unit_noise[of_units],
-                Powers(*(p[of_units] if np.ndim(p) else p for p in powers)),
-                int(seen.random.integers(2**63)),
-                None if local is None else local[part],
+                Request(
+                    Powers(*(p[of_units] if np.ndim(p) else p for p in powers)),
+                    None if seen.unit_noise is None else seen.unit_noise[of_units],
+                    int(seen.random.integers(2**63)),
+                    None if local is None else local[part],
+                ),
             )
 
 
@@ -176,11 +172,8 @@ def _local_step(shared, block):
             shared.model,
             rows,
             shared.prepared,
-            block.powers,
-            block.unit_noise,
-            block.seed,
+            block.request,
             shared.tempering_state,
-            block.local_init,
         )
         if block.row_weight is not None:
             step = step.weighted(block.row_weight)

@@ -177,26 +177,15 @@ class GaussianMixtureModel(NaturalModel):
         return usual
 
     # -- the step --------------------------------------------------------------------
-    def local_step(
-        self,
-        block,
-        prepared,
-        powers,
-        unit_noise=None,
-        seed=0,
-        local_init=None,
-        want=("statistics", "bound"),
-    ):
+    def local_step(self, block, prepared, request):
         """Compute the responsibilities of a block; see `ConjugateModel.local_step`."""
-        local = np.asarray(powers.local, dtype=np.float64)
+        local = np.asarray(request.powers.local, dtype=np.float64)
         responsibilities, bounds, scores = self.run_kernel(block, prepared, local)
         statistics = None
-        if "statistics" in want:
-            shares, factors = responsibilities, powers.statistics
-            if unit_noise is not None:
-                factors = factors * unit_noise
+        if "statistics" in request.want:
+            shares, factors = responsibilities, request.factors(len(block))
             if np.any(factors != 1):
-                shares = shares * np.reshape(np.float64(factors), (-1, 1))
+                shares = shares * factors[:, None]
             statistics = self.statistics(block, prepared.hyper, shares)
         return LocalStep.of_rows(
             statistics=statistics,
@@ -204,7 +193,7 @@ class GaussianMixtureModel(NaturalModel):
             row_bounds=bounds,
             row_scores=scores,
             n_iterations=len(block),
-            local_parameters=responsibilities if "local" in want else None,
+            local_parameters=responsibilities if "local" in request.want else None,
         )
 
     def run_kernel(self, block, prepared, local, only_distances=False):
@@ -365,7 +354,9 @@ class GaussianMixtureModel(NaturalModel):
         row_weight = np.ones(len(block)) if row_weight is None else row_weight
         responsibilities = self._responsibilities(block, globals_, hyper)
         birth(block, responsibilities, random, row_weight)
-        return self._optimum(block, responsibilities, globals_, hyper, row_weight), hyper
+        return self._optimum(
+            block, responsibilities, globals_, hyper, row_weight
+        ), hyper
 
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None

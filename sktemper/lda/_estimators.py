@@ -21,7 +21,7 @@ from .._estimator import (
 )
 from .._limits import check_counts, check_prior
 from .._policy import refuse
-from ..model import Powers
+from ..model import Powers, Request
 from ._checks import check_samplable, positive
 from ._model import LDAModel
 
@@ -155,7 +155,9 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
             def gamma_of(rows):
                 powers = Powers(local=power[rows] if np.ndim(power) else power)
                 block = model.take(problem.X, rows)
-                step = model.local_step(block, prepared, powers, want=("local",))
+                step = model.local_step(
+                    block, prepared, Request(powers, want=("local",))
+                )
                 return step.local_parameters
 
             starts = range(0, n, model.block_size)

@@ -115,7 +115,15 @@ class UserInference:
             sums = self._sums(factors)
             posterior, n_indefinite = model.posteriors(sums, scales, prior)
         users = Users(
-            posterior, noise, sums, scales, prior, local, factors, unit_noise, n_iterations
+            posterior,
+            noise,
+            sums,
+            scales,
+            prior,
+            local,
+            factors,
+            unit_noise,
+            n_iterations,
         )
         if not model.user_noise:
             return users

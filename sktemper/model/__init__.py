@@ -11,6 +11,7 @@ from ._contract import (
     IllDefined,
     LocalStep,
     Powers,
+    Request,
     Stopped,
     all_finite,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "Natural",
     "NaturalModel",
     "Powers",
+    "Request",
     "Stopped",
     "all_finite",
 ]

@@ -19,6 +19,7 @@ __all__ = [
     "IllDefined",
     "LocalStep",
     "Powers",
+    "Request",
     "Stopped",
     "all_finite",
 ]
@@ -62,6 +63,41 @@ class Powers(NamedTuple):
     prior: float = 1.0
     statistics: Any = 1.0
     local: Any = 1.0
+
+
+class Request(NamedTuple):
+    """What a local step is asked for.
+
+    Attributes
+    ----------
+    powers : Powers
+    unit_noise : ndarray of shape (n_units,) or None
+        Factors, of mean 1, of what the units tell of the global parameters, and of the
+        local ones if these have several units: what the noise policy draws.  None is 1.
+    seed : int
+        For models that sample: one number a step and block.
+    local_init : ndarray or None
+        Local parameters to start from.
+    want : collection of {"statistics", "bound", "score", "local"}
+        What to compute beside the local optimum.
+    """
+
+    powers: Powers = Powers()
+    unit_noise: Any = None
+    seed: int = 0
+    local_init: Any = None
+    want: tuple = ("statistics", "bound")
+
+    def factors(self, n_units):
+        """Return what the statistics of each unit are multiplied by.
+
+        Returns
+        -------
+        factors : ndarray of shape (n_units,)
+            ``powers.statistics * unit_noise``, in float64.
+        """
+        noise = np.ones(n_units) if self.unit_noise is None else self.unit_noise
+        return np.asarray(noise * self.powers.statistics, dtype=np.float64)
 
 
 def all_finite(*values):
@@ -393,16 +429,7 @@ class ConjugateModel:
         return all_finite(globals_, hyper, prepared)
 
     # -- the step --------------------------------------------------------------------
-    def local_step(
-        self,
-        block,
-        prepared,
-        powers,
-        unit_noise=None,
-        seed=0,
-        local_init=None,
-        want=("statistics", "bound"),
-    ):
+    def local_step(self, block, prepared, request):
         """Optimise the local parameters of a block.
 
         Parameters
@@ -411,16 +438,7 @@ class ConjugateModel:
             From `take`.
         prepared : object
             From `prepare`.
-        powers : Powers
-        unit_noise : ndarray of shape (n_units,) or None
-            Noise: factors of what the units tell of the global parameters, and of the
-            local ones if these have several units; None is 1.
-        seed : int
-            For models that sample: one number a step and block.
-        local_init : ndarray or None
-            Local parameters to start from.
-        want : collection of {"statistics", "bound", "score", "local"}
-            What to compute beside the local optimum.
+        request : Request
 
         Returns
         -------
