@@ -29,6 +29,7 @@ from sktemper import (
     schedules,
     tempering,
 )
+from sktemper._policy import Policy
 from sktemper.lda._model import LDAModel
 from sktemper.learning_rates import (
     AdaptiveRate,
@@ -167,7 +168,7 @@ MODULES = [schedules, tempering, learning_rates, noise, moves]
 def test_public_policies_show_how_to_use_them(module):
     for name in module.__all__:
         cls = getattr(module, name)
-        if cls in subclasses(module.Policy) and cls().get_params():
+        if cls in subclasses(Policy) and cls().get_params():
             assert ">>>" in cls.__doc__, name
 
 
