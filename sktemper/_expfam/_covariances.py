@@ -10,7 +10,7 @@ import functools
 
 import numpy as np
 
-from ..model._contract import IllDefined
+from ..model._values import IllDefined
 
 __all__ = ["ILL_DEFINED", "COVARIANCE_TYPES"]
 

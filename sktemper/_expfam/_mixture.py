@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from .._linalg import tiled_matmul
-from ..model._contract import LocalStep, Powers
+from ..model._values import LocalStep, Powers
 from ._moves import birth, split_merge
 from ._natural import Natural, NaturalModel
 from ._weights import WEIGHTS

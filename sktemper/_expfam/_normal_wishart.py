@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln, polygamma, psi
 
-from ..model._contract import IllDefined
+from ..model._values import IllDefined
 from ._covariances import COVARIANCE_TYPES, ILL_DEFINED
 from ._natural import Natural
 

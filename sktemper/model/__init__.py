@@ -4,10 +4,10 @@
 parameters are natural ones, and `MixtureModel` nearly all of it for mixtures.
 """
 
-from ._contract import (
-    CAPABILITIES,
+from ._capabilities import CAPABILITIES
+from ._contract import ConjugateModel
+from ._values import (
     NOT_FINITE,
-    ConjugateModel,
     IllDefined,
     LocalStep,
     Powers,
