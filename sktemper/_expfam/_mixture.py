@@ -43,10 +43,19 @@ class MixtureHyper(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """What a local step needs of the mixture."""
+    """What a local step needs of the mixture.
+
+    Attributes
+    ----------
+    log_weights : ndarray of shape (n_components,)
+        E log pi.
+    expected : ndarray of shape (prod(family.shape), n_components)
+        E u of the components, a column each.
+    globals_ : Mixture
+    hyper : MixtureHyper
+    """
 
     log_weights: np.ndarray
-    #: E u of the components, a column each.
     expected: np.ndarray
     globals_: Mixture
     hyper: MixtureHyper
@@ -99,6 +108,11 @@ class MixtureModel(NaturalModel):
     def moments(self, block):
         """Return what the samples' log-likelihoods are linear in.
 
+        Parameters
+        ----------
+        block : object
+            From `take`.
+
         Returns
         -------
         moments : ndarray or CSR array of shape (n_rows, prod(family.shape))
@@ -108,18 +122,47 @@ class MixtureModel(NaturalModel):
     def log_base(self, block):
         """Return the part of the log-likelihoods that is the same in all components.
 
+        Parameters
+        ----------
+        block : object
+            From `take`.
+
         Returns
         -------
         logs : ndarray of shape (n_rows,)
+            By default 0.
         """
         return np.zeros(self.moments(block).shape[0])
 
     def prior_of_component(self, X, sample_weight=None):
-        """Return the natural parameters of a component's prior, `Family.shape`."""
+        """Return the natural parameters of a component's prior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data, or the first chunk of a stream.
+        sample_weight : ndarray of shape (n_samples,) or None
+            How often each row counts.
+
+        Returns
+        -------
+        prior : ndarray of shape ``family.shape``
+        """
         raise NotImplementedError
 
     def n_observed(self, block):
-        """Return the number of observations of each row: by default 1."""
+        """Return how many observations each row is: what scores are divided by.
+
+        Parameters
+        ----------
+        block : object
+            From `take`.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_rows,)
+            By default 1.
+        """
         return np.ones(self.moments(block).shape[0])
 
     # -- the state of a fit ----------------------------------------------------------
@@ -204,20 +247,57 @@ class MixtureModel(NaturalModel):
         )
 
     def log_joint(self, block, prepared):
-        """Return E log p(x, component) of each row: (n_rows, n_components)."""
+        """Return E log p(x, component) of each row.
+
+        A model with a kernel of its own calls it here.
+
+        Parameters
+        ----------
+        block : object
+            From `take`.
+        prepared : Prepared
+            ``log_weights``, E log pi, of shape (n_components,); ``expected``, E u of
+            the components, of shape (prod(family.shape), n_components).
+
+        Returns
+        -------
+        logs : ndarray of shape (n_rows, n_components)
+            In float64.
+        """
         logs = self.times(self.moments(block), prepared.expected)
         logs += prepared.log_weights
         return logs + self.log_base(block)[:, None]
 
     @staticmethod
     def times(moments, matrix):
-        """Return ``moments @ matrix``, each row's bits whatever rows are around it."""
+        """Return ``moments @ matrix``, each row's bits whatever rows are around it.
+
+        Parameters
+        ----------
+        moments : ndarray or CSR array of shape (n_rows, n_moments)
+        matrix : ndarray of shape (n_moments, n_components)
+
+        Returns
+        -------
+        products : ndarray of shape (n_rows, n_components)
+        """
         if sparse.issparse(moments):
             return moments @ matrix
         return tiled_matmul(moments, matrix)
 
     def statistics(self, block, shares):
-        """Return the sums over rows of what they tell, times their shares."""
+        """Return the sums over rows of what they tell, times their shares.
+
+        Parameters
+        ----------
+        block : object
+            From `take`.
+        shares : ndarray of shape (n_rows, n_components)
+
+        Returns
+        -------
+        statistics : Mixture
+        """
         sums = self._dense(shares.T @ self.moments(block))
         shape = (self.n_components, *self.family.shape)
         return Mixture(self.weights.counted(shares.sum(axis=0)), sums.reshape(shape))

@@ -70,34 +70,76 @@ class ConjugateModel(Capabilities):
     def take(self, X, rows):
         """Return ``X[rows]`` as a block that `local_step` takes.
 
-        ``rows`` is a slice or an array of indices.  ``X`` is never changed.
+        Parameters
+        ----------
+        X : array-like
+            As the estimator validated it; never changed.
+        rows : slice or ndarray of int
+
+        Returns
+        -------
+        block : object
         """
         raise NotImplementedError
 
     def units_per_row(self, X, rows):
-        """Return how many units, each with a weight and a power, each row has."""
+        """Return how many units, each with noise and a power of its own, rows have.
+
+        Parameters
+        ----------
+        X : array-like
+        rows : ndarray of shape (n_rows,)
+
+        Returns
+        -------
+        counts : ndarray of shape (n_rows,)
+            By default 1: the rows are the units.
+        """
         return np.ones(len(rows), dtype=np.intp)
 
     def per_unit(self, block, values):
         """Return powers of what has temperatures of its own, as each unit has them.
 
-        That is each row of a block, or, where there are `LocalStep.unit_scores`, each
-        unit.
+        Parameters
+        ----------
+        block : object
+        values : ndarray
+            One a row of the block, or, where there are `LocalStep.unit_scores`, one a
+            unit.
+
+        Returns
+        -------
+        values : ndarray of shape (n_units,)
         """
         return values
 
     def auto_batch_size(self, X, total):
         """Return the size that ``batch_size="auto"`` stands for, from 1 up.
 
-        ``X`` are the data, of which ``total`` rows are to be seen in a pass; or the
-        first chunk of a stream, of ``total`` rows in all or None.
+        Parameters
+        ----------
+        X : array-like
+            The data, or the first chunk of a stream.
+        total : int or None
+            Rows to be seen in a pass; None of a stream whose size is not known.
+
+        Returns
+        -------
+        batch_size : int
         """
         return 256
 
     def auto_temperature(self, hyper):
         """Return where an annealing with ``start="auto"`` begins.
 
-        ``hyper`` is as at the start.
+        Parameters
+        ----------
+        hyper : object
+            As at the start.
+
+        Returns
+        -------
+        temperature : float
         """
         return 2.0
 
@@ -105,7 +147,17 @@ class ConjugateModel(Capabilities):
     def initial_hyper(self, X, sample_weight=None):
         """Return the starting values of priors and variances.
 
-        ``X`` are the data, or the first chunk of a stream.
+        Parameters
+        ----------
+        X : array-like
+            The data, or the first chunk of a stream.
+        sample_weight : ndarray of shape (n_samples,) or None
+            How often each row counts.
+
+        Returns
+        -------
+        hyper : object
+            Picklable; what `update_hyper` learns.
         """
         raise NotImplementedError
 
@@ -122,11 +174,26 @@ class ConjugateModel(Capabilities):
         sample_weight : ndarray of shape (n_samples,) or None
             How often each row counts.  Weights are repetitions where the start neither
             depends on the order of the rows.
+
+        Returns
+        -------
+        globals_ : object
+            Picklable.
         """
         raise NotImplementedError
 
     def prepare(self, globals_, hyper):
-        """Return what `local_step` needs, computed once a step."""
+        """Return what `local_step` needs, computed once a step.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+
+        Returns
+        -------
+        prepared : object
+            What all blocks of a batch share; they only read it.
+        """
         raise NotImplementedError
 
     def is_finite(self, globals_, hyper, prepared):
@@ -140,6 +207,10 @@ class ConjugateModel(Capabilities):
         globals_, hyper : object
         prepared : object or None
             What `prepare` makes of them, if it was asked.
+
+        Returns
+        -------
+        is_finite : bool
         """
         return all_finite(globals_, hyper, prepared)
 
@@ -182,8 +253,12 @@ class ConjugateModel(Capabilities):
         powers : Powers
             Only ``powers.prior`` matters here: the rest is in ``statistics``.
         rate : float
-            The weight of the target, in [0, 1].
+            How much of the target, in [0, 1].
         hyper : object
+
+        Returns
+        -------
+        globals_ : object
         """
         old = self.natural_parameters(globals_)
         target = self.target_parameters(statistics, scale, powers, hyper)
@@ -192,7 +267,17 @@ class ConjugateModel(Capabilities):
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
         """Return learned priors and variances after a step; fixed ones unchanged.
 
-        ``globals_`` are those before the step, under which the statistics are.
+        Parameters
+        ----------
+        hyper : object
+        globals_ : object
+            Those before the step, under which the statistics are.
+        statistics, scale, rate, powers
+            As of `step`.
+
+        Returns
+        -------
+        hyper : object
         """
         return hyper
 
@@ -200,8 +285,15 @@ class ConjugateModel(Capabilities):
     def global_shapes(self, globals_):
         """Return the shapes that numbers and arrays in `globals_` must have, in order.
 
-        By default those that they have once their vector is taken apart again; None,
-        which leaves them unchecked, of a model without dense vectors.
+        Parameters
+        ----------
+        globals_ : object
+
+        Returns
+        -------
+        shapes : list of tuple or None
+            By default those that they have once their vector is taken apart again;
+            None, which leaves them unchecked, of a model without dense vectors.
         """
         if "dense_vectors" not in self.capabilities():
             return None
@@ -215,6 +307,10 @@ class ConjugateModel(Capabilities):
     def check(self, globals_, hyper):
         """Raise if these cannot be parameters of this model: kernels trust them.
 
+        Parameters
+        ----------
+        globals_, hyper : object
+
         Raises
         ------
         ValueError
@@ -225,11 +321,28 @@ class ConjugateModel(Capabilities):
 
     # -- objectives ------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
-        """Return p E log p(globals) - E log q(globals), p = ``powers.prior``."""
+        """Return p E log p(globals) - E log q(globals), p = ``powers.prior``.
+
+        With every constant: the bound is this and the sum of the local steps' bounds.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+        powers : Powers
+
+        Returns
+        -------
+        bound : float
+            In nats.
+        """
         raise NotImplementedError
 
     def log_predictive(self, block, prepared):
         """Return each row's held-out log-likelihood at T=1, and what it is a sum of.
+
+        Parameters
+        ----------
+        block, prepared : object
 
         Returns
         -------
