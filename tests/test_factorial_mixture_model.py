@@ -11,7 +11,7 @@ from sktemper.factorial_mixture import _couplings, _kernels
 from sktemper.factorial_mixture._births import least_missed
 from sktemper.factorial_mixture._model import FactorialMixtureModel
 from sktemper.factorial_mixture._parameters import Components, FeatureStatistics
-from sktemper.model import Powers, Stopped
+from sktemper.model import Powers, Request, Stopped
 
 POWERS = {
     "plain": Powers(),
@@ -51,7 +51,7 @@ def local(model, X, components, powers, hyper=None, **arguments):
     arguments = {"want": ("statistics", "bound", "local"), **arguments}
     block = model.take(X.astype(model.dtype), slice(None))
     prepared = model.prepare(components, hyper)
-    return model.local_step(block, prepared, powers, **arguments)
+    return model.local_step(block, prepared, Request(powers, **arguments))
 
 
 def observed(model, X, components):
@@ -96,7 +96,7 @@ def assert_is_reference(model, X, components, powers, rtol, weights=None, **star
             sweeps += others[3]
         else:
             sweeps = others[3]
-    step = local(model, X, components, powers, weights=weights, **start)
+    step = local(model, X, components, powers, unit_noise=weights, **start)
     size = dict(rtol=rtol, atol=rtol)
     np.testing.assert_allclose(step.local_parameters, nu, **size)
     # relative to the terms that cancel
@@ -372,7 +372,7 @@ def test_the_tempered_bound_never_falls(
         bounds.append(bound)
         nu = step.local_parameters
         statistics = local(
-            model, X, components, powers, hyper, local_init=nu, weights=weights
+            model, X, components, powers, hyper, local_init=nu, unit_noise=weights
         ).statistics
         hyper = model.update_hyper(hyper, components, statistics, 1.0, 1.0, powers)
         components = model.step(components, statistics, 1.0, powers, 1.0, hyper)
@@ -600,7 +600,7 @@ def test_the_fisher_product_is_the_change_of_the_mean_parameters(structured):
 def with_negative_weights(seed, mean=1.0, **settings):
     X, model, components = problem(seed, n=12, **settings)
     weights = np.random.default_rng(seed).normal(mean, 3, 12)
-    step = local(model, X, components, Powers(), weights=weights)
+    step = local(model, X, components, Powers(), unit_noise=weights)
     return model, components, step.statistics, model.initial_hyper(X)
 
 
@@ -654,7 +654,7 @@ def test_positive_weights_lead_nowhere_bad():
         learn_noise_variance=True, learn_inclusion_probability=True
     )
     weights = np.random.default_rng(0).gamma(0.2, 5, N)
-    statistics = local(model, X, components, Powers(), weights=weights).statistics
+    statistics = local(model, X, components, Powers(), unit_noise=weights).statistics
     hyper = model.initial_hyper(X)
     assert model.largest_rate(components, statistics, 20.0, Powers(), hyper) == np.inf
     nothing = FeatureStatistics(np.zeros((K, K)), np.zeros((K, D)), 0.0, 0.0, 0.0)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._data import data_of
 from .._loop import Problem
-from ..model import Powers
+from ..model import Request
 from ._endings import warn_of_heat
 
 __all__ = ["AfterFitMixin"]
@@ -65,7 +65,7 @@ class AfterFitMixin:
         """Return each row's local parameters at T=1."""
 
         def local(model, block, prepared):
-            step = model.local_step(block, prepared, Powers(), want=("local",))
+            step = model.local_step(block, prepared, Request(want=("local",)))
             return step.local_parameters
 
         return np.concatenate(self._map(X, local))

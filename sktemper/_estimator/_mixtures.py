@@ -8,7 +8,7 @@ from sklearn.base import (
 )
 from sklearn.exceptions import NotFittedError
 
-from ..model import Powers
+from ..model import Request
 from ..moves import NoMoves
 from ._after import AfterFitMixin
 
@@ -164,5 +164,5 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
 
 def _labels(model, block, prepared):
-    step = model.local_step(block, prepared, Powers(), want=("local",))
+    step = model.local_step(block, prepared, Request(want=("local",)))
     return step.local_parameters.argmax(axis=1)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._data import Data, Rows, as_slice, cuts
-from ..model import ConjugateModel, Powers
+from ..model import ConjugateModel, Powers, Request
 from ._workers import Workers
 
 __all__ = ["QUIETLY", "Batch", "Problem", "generator"]
@@ -63,18 +63,12 @@ class BlockOfBatch(NamedTuple):
     rows : slice or ndarray
         Of its part of the data.
     row_weight : ndarray of shape (n_rows,) or None
-    noise : ndarray of shape (n_units,) or None
-    powers : Powers
-    seed : int
-    local_init : ndarray or None
+    request : Request
     """
 
     rows: Any
     row_weight: Any
-    noise: Any
-    powers: Powers
-    seed: int
-    local_init: Any
+    request: Request
 
 
 @dataclass(frozen=True)
@@ -203,10 +197,12 @@ class Problem:
             return BlockOfBatch(
                 chosen,
                 None if row_weight is None else row_weight[where],
-                None if seen.noise is None else seen.noise[of_units],
-                Powers(*(p[of_units] if np.ndim(p) else p for p in powers)),
-                int(seen.random.integers(2**63)),
-                None if local is None else local[where],
+                Request(
+                    Powers(*(p[of_units] if np.ndim(p) else p for p in powers)),
+                    None if seen.unit_noise is None else seen.unit_noise[of_units],
+                    int(seen.random.integers(2**63)),
+                    None if local is None else local[where],
+                ),
             )
 
         for part, own, places in self.data.groups(rows):
@@ -221,11 +217,8 @@ def _local_step(shared, part, block):
             shared.model,
             rows,
             shared.prepared,
-            block.powers,
-            block.noise,
-            block.seed,
+            block.request,
             shared.tempering_state,
-            block.local_init,
         )
         if block.row_weight is not None:
             step = step.weighted(block.row_weight)
@@ -245,11 +238,11 @@ def _units(model, part, rows):
 
 
 def _bound(model, block, prepared):
-    return model.local_step(block, prepared, Powers(), want=("bound",)).bound
+    return model.local_step(block, prepared, Request(want=("bound",))).bound
 
 
 def _row_bounds(model, block, prepared):
-    return model.local_step(block, prepared, Powers(), want=("bound",)).row_bounds
+    return model.local_step(block, prepared, Request(want=("bound",))).row_bounds
 
 
 def generator(seed, *key):

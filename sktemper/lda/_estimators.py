@@ -21,7 +21,7 @@ from .._estimator import (
 )
 from .._limits import check_counts, check_prior
 from .._policy import refuse
-from ..model import Powers
+from ..model import Powers, Request
 from ._checks import check_samplable, positive
 from ._model import LDAModel
 
@@ -33,7 +33,8 @@ def _gamma(model, block, shared, power_of_rows=None):
     """Return gamma of a block, at the power of all documents or of each."""
     prepared, power = shared
     powers = Powers(local=power if power_of_rows is None else power_of_rows)
-    return model.local_step(block, prepared, powers, want=("local",)).local_parameters
+    request = Request(powers, want=("local",))
+    return model.local_step(block, prepared, request).local_parameters
 
 
 class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator):
