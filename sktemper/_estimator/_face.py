@@ -145,7 +145,10 @@ class TemperedEstimator(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The data; never copied whole, never changed.
+            The data; never copied whole, never changed.  All methods also take data in
+            parts: a list of arrays or sparse matrices of as many columns, whose rows
+            follow one another, or a collection on disk, see
+            `sktemper.datasets.open_counts`.
         y : None
             Ignored; here by scikit-learn's convention.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -171,6 +174,10 @@ class TemperedEstimator(
 
         Notes
         -----
+        Sums over the samples are added part by part, so that other parts of the same
+        data are another order of rounding.  What a fit of parts looks at before its
+        first step, for its start, is an even sample of at most 100,000 rows.
+
         With ``n_init > 1`` the fits run one after another.  What stops a fit early, a
         callback or ``n_iter_no_change``, ends that one, and the next begins.  Ctrl-C
         or an error leaves the last complete step of the first fit, and later the best
