@@ -181,6 +181,22 @@ def test_sweeps_end(max_iter):
     assert local(model, X, components, Powers()).n_iterations == N * max_iter
 
 
+@dtypes
+@pytest.mark.parametrize("k", [60, 170])
+def test_many_features_of_samples_that_miss_values(dtype, rtol, k):
+    """Few samples share a panel then, lest their grams fill the cache."""
+    X, model, components = problem(n=19, k=k, d=40, missing=0.2, dtype=dtype, tol=1e-5)
+    model.noise_variance = 40.0
+    assert_is_reference(model, X, components, Powers(), max(rtol, 1e-9))
+    whole = local(model, X, components, Powers())
+    for rows in ([3], [17, 5], np.arange(19)[::-1]):
+        step = local(model, X[rows], components, Powers())
+        for name in ("local_parameters", "row_bounds", "row_scores"):
+            np.testing.assert_array_equal(
+                getattr(step, name), getattr(whole, name)[rows]
+            )
+
+
 def test_a_sample_does_not_depend_on_its_neighbours():
     X, model, components = problem(n=40, missing=0.1)
     X[:11] = np.nan_to_num(X[:11])
@@ -743,7 +759,8 @@ def test_grams_that_are_not_kept_are_made_anew(monkeypatch, most):
     whole = local(model, X, components, Powers(), local_init=start)
     block, hyper = model.take(X, slice(None)), model.initial_hyper(X)
     dead = least_missed(model, components, hyper, block)
-    monkeypatch.setattr(_couplings, "MOST_ENTRIES", most)
+    for name in ("MOST_ENTRIES", "ENTRIES_AT_ONCE"):
+        monkeypatch.setattr(_couplings, name, most)
     parts = local(model, X, components, Powers(), local_init=start)
     np.testing.assert_array_equal(parts.local_parameters, whole.local_parameters)
     np.testing.assert_array_equal(parts.row_bounds, whole.row_bounds)
@@ -792,7 +809,8 @@ def test_a_stopped_gram_is_void():
     prepared = model.prepare(components, model.initial_hyper(X))
     model.stop[0] = 1
     with pytest.raises(Stopped):
-        _couplings.grams(model, block, np.arange(N), prepared, True)
+        out = np.empty((N, K * (K + 1) // 2))
+        _couplings.grams(model, block, np.arange(N), prepared, True, out)
 
 
 def test_nothing_observed_is_the_prior():

@@ -93,14 +93,12 @@ def least_missed(model, components, hyper, block):
         part = block._replace(
             squares=block.squares[rows], observed=block.observed[rows]
         )
-        for k in range(model.n_components):
+        for k, coupled in enumerate(coupling.without_each()):
             prior = np.delete(hyper.inclusion_probability, k)
             left = np.delete(products[rows], k, 1)
             nu = np.empty(left.shape, dtype=model.dtype)
             nu[...] = prior
             without = hyper._replace(inclusion_probability=prior)
-            inference = Inference(
-                model, part, without, Powers(), left, [coupling.without(k)]
-            )
+            inference = Inference(model, part, without, Powers(), left, [coupled])
             _, _, bounds[k, rows], _ = inference.run(nu, cooled=True)
     return int(np.argmax([row_bounds.sum() for row_bounds in bounds]))
