@@ -6,6 +6,7 @@ from ._generators import make_factorial_mixture, make_lda_documents, make_rating
 from ._movielens import load_movielens
 from ._ratings import ratings_matrix
 from ._write import write_counts, write_dense
+from ._write_ratings import write_ratings
 
 __all__ = [
     "Collection",
@@ -20,4 +21,5 @@ __all__ = [
     "ratings_matrix",
     "write_counts",
     "write_dense",
+    "write_ratings",
 ]

@@ -43,11 +43,13 @@ class HashedWords:
         n_chosen = max(n_chosen, int(np.ceil(SHARE * n_texts)))
         chosen = self._chosen(X, n_chosen)
         texts = texts.tolist() if hasattr(texts, "tolist") else texts
+        counts = Counter()
         for number in chosen:
-            self.counts.update(self.analyze(texts[number]))
+            counts.update(self.analyze(texts[number]))
+        self.counts.update(counts)
         self.n_batches += 1
         self.n_looked_at += len(chosen)
-        self._find_columns()
+        self._find_columns(counts)
         if len(self.counts) > self.n_features + SPARE_WORDS:
             self._forget()
 
@@ -65,9 +67,9 @@ class HashedWords:
         most = np.argpartition(-unknown, n_left)[:n_left]
         return np.union1d(chosen, most[unknown[most] > 0]).tolist()
 
-    def _find_columns(self):
+    def _find_columns(self, words):
         """Hash the words that are new."""
-        new = [word for word in self.counts if word not in self.columns]
+        new = [word for word in words if word not in self.columns]
         if new:
             columns = self.hasher.transform([word] for word in new).indices
             self.columns.update(zip(new, columns.tolist(), strict=True))
@@ -94,18 +96,16 @@ class HashedWords:
         -------
         names : list of str
         """
-        words = [[] for _ in range(self.n_features)]
-        totals = np.zeros(self.n_features)
+        words, totals = {}, Counter()
         for word, count in self._by_frequency():
             column = self.columns[word]
             totals[column] += count
-            if len(words[column]) < MOST_NAMES:
-                words[column].append(word)
-        return [
-            "|".join(w for w in found if self.counts[w] >= LEAST_SHARE * totals[column])
-            or f"#{column}"
-            for column, found in enumerate(words)
-        ]
+            words.setdefault(column, []).append((word, count))
+        names = [f"#{column}" for column in range(self.n_features)]
+        for column, found in words.items():
+            least = LEAST_SHARE * totals[column]
+            names[column] = "|".join(w for w, n in found[:MOST_NAMES] if n >= least)
+        return names
 
     def state(self):
         """Return what is known, as JSON can hold it."""
@@ -119,6 +119,6 @@ class HashedWords:
     def restore(self, state):
         """Go on from a state."""
         self.counts, self.columns = Counter(state["counts"]), {}
-        self._find_columns()
+        self._find_columns(self.counts)
         self.named[state["named"]] = True
         self.n_batches, self.n_looked_at = state["n_batches"], state["n_looked_at"]

@@ -83,7 +83,9 @@ def write_counts(
     >>> import tempfile
     >>> from sklearn.feature_extraction.text import HashingVectorizer
     >>> from sktemper.datasets import open_counts, write_counts
-    >>> vectorizer = HashingVectorizer(64, alternate_sign=False, norm=None)
+    >>> vectorizer = HashingVectorizer(
+    ...     n_features=64, alternate_sign=False, norm=None
+    ... )
     >>> batches = [["tea and rum", "tea"], ["rum rum rum"]]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     X = write_counts(folder, batches, vectorizer)
@@ -246,8 +248,8 @@ class _Matrices:
             self.names = self.names or names_of_columns(X)
             return stamp_of_array(_two_dimensional(X, number))
         X = _two_dimensional(X, number)
-        first = X[[0]] if X.format == "csr" and X.shape[0] else sparse.csr_array((0, 1))
-        return X.shape[0], checksum(first.indices, first.data)
+        end = X.indptr[1] if X.format == "csr" and X.shape[0] else 0
+        return X.shape[0], checksum(X.indices[:end], X.data[:end]) if end else 0
 
     def block(self, X, number):
         X = X if sparse.issparse(X) else _two_dimensional(X, number)
@@ -320,7 +322,7 @@ def canonical(X, number):
     except ValueError as error:
         raise ValueError(f"Batch {number}: {error}") from error
     if not Y.has_canonical_format:
-        Y = Y.copy() if sparse.issparse(X) else Y
+        Y = Y.copy()
         Y.sum_duplicates()
     if not Y.data.all():
         Y = Y.copy()
@@ -342,13 +344,10 @@ def stored_counts(values, number):
         raise ValueError(f"Batch {number} has entries that are no numbers.")
     low, high = values.min(), values.max()
     if not (low >= 0 and high < np.inf):
-        what = "negative" if low < 0 else "not finite"
-        raise ValueError(
-            f"Batch {number} has counts that are {what}; a HashingVectorizer needs "
-            "alternate_sign=False."
-            if low < 0
-            else f"Batch {number} has counts that are {what}."
-        )
+        what = "are not finite."
+        if low < 0:
+            what = "are negative; a HashingVectorizer needs alternate_sign=False."
+        raise ValueError(f"Batch {number} has counts that {what}")
     return stored(values, low, high, number)
 
 
