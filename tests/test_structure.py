@@ -48,7 +48,7 @@ MAY_IMPORT = {
     "testing": {"model"},
     "metrics": {"_validation"},
     "plotting": set(),
-    "datasets": set(),
+    "datasets": {"_linalg", "_validation"},
     "base": {"_estimator"},
     "__init__": {"_check_build", *MODELS},
 }

@@ -89,8 +89,8 @@ def write_counts(
     >>> batches = [["tea and rum", "tea"], ["rum rum rum"]]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     X = write_counts(folder, batches, vectorizer)
-    ...     X.shape, X.dtype.name, [n for n in X.feature_names if n[0] != "#"]
-    ((3, 64), 'uint8', ['rum', 'tea', 'and'])
+    ...     X.shape, X.dtype.name, sorted(set(X.feature_names))[-3:]
+    ((3, 64), 'uint8', ['and', 'rum', 'tea'])
     """
     check_shard_rows(shard_rows)
     folder = Path(folder)
