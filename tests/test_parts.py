@@ -10,7 +10,14 @@ from registry import ROWS
 from scipy import sparse
 from sklearn.base import clone
 
-from sktemper import AnnealedGaussianMixture, AnnealedLDA, SVIPlusLDA, TemperedLDA
+from sktemper import (
+    AnnealedBernoulliMixture,
+    AnnealedGaussianMixture,
+    AnnealedLDA,
+    SVIPlusLDA,
+    TemperedLDA,
+    datasets,
+)
 from sktemper._data import Data, InMemory, Rows, Source, data_of
 from sktemper._loop._sums import FAN_IN, tree_sum
 from sktemper.moves import BirthMoves
@@ -283,6 +290,46 @@ def test_a_source_is_never_asked_for_as_a_whole(documents_):
     np.testing.assert_array_equal(
         lda.transform(Shards(parts, run=4)), lda.transform(parts)
     )
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_a_collection_on_disk_is_its_shards(row, tmp_path):
+    X = row.data(120)
+    write = datasets.write_dense
+    if sparse.issparse(X):
+        ratings = row.name == "MatrixFactorization"
+        write = write_ratings_matrix if ratings else datasets.write_counts
+    collection = write(tmp_path / "data", [X], shard_rows=50)
+    assert len(collection) == 3
+    shards = list(collection)
+    for parameters in ({"batch_size": 40}, {"batch_size": None, "n_jobs": 2}):
+        one = row.estimator("Annealed", **parameters).fit(collection)
+        two = row.estimator("Annealed", **parameters).fit(shards)
+        assert state_of(one) == state_of(two)
+        assert one.score(collection) == two.score(shards)
+        assert one.lower_bound(collection) == two.lower_bound(shards)
+    stream = row.estimator("Annealed").partial_fit(collection)
+    assert state_of(stream) == state_of(row.estimator("Annealed").partial_fit(shards))
+
+
+def write_ratings_matrix(folder, batches, **options):
+    triples = [(X.tocoo().row, X.tocoo().col, X.tocoo().data) for X in batches]
+    return datasets.write_ratings(folder, triples, **options)
+
+
+def test_what_a_collection_cannot_be_is_refused_without_a_look_at_it(tmp_path):
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    X[4, 1] = np.nan
+    dense = datasets.write_dense(tmp_path / "dense", [X])
+    with pytest.raises(ValueError, match="NaN"):
+        AnnealedGaussianMixture(2).fit(dense)
+    with pytest.raises(ValueError, match="not binary|binary|0 and 1"):
+        AnnealedBernoulliMixture(2, binarize=None).fit(dense)
+    counts = datasets.write_counts(tmp_path / "counts", [sparse.eye(9).tocsr() * 0.5])
+    with pytest.raises(ValueError, match="whole"):
+        AnnealedLDA(2, doc_update="sampled").fit(counts)
+    with pytest.raises(TypeError, match="[Ss]parse"):
+        AnnealedGaussianMixture(2).fit(counts)
 
 
 @pytest.fixture(scope="module")

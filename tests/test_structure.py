@@ -49,7 +49,7 @@ MAY_IMPORT = {
     "testing": {"model"},
     "metrics": {"_validation"},
     "plotting": set(),
-    "datasets": {"_data", "_linalg"},
+    "datasets": {"_data", "_linalg", "_validation"},
     "base": {"_estimator"},
     "__init__": {"_check_build", *MODELS},
 }

@@ -1,16 +1,36 @@
-"""The corpus that ships, readers of ratings, and generators of synthetic data."""
+"""The corpus that ships, readers, collections on disk, and generators of data."""
 
+from ._collection import Collection, open_counts, open_dense, open_ratings
 from ._corpora import load_debian_descriptions
 from ._generators import make_factorial_mixture, make_lda_documents
 from ._made_ratings import make_ratings
 from ._movielens import load_movielens
 from ._ratings import ratings_matrix
+from ._read_entries import read_matrix_market, read_uci
+from ._read_pairs import read_gensim, read_lda_c, read_svmlight
+from ._read_tables import read_text, read_triples
+from ._write import write_counts, write_dense
+from ._write_ratings import write_ratings
 
 __all__ = [
+    "Collection",
     "load_debian_descriptions",
     "load_movielens",
     "make_factorial_mixture",
     "make_lda_documents",
     "make_ratings",
+    "open_counts",
+    "open_dense",
+    "open_ratings",
     "ratings_matrix",
+    "read_gensim",
+    "read_lda_c",
+    "read_matrix_market",
+    "read_svmlight",
+    "read_text",
+    "read_triples",
+    "read_uci",
+    "write_counts",
+    "write_dense",
+    "write_ratings",
 ]

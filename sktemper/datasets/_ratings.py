@@ -110,7 +110,9 @@ default=None
     keys, ratings = keys[order], ratings[order]
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     if len(starts) < len(keys):
-        ratings = _merged(keys, ratings, starts, duplicates, (user_labels, item_labels))
+        ratings = merged_ratings(
+            keys, ratings, starts, duplicates, (user_labels, item_labels)
+        )
         keys = keys[starts]
     return csr_of_keys(keys, ratings, shape), user_labels, item_labels
 
@@ -139,13 +141,16 @@ def _labels(values, name):
     values = np.asarray(values)
     if values.ndim != 1:
         raise ValueError(f"{name} must be of one dimension, got {values.ndim}.")
-    if values.dtype.kind in "fcmM":
-        missing = (values != values).any()  # NaN and NaT
-    else:
-        missing = values.dtype.kind == "O" and any(map(_is_missing, values))
-    if missing:
+    if missing_labels(values):
         raise ValueError(f"{name} has missing labels.")
     return values
+
+
+def missing_labels(values):
+    """Return whether some of an array of labels are missing."""
+    if values.dtype.kind in "fcmM":
+        return bool((values != values).any())  # NaN and NaT
+    return values.dtype.kind == "O" and any(map(_is_missing, values))
 
 
 def _is_missing(label):
@@ -183,7 +188,7 @@ def _encoded(values, labels, unknown, kind):
     return of_distinct[codes], labels
 
 
-def _merged(keys, ratings, starts, duplicates, labels):
+def merged_ratings(keys, ratings, starts, duplicates, labels):
     """Return a rating of each distinct key; ``starts`` says where these begin."""
     if duplicates == "first":
         return ratings[starts]

@@ -1,0 +1,274 @@
+"""Readers of files with an entry a line: UCI bags of words, and Matrix Market."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils._param_validation import StrOptions, validate_params
+
+from ._batches import Batches, Lines, refuse_line, words_of
+
+__all__ = ["read_matrix_market", "read_uci"]
+
+#: Rows without entries that are yielded at a time.
+EMPTY_ROWS = 2**20
+
+
+def read_uci(docword, vocab=None):
+    r"""Read counts in the UCI format of bags of words, in batches.
+
+    Three lines say how many documents, words and entries there are; then each line has
+    a document, a word and how often it occurs, both counted from 1, the documents in
+    their order.
+
+    Parameters
+    ----------
+    docword : str or path
+        The file of counts, which may be compressed by gzip.
+    vocab : str or path, default=None
+        The file of words, one a line.
+
+    Returns
+    -------
+    batches : iterable of CSR arrays
+        For `write_counts`, with the words as ``feature_names``.  A document without
+        words is an empty row.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the files contradict each other; and, while it is read, if a line is no
+        entry or the file is cut off.  The message names file and line.
+
+    References
+    ----------
+    .. [1] D. Newman, "Bag of Words", UCI Machine Learning Repository, 2008.
+       https://archive.ics.uci.edu/dataset/164/bag+of+words
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sktemper.datasets import read_uci
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "docword.txt"
+    ...     _ = path.write_text("2\n3\n3\n1 1 5\n1 3 1\n2 2 4\n")
+    ...     [X.toarray().tolist() for X in read_uci(path)]
+    [[[5, 0, 1]], [[0, 4, 0]]]
+    """
+    lines = Lines(docword)
+    header = []
+    for number, line in _first_lines(lines):
+        expected = "the number of documents, words or entries"
+        header.append(_whole_numbers(lines.path, number, line, 1, expected)[0])
+        if len(header) == 3:
+            break
+    if len(header) < 3:
+        raise ValueError(f"{lines.path} is cut off in its first three lines.")
+    names = words_of(vocab)
+    if names is not None and len(names) != header[1]:
+        raise ValueError(
+            f"{vocab} has {len(names)} words, but {lines.path} says {header[1]}."
+        )
+    entries = _Entries(lines, number, header, np.int64, 3, "rows")
+    return Batches(entries.batches, names)
+
+
+@validate_params(
+    {"documents": [StrOptions({"rows", "columns"})]},
+    prefer_skip_nested_validation=True,
+)
+def read_matrix_market(path, vocab=None, *, documents="rows"):
+    r"""Read counts from a sparse matrix in the Matrix Market format, in batches.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, which may be compressed by gzip.  Gensim's `MmCorpus` writes such.
+    vocab : str or path, default=None
+        A file of words, one a line.
+    documents : {"rows", "columns"}, default="rows"
+        Whether rows or columns of the file are to be rows here.  The entries must be
+        in their order.
+
+    Returns
+    -------
+    batches : iterable of CSR arrays
+        For `write_counts`, with the words as ``feature_names``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is of another kind; and, while it is read, if a line is no entry,
+        or entries are out of order, or the file is cut off.  The message names file
+        and line.
+
+    References
+    ----------
+    .. [1] R. F. Boisvert, R. Pozo, K. A. Remington, "The Matrix Market exchange
+       formats: initial design", NIST Interagency Report 5935, 1996.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sktemper.datasets import read_matrix_market
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "counts.mtx"
+    ...     text = "%%MatrixMarket matrix coordinate integer general\n1 3 1\n1 2 4\n"
+    ...     _ = path.write_text(text)
+    ...     [X.toarray().tolist() for X in read_matrix_market(path)]
+    [[[0, 4, 0]]]
+    """
+    lines = Lines(path)
+    field, sizes = None, None
+    for number, line in _first_lines(lines):
+        if number == 1:
+            field = _field(lines.path, line)
+        elif line.strip() and not line.startswith(b"%"):
+            expected = "the numbers of rows, columns and entries"
+            sizes = _whole_numbers(lines.path, number, line, 3, expected)
+            break
+    if sizes is None:
+        raise ValueError(f"{lines.path} is cut off before its sizes.")
+    if documents == "columns":
+        sizes = [sizes[1], sizes[0], sizes[2]]
+    names = words_of(vocab)
+    if names is not None and len(names) != sizes[1]:
+        raise ValueError(
+            f"{vocab} has {len(names)} words, but {lines.path} has {sizes[1]}."
+        )
+    dtype = np.float64 if field == b"real" else np.int64
+    n_fields = 2 if field == b"pattern" else 3
+    return Batches(
+        _Entries(lines, number, sizes, dtype, n_fields, documents).batches, names
+    )
+
+
+def _first_lines(lines):
+    for first, some in lines:
+        yield from enumerate(some, first)
+
+
+def _whole_numbers(path, number, line, n_numbers, expected):
+    fields = line.split()
+    if len(fields) != n_numbers or not all(f.isdigit() for f in fields):
+        refuse_line(path, number, line, expected)
+    return [int(field) for field in fields]
+
+
+def _field(path, line):
+    """Return of what kind the values of a Matrix Market file are."""
+    words = line.lower().split()
+    if words[:3] != [b"%%matrixmarket", b"matrix", b"coordinate"]:
+        refuse_line(path, 1, line, "'%%MatrixMarket matrix coordinate'")
+    is_known = len(words) == 5 and words[3] in (b"integer", b"real", b"pattern")
+    if not is_known or words[4] != b"general":
+        refuse_line(
+            path, 1, line, "values that are integer, real or pattern, and 'general'"
+        )
+    return words[3]
+
+
+class _Entries:
+    """Lines of row, column and value, in the order of the rows; counted from 1.
+
+    Parameters
+    ----------
+    lines : Lines
+    n_before : int
+        Lines before the first entry.
+    sizes : list of int
+        Numbers of rows, of columns and of entries.
+    dtype : dtype
+        Of the values.
+    n_fields : int
+        2 if the values are left out, and are 1.
+    documents : {"rows", "columns"}
+        Which of a line's first two numbers is the row.
+    """
+
+    def __init__(self, lines, n_before, sizes, dtype, n_fields, documents):
+        self.lines, self.n_before, self.dtype = lines, n_before, dtype
+        self.n_rows, self.n_columns, self.n_entries = sizes
+        self.n_fields, self.by_column = n_fields, documents == "columns"
+        self.expected = "row, column and value" if n_fields == 3 else "row and column"
+
+    def batches(self):
+        """Yield the rows, complete ones only, as CSR arrays."""
+        n_done, n_entries = 0, 0
+        left = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, self.dtype)
+        for new in self._chunks():
+            n_entries += len(new[0])
+            left = [np.concatenate(pair) for pair in zip(left, new, strict=True)]
+            is_done = left[0] < left[0][-1]
+            if is_done.any():
+                done = [values[is_done] for values in left]
+                left = [values[~is_done] for values in left]
+                yield from self._rows(done, n_done, left[0][0])
+                n_done = left[0][0]
+        if n_entries != self.n_entries:
+            raise ValueError(
+                f"{self.lines.path} has {n_entries} entries, but says it has "
+                f"{self.n_entries}: it may be cut off."
+            )
+        yield from self._rows(left, n_done, self.n_rows)
+
+    def _rows(self, entries, start, stop):
+        """Yield rows from ``start`` to ``stop``, empty ones in pieces."""
+        rows, columns, values = entries
+        ends = [*range(start + EMPTY_ROWS, stop, EMPTY_ROWS), stop]
+        for end in ends:
+            if end == start:
+                return
+            bounds = np.searchsorted(rows, np.arange(start, end + 1))
+            part = slice(bounds[0], bounds[-1])
+            yield sparse.csr_array(
+                (values[part], columns[part], bounds - bounds[0]),
+                shape=(end - start, self.n_columns),
+            )
+            start = end
+
+    def _chunks(self):
+        """Yield rows and columns, from 0, and values of some lines."""
+        last = 0
+        for first, lines in self.lines:
+            numbers = range(first, first + len(lines))
+            kept = [
+                (n, line)
+                for n, line in zip(numbers, lines, strict=True)
+                if n > self.n_before and line.strip()
+            ]
+            if not kept:
+                continue
+            numbers, lines = zip(*kept, strict=True)
+            table = self.lines.table(
+                lines, numbers, self.dtype, self.n_fields, self.expected
+            )
+            rows, columns = table[:, :2].T
+            if self.by_column:
+                rows, columns = columns, rows
+            self._check(rows, columns, last, numbers, lines)
+            last = rows[-1]
+            ones = np.ones(len(rows), self.dtype)
+            values = table[:, 2] if self.n_fields == 3 else ones
+            yield rows.astype(np.int64) - 1, columns.astype(np.int64) - 1, values
+
+    def _check(self, rows, columns, last, numbers, lines):
+        """Raise at the first line that lies outside of the matrix or out of order."""
+
+        def refuse(wrong, expected):
+            if wrong.any():
+                place = wrong.argmax()
+                refuse_line(self.lines.path, numbers[place], lines[place], expected)
+
+        for places, size in ((rows, self.n_rows), (columns, self.n_columns)):
+            wrong = ~((places >= 1) & (places <= size)) | (places != np.rint(places))
+            refuse(wrong, f"whole numbers from 1 to {size}")
+        what = "columns" if self.by_column else "rows"
+        refuse(
+            np.diff(rows, prepend=last) < 0,
+            f"the entries in the order of the {what}; sort the file",
+        )

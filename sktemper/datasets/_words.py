@@ -1,0 +1,124 @@
+"""The words behind the columns of a `HashingVectorizer`, gathered while it is used."""
+
+from collections import Counter
+
+import numpy as np
+from sklearn.feature_extraction import FeatureHasher
+
+__all__ = ["HashedWords"]
+
+#: Of the first documents all are looked at, later on a share of each batch.
+FIRST_DOCUMENTS, SHARE = 2000, 0.02
+#: Words that are kept beyond one a column.
+SPARE_WORDS = 2**16
+#: A column has the names of up to so many words, each with this share of the counts.
+MOST_NAMES, LEAST_SHARE = 3, 0.25
+
+
+class HashedWords:
+    """Counts the words of a few documents, and tells which column each is hashed to.
+
+    Half of the documents looked at are drawn at random, which tells how frequent words
+    are; the others are those with the most columns that no word is known of.
+
+    Parameters
+    ----------
+    vectorizer : HashingVectorizer
+    """
+
+    def __init__(self, vectorizer):
+        self.analyze = vectorizer.build_analyzer()
+        self.n_features = vectorizer.n_features
+        self.hasher = FeatureHasher(
+            self.n_features, input_type="string", alternate_sign=False
+        )
+        self.counts, self.columns = Counter(), {}
+        self.named = np.zeros(self.n_features, dtype=bool)
+        self.n_batches = self.n_looked_at = 0
+
+    def look_at(self, texts, X):
+        """Count the words of some of the texts, whose columns ``X`` has."""
+        n_texts = X.shape[0]
+        n_chosen = min(max(FIRST_DOCUMENTS - self.n_looked_at, 0), n_texts)
+        n_chosen = max(n_chosen, int(np.ceil(SHARE * n_texts)))
+        chosen = self._chosen(X, n_chosen)
+        texts = texts.tolist() if hasattr(texts, "tolist") else texts
+        counts = Counter()
+        for number in chosen:
+            counts.update(self.analyze(texts[number]))
+        self.counts.update(counts)
+        self.n_batches += 1
+        self.n_looked_at += len(chosen)
+        self._find_columns(counts)
+        if len(self.counts) > self.n_features + SPARE_WORDS:
+            self._forget()
+
+    def _chosen(self, X, n_chosen):
+        n_texts = X.shape[0]
+        if n_chosen == n_texts:
+            return range(n_texts)
+        random = np.random.default_rng(self.n_batches)
+        chosen = random.choice(n_texts, size=-(-n_chosen // 2), replace=False)
+        n_left = n_chosen - len(chosen)
+        if n_left == 0:
+            return chosen.tolist()
+        unknown = np.concatenate([[0], np.cumsum(~self.named[X.indices])])
+        unknown = unknown[X.indptr[1:]] - unknown[X.indptr[:-1]]
+        most = np.argpartition(-unknown, n_left)[:n_left]
+        return np.union1d(chosen, most[unknown[most] > 0]).tolist()
+
+    def _find_columns(self, words):
+        """Hash the words that are new."""
+        new = [word for word in words if word not in self.columns]
+        if new:
+            columns = self.hasher.transform([word] for word in new).indices
+            self.columns.update(zip(new, columns.tolist(), strict=True))
+            self.named[columns] = True
+
+    def _forget(self):
+        """Keep the most frequent word of each column."""
+        best = {}
+        for word, count in self._by_frequency():
+            best.setdefault(self.columns[word], (word, count))
+        self.counts = Counter(dict(best.values()))
+        self.columns = {word: self.columns[word] for word in self.counts}
+
+    def _by_frequency(self):
+        return sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
+
+    def names(self):
+        """Return the name of each column.
+
+        The most frequent word, and after bars those that are about as frequent;
+        ``#`` and the number where no word is known.
+
+        Returns
+        -------
+        names : list of str
+        """
+        words, totals = {}, Counter()
+        for word, count in self._by_frequency():
+            column = self.columns[word]
+            totals[column] += count
+            words.setdefault(column, []).append((word, count))
+        names = [f"#{column}" for column in range(self.n_features)]
+        for column, found in words.items():
+            least = LEAST_SHARE * totals[column]
+            names[column] = "|".join(w for w, n in found[:MOST_NAMES] if n >= least)
+        return names
+
+    def state(self):
+        """Return what is known, as JSON can hold it."""
+        return {
+            "counts": dict(self.counts),
+            "n_batches": self.n_batches,
+            "n_looked_at": self.n_looked_at,
+            "named": np.flatnonzero(self.named).tolist(),
+        }
+
+    def restore(self, state):
+        """Go on from a state."""
+        self.counts, self.columns = Counter(state["counts"]), {}
+        self._find_columns(self.counts)
+        self.named[state["named"]] = True
+        self.n_batches, self.n_looked_at = state["n_batches"], state["n_looked_at"]
