@@ -11,7 +11,6 @@ import threading
 import time
 import tracemalloc
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -72,6 +71,14 @@ def joined(collection):
     return sparse.csr_array(sparse.vstack(list(collection)))
 
 
+def is_mapped(array):
+    while isinstance(array, np.ndarray):
+        if isinstance(array, np.memmap):
+            return True
+        array = array.base
+    return False
+
+
 def contents(folder):
     return {p.name: p.read_bytes() for p in sorted(Path(folder).iterdir())}
 
@@ -98,7 +105,7 @@ def test_counts_come_back(X, collection):
     assert [part.n_rows for part in collection.parts] == [30, 30, 30, 10]
     assert collection[-1].shape == (10, 40)
     assert len(collection[1:3]) == 2
-    assert isinstance(collection[0].data, np.memmap)
+    assert is_mapped(collection[0].data)
     assert "100 x 40" in repr(collection) and "4 shards" in repr(collection)
     with pytest.raises(IndexError):
         collection[4]
@@ -213,9 +220,12 @@ def test_text_is_counted_as_the_vectorizer_does(vectorizer, texts, tmp_path):
     assert (joined(collection) != expected).nnz == 0
     names = open_counts(tmp_path / "X").feature_names
     if vectorizer is HASHING:
-        words = CountVectorizer().fit(texts).get_feature_names_out()
-        columns = vectorizer.transform(words).indices
-        assert all(w in names[c].split("|") for w, c in zip(words, columns))
+        counts = Counter(" ".join(texts).split())
+        columns = vectorizer.transform(counts).indices.tolist()
+        for column in set(columns):
+            of_column = [w for w, c in zip(counts, columns, strict=True) if c == column]
+            most = max(map(counts.get, of_column))
+            assert counts[names[column].split("|")[0]] == most
         assert names[next(c for c in range(512) if c not in columns)].startswith("#")
     else:
         assert names.tolist() == vectorizer.get_feature_names_out().tolist()
@@ -445,7 +455,7 @@ def test_parts_give_rows_as_a_model_takes_them(n_features, tmp_path):
         block = part.rows(rows)
         assert (block != X[:64][rows]).nnz == 0 and block.dtype == np.uint8
         assert block.indices.dtype == np.int32 and block.has_canonical_format
-        assert not isinstance(block.data.base, np.memmap)
+        assert not is_mapped(block.data) and not is_mapped(block.indices)
         assert (part.take(Bare(), rows) != X[:64][rows]).nnz == 0
         units = part.units_per_row(Bare(), rows)
         assert units.tolist() == np.diff(X[:64][rows].indptr).tolist()
@@ -521,7 +531,7 @@ DAMAGE = {
     "missing": lambda folder: (folder / "shard-00000.indices.npy").unlink(),
     "empty": lambda folder: (folder / "shard-00000.indptr.npy").write_bytes(b""),
     "no npy": lambda f: (f / "shard-00000.data.npy").write_bytes(b"PK\x03\x04" * 99),
-    "longer": lambda f: (f / "shard-00000.data.npy").open("ab").write(b"12345"),
+    "longer": lambda f: os.truncate(f / "shard-00000.data.npy", 9999),
     "dtype": rewritten("shard-00000.data.npy", lambda a: a.astype(float)),
     "shape": rewritten("shard-00000.data.npy", lambda a: a[:-1]),
     "columns": rewritten("shard-00000.indices.npy", with_value(5, 40)),
@@ -764,7 +774,7 @@ def test_ratings_in_tables(tmp_path):
     table.columns = ["rating", "item", "user"]
     table["extra"] = 0
     renamed = table[["extra", "user", "item", "rating"]]
-    with pytest.raises(ValueError, match="ratings"):
+    with pytest.raises(ValueError, match="users of batch 0 .* not whole"):
         write_ratings(tmp_path / "Y", [renamed])
     with pytest.raises(ValueError, match="columns extra"):
         write_ratings(tmp_path / "Z", [renamed.rename(columns={"item": "thing"})])
@@ -897,9 +907,7 @@ def test_bad_lines_of_uci_are_named(
     lines = uci_of(X).splitlines()
     lines[number - 1] = line
     path = write("docword.txt", "\n".join(lines))
-    with pytest.raises(
-        ValueError, match=f"docword.*, line {number}: expected .*{what}"
-    ):
+    with pytest.raises(ValueError, match=f"docword.*, line {number}: .*{what}"):
         write_counts(tmp_path / "X", read_uci(path))
     with pytest.raises((ValueError, FileNotFoundError)):
         open_counts(tmp_path / "X")
@@ -971,7 +979,7 @@ def test_svmlight(zero_based, n_features, X, write, small_pieces, tmp_path):
     plain = tmp_path / "plain.svm"
     one_based = zero_based is False
     targets = np.arange(100)
-    dump_svmlight_file(X, targets, plain, zero_based=not one_based, comment="of X")
+    dump_svmlight_file(X, targets, str(plain), zero_based=not one_based, comment="of X")
     path = write("X.svm", plain.read_bytes())
     batches = list(read_svmlight(path, n_features=n_features, zero_based=zero_based))
     assert len(batches) > 5

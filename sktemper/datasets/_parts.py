@@ -72,9 +72,10 @@ class Part:
         if shard.indptr is None:
             return np.array(shard.data[rows])
         block = sparse_rows(shard.mapped, rows)
-        if isinstance(rows, slice):  # a view
-            block.data = np.array(block.data)
-            block.indices = np.array(block.indices)
+        block.data = np.array(block.data)
+        # scipy takes the type of indptr for both
+        block.indices = np.array(block.indices, dtype=np.int32)
+        block.indptr = _short(block.indptr)
         block.has_canonical_format = True
         return block
 
@@ -92,14 +93,17 @@ class Part:
         shard = _opened(self)
         if shard.indptr is None:
             return shard.data
-        n_features = shard.mapped.shape[1]
-        indices = shard.indices
-        if indices.dtype != np.int32:  # scipy knows no shorter ones
-            indices = indices.astype(np.int32)
-        shape = len(shard.indptr) - 1, n_features
-        X = csr_container()((shard.data, indices, shard.indptr), shape=shape)
+        # scipy knows no shorter indices
+        indices = shard.indices.astype(np.int32, copy=False)
+        arrays = shard.data, indices, _short(shard.indptr)
+        X = csr_container()(arrays, shape=shard.mapped.shape)
         X.has_canonical_format = True
         return X
+
+
+def _short(indptr):
+    """Return where rows begin as int32, if that holds it."""
+    return indptr if indptr[-1] >= 2**31 else indptr.astype(np.int32, copy=False)
 
 
 class _Shard(NamedTuple):

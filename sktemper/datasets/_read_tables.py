@@ -102,8 +102,8 @@ def read_triples(paths, columns=("user", "item", "rating"), *, label_type=None):
     >>> with tempfile.TemporaryDirectory() as folder:  # doctest: +SKIP
     ...     path = Path(folder) / "ratings.csv"
     ...     _ = path.write_text("user,item,rating\nann,tea,5\n")
-    ...     list(read_triples(path))
-    [(array(['ann'], dtype=object), array(['tea'], dtype=object), array([5.], dtype=float32))]
+    ...     [[column.tolist() for column in batch] for batch in read_triples(path)]
+    [[['ann'], ['tea'], [5.0]]]
     """
     if len(columns) != 3 or not all(isinstance(name, str) for name in columns):
         raise ValueError(f"columns must be three names, got {columns!r}.")
