@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import tracemalloc
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
