@@ -14,14 +14,18 @@ from scipy import sparse
 from sktemper._simd.special import instruction_set
 
 from sktemper import (
+    AnnealedBernoulliMixture,
     AnnealedFactorialMixture,
     AnnealedGaussianMixture,
     AnnealedLDA,
     AnnealedMatrixFactorization,
+    AnnealedMultinomialMixture,
+    TemperedBernoulliMixture,
     TemperedFactorialMixture,
     TemperedGaussianMixture,
     TemperedLDA,
     TemperedMatrixFactorization,
+    TemperedMultinomialMixture,
 )
 from sktemper.schedules import LinearSchedule
 
@@ -29,7 +33,7 @@ TOLERANCES = {"float64": 1e-10, "float32": 1e-5}
 
 
 def data(n_samples):
-    """Return small data for each model: samples, word counts and ratings."""
+    """Return small data: samples, word counts, ratings, and answers of yes or no."""
     random = np.random.default_rng(0)
     shapes = random.integers(0, 4, (3, 8)) / 2
     features = random.integers(0, 2, (n_samples, 3))
@@ -39,7 +43,8 @@ def data(n_samples):
     counts += random.integers(0, 12, counts.shape) // 11
     ratings = random.integers(1, 11, (n_samples, 15)) / 2
     ratings *= random.integers(0, 2, ratings.shape)
-    return samples, sparse.csr_array(counts), sparse.csr_array(ratings)
+    answers = (samples > 0.5).astype(np.float64)
+    return samples, sparse.csr_array(counts), sparse.csr_array(ratings), answers
 
 
 def estimators(**parameters):
@@ -64,6 +69,10 @@ def estimators(**parameters):
             2,
         ),
         "tempered matrix factorization": (TemperedMatrixFactorization(3, **common), 2),
+        "annealed multinomial mixture": (AnnealedMultinomialMixture(4, **annealed), 1),
+        "tempered multinomial mixture": (TemperedMultinomialMixture(4, **common), 1),
+        "annealed Bernoulli mixture": (AnnealedBernoulliMixture(3, **annealed), 3),
+        "tempered Bernoulli mixture": (TemperedBernoulliMixture(3, **common), 3),
     }
 
 

@@ -60,7 +60,7 @@ from sktemper._simd import special
 from sktemper.factorial_mixture import _births, _estimators, _kernels
 from sktemper.learning_rates import AdaptiveRate
 from sktemper.metrics import match_components
-from sktemper.model import Powers
+from sktemper.model import Request
 from sktemper.moves import BirthMoves
 from sktemper.schedules import ExponentialSchedule, LinearSchedule
 from sktemper.tempering import Annealing, GlobalTempering
@@ -662,7 +662,7 @@ def flow_here(noise, dtype, n_jobs, total, K=32, D=64, chunk=50_000):
     with mock.patch.object(_kernels, "local_step", timed):
         for start in range(0, chunk, 1000):
             block = model.take(X, slice(start, start + 1000))
-            model.local_step(block, prepared, Powers())
+            model.local_step(block, prepared, Request())
     found = {
         "noise": noise,
         "instructions": special.instruction_set,

@@ -72,7 +72,7 @@ from sktemper.lda import _model as lda_model
 from sktemper.lda._model import LDAModel, Topics
 from sktemper.learning_rates import RobbinsMonro
 from sktemper.metrics import completion_log_likelihood
-from sktemper.model import Powers
+from sktemper.model import Request
 from sktemper.schedules import ExponentialSchedule
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
@@ -266,7 +266,7 @@ class LocalUpdate:
         for start in range(0, X.shape[0], block_size):
             block = self.model.take(X, slice(start, start + block_size))
             want = ("statistics", "local")
-            yield self.model.local_step(block, self.prepared, Powers(), want=want)
+            yield self.model.local_step(block, self.prepared, Request(want=want))
 
 
 class Gensim:

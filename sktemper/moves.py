@@ -63,7 +63,7 @@ class Moves(Policy):
         """Return the policies that follow one another, by default this one."""
         return (self,)
 
-    def propose(self, model, globals_, hyper, block, random, refused, weights=None):
+    def propose(self, model, globals_, hyper, block, random, refused, row_weight=None):
         """Return a `Proposal`, or None if nothing is left to propose.
 
         Parameters
@@ -75,7 +75,7 @@ class Moves(Policy):
         random : numpy.random.Generator
         refused : frozenset
             Keys of what was tried without success since the last move that was kept.
-        weights : ndarray of shape (n_rows,) or None
+        row_weight : ndarray of shape (n_rows,) or None
             How often each row of the block counts; None is once.
         """
         raise NotImplementedError
@@ -139,9 +139,11 @@ class BirthMoves(Moves):
         self.start = start
         self.max_samples = max_samples
 
-    def propose(self, model, globals_, hyper, block, random, refused, weights=None):
+    def propose(self, model, globals_, hyper, block, random, refused, row_weight=None):
         """Return parameters and priors with one component elsewhere."""
-        return Proposal(*model.propose_birth(globals_, hyper, block, random, weights))
+        return Proposal(
+            *model.propose_birth(globals_, hyper, block, random, row_weight)
+        )
 
     def tempering(self, n_steps):
         """Return an annealing over the first two thirds of the steps."""
@@ -198,10 +200,10 @@ class SplitMergeMoves(Moves):
         self.n_iter = n_iter
         self.max_samples = max_samples
 
-    def propose(self, model, globals_, hyper, block, random, refused, weights=None):
+    def propose(self, model, globals_, hyper, block, random, refused, row_weight=None):
         """Return parameters with a component split and two merged."""
         proposal = model.propose_split_merge(
-            globals_, hyper, block, random, refused, weights
+            globals_, hyper, block, random, refused, row_weight
         )
         return None if proposal is None else Proposal(*proposal)
 
@@ -249,7 +251,7 @@ class ReheatMoves(Moves):
         self.start = start
         self.max_samples = max_samples
 
-    def propose(self, model, globals_, hyper, block, random, refused, weights=None):
+    def propose(self, model, globals_, hyper, block, random, refused, row_weight=None):
         """Return the parameters as they are."""
         return Proposal(globals_, hyper)
 

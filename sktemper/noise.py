@@ -1,4 +1,4 @@
-"""Gradient noise: random weights on the statistics of a batch (SVI+)."""
+"""Gradient noise: random factors of the statistics of a batch (SVI+)."""
 
 import math
 from numbers import Integral, Real
@@ -13,14 +13,14 @@ __all__ = ["GradientNoise", "NoNoise", "SVIPlusNoise"]
 
 
 class GradientNoise(Policy):
-    """Base of the noise policies: the weights of a batch's units, of mean 1."""
+    """Base of the noise policies: factors of a batch's units, of mean 1."""
 
     def resolved(self, plan):
         """Return a policy with ``"auto"`` replaced by what suits the `Plan`."""
         return self
 
-    def weights(self, n_units, clock, random):
-        """Return the weights of a batch, ndarray of shape (n_units,); None is 1.
+    def unit_noise(self, n_units, clock, random):
+        """Return the factors of a batch, ndarray of shape (n_units,); None is 1.
 
         Parameters
         ----------
@@ -32,7 +32,7 @@ class GradientNoise(Policy):
         raise NotImplementedError
 
     def acts(self, n_units, clocks):
-        """Return whether some weights are not 1 in batches of ``n_units``.
+        """Return whether some factors are not 1 in batches of ``n_units``.
 
         Parameters
         ----------
@@ -45,8 +45,8 @@ class GradientNoise(Policy):
     def guarded(self, rate, largest_rate):
         """Return a rate that keeps the step in the domain of the parameters.
 
-        By default at most 0.9 of the way out of it, where weights may be negative.  A
-        policy whose weights never are returns ``rate``.
+        By default at most 0.9 of the way out of it, where factors may be negative.  A
+        policy whose factors never are returns ``rate``.
 
         Parameters
         ----------
@@ -59,9 +59,9 @@ class GradientNoise(Policy):
 
 
 class NoNoise(GradientNoise):
-    """Every weight is 1 (``gradient_noise=None``)."""
+    """Every factor is 1 (``gradient_noise=None``)."""
 
-    def weights(self, n_units, clock, random):
+    def unit_noise(self, n_units, clock, random):
         """Return None."""
         return None
 
@@ -73,7 +73,7 @@ class NoNoise(GradientNoise):
 class SVIPlusNoise(GradientNoise):
     r"""The noise of a smaller batch in a larger one: SVI+ [1]_.
 
-    The units of a batch of size S get random weights with
+    The units of a batch of size S get random factors with
 
     .. math:: E[w_i] = 1, \quad Cov[w] = (S/M - 1) (I - 1 1^T / S)
 
@@ -88,7 +88,7 @@ class SVIPlusNoise(GradientNoise):
         M.  A float in (0, 1] is a share of the batch, but one unit at least; an int a
         number of units; a schedule gives the number, at least 1, at each step:
         `sktemper.schedules.RampSchedule` is the paper's M = 50 t, and what
-        ``effective_batch_size__slope`` makes of a number.  Where M >= S the weights
+        ``effective_batch_size__slope`` makes of a number.  Where M >= S the factors
         are 1.
     distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         "dirichlet" is S times a Dirichlet(c, ..., c), c = M / (S - M) - 1 / S: the
@@ -108,10 +108,10 @@ class SVIPlusNoise(GradientNoise):
     >>> from sktemper.noise import SVIPlusNoise
     >>> from sktemper.schedules import Clock
     >>> noise = SVIPlusNoise(effective_batch_size=0.25)
-    >>> weights = noise.weights(1000, Clock(), np.random.default_rng(0))
-    >>> float(weights.mean())
+    >>> factors = noise.unit_noise(1000, Clock(), np.random.default_rng(0))
+    >>> float(factors.mean())
     1.0
-    >>> bool(2.5 < weights.var() < 3.5)
+    >>> bool(2.5 < factors.var() < 3.5)
     True
     """
 
@@ -132,7 +132,7 @@ class SVIPlusNoise(GradientNoise):
 
     @property
     def requires(self):
-        """Negative weights need a model that says how far a step may go."""
+        """Negative factors need a model that says how far a step may go."""
         return ("largest_rates",) if self.distribution == "gaussian" else ()
 
     def resolved(self, plan):
@@ -155,19 +155,19 @@ class SVIPlusNoise(GradientNoise):
         """Return whether M < S in one of the batches."""
         return any(self._size(n_units, clock) < n_units for clock in clocks)
 
-    def weights(self, n_units, clock, random):
-        """Return the weights of a batch; None where M >= S."""
+    def unit_noise(self, n_units, clock, random):
+        """Return the factors of a batch; None where M >= S."""
         size = self._size(n_units, clock)
         if size >= n_units:
             return None
         if self.distribution == "gaussian":
-            noise = random.normal(0.0, np.sqrt(n_units / size - 1.0), n_units)
-            return 1.0 + noise - noise.mean()
+            excess = random.normal(0.0, np.sqrt(n_units / size - 1.0), n_units)
+            return 1.0 + excess - excess.mean()
         concentration = size / (n_units - size) - 1.0 / n_units
         return n_units * random.dirichlet(np.full(n_units, concentration))
 
     def guarded(self, rate, largest_rate):
-        """Return at most 0.9 of the way out of the domain, for Gaussian weights."""
+        """Return at most 0.9 of the way out of the domain, for Gaussian factors."""
         if self.distribution == "dirichlet":
             return rate
         return super().guarded(rate, largest_rate)

@@ -15,9 +15,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ._policy import Policy, Slot, as_number, refuse
 
 __all__ = [
+    "Clock",
     "ConstantSchedule",
     "ExponentialSchedule",
     "LinearSchedule",
+    "Plan",
     "RampSchedule",
     "Schedule",
     "StepSchedule",

@@ -10,6 +10,7 @@ from sklearn import config_context
 
 from sktemper.datasets import (
     _generators,
+    _made_ratings,
     _movielens,
     load_debian_descriptions,
     load_movielens,
@@ -326,8 +327,8 @@ def test_no_rating_is_there_twice(n_ratings, inequality):
 
 @pytest.mark.parametrize("dense_share", [0, 1])
 def test_ratings_are_those_of_the_model(monkeypatch, dense_share):
-    monkeypatch.setattr(_generators, "_CHUNK_RATINGS", 10_000)  # several chunks
-    monkeypatch.setattr(_generators, "_DENSE_SHARE", dense_share)
+    monkeypatch.setattr(_made_ratings, "_CHUNK_RATINGS", 10_000)  # several chunks
+    monkeypatch.setattr(_made_ratings, "_DENSE_SHARE", dense_share)
     X, user_factors, components, user_biases, item_biases = make_ratings(
         500,
         300,
@@ -350,7 +351,7 @@ def test_ratings_are_those_of_the_model(monkeypatch, dense_share):
 
 @pytest.mark.parametrize("dense_share", [0, 1])
 def test_users_are_more_or_less_active_and_items_popular(monkeypatch, dense_share):
-    monkeypatch.setattr(_generators, "_DENSE_SHARE", dense_share)
+    monkeypatch.setattr(_made_ratings, "_DENSE_SHARE", dense_share)
     few = dict(n_ratings=50_000, random_state=0)
     alike = make_ratings(2_000, 500, inequality=0, **few)
     unlike = make_ratings(2_000, 500, inequality=1, **few)
@@ -364,7 +365,7 @@ def test_users_are_more_or_less_active_and_items_popular(monkeypatch, dense_shar
 def test_both_ways_of_drawing_pairs_agree(monkeypatch):
     shares = []
     for dense_share in (0, 1):
-        monkeypatch.setattr(_generators, "_DENSE_SHARE", dense_share)
+        monkeypatch.setattr(_made_ratings, "_DENSE_SHARE", dense_share)
         fits = [
             make_ratings(300, 20, n_ratings=2_000, random_state=seed)
             for seed in range(20)

@@ -26,7 +26,7 @@ from sktemper.discrete_mixture._model import (
     BernoulliMixtureModel,
     MultinomialMixtureModel,
 )
-from sktemper.model import LocalStep, Powers
+from sktemper.model import LocalStep, Powers, Request
 from sktemper.model._partitions import SizedPartition
 from sktemper.tempering import GlobalTempering, LocalTempering
 from sktemper.testing import check_model
@@ -201,7 +201,7 @@ def test_global_temperatures_are_inferred_with_the_log_c_of_the_rows():
     block = model.take(X, slice(None))
     sizes, means = X.sum(axis=1), []
     for scale in (1.0, 2.0):
-        step = policy.local_step(model, block, prepared, Powers(), None, 0, state)
+        step = policy.local_step(model, block, prepared, Request(), state)
         log_c = state.partition.given.of_rows(sizes).sum(axis=0)
         np.testing.assert_allclose(step.log_partition, log_c)
         state = policy.next_state(state, step, scale, None)
@@ -222,7 +222,7 @@ def test_local_temperatures_are_inferred_with_the_log_c_of_each_row():
     model, state = estimator._fitted_model(), estimator.state_
     policy, block = estimator.tempering_, model.take(X, slice(None))
     prepared = model.prepare(state.globals_, state.hyper)
-    local = model.local_step(block, prepared, Powers(), want=("score", "local"))
+    local = model.local_step(block, prepared, Request(want=("score", "local")))
     sizes = (~np.isnan(X)).sum(axis=1)
     log_c = np.array([state.tempering.partition.given.of_rows([n])[0] for n in sizes])
     logits = local.row_scores[:, None] * state.tempering.inverse_temperatures - log_c

@@ -30,6 +30,7 @@ from sktemper import (
     TemperedGaussianMixture,
     TemperedMatrixFactorization,
 )
+from sktemper._data import Rows
 from sktemper._estimator import _messages
 from sktemper._estimator._plans import held_out_rows
 from sktemper.moves import BirthMoves
@@ -347,7 +348,7 @@ def test_rows_of_no_weight_do_not_decide_early_stopping(make):
     weight = np.linspace(0.5, 2, 120)
     estimator.set_params(n_iter_no_change=None)
     one = clone(estimator).fit(X, sample_weight=weight)
-    _, rows = held_out_rows(one, 120, one.state_.seed, weight)
+    _, rows = held_out_rows(one, Rows(np.arange(120)), one.state_.seed, weight)
     expected = one.score(X[rows], sample_weight=weight[rows])
     last = one.history_["heldout_score"][-1]
     assert last == pytest.approx(expected, rel=1e-6)

@@ -11,7 +11,7 @@ from sktemper.factorial_mixture import _couplings, _kernels
 from sktemper.factorial_mixture._births import least_missed
 from sktemper.factorial_mixture._model import FactorialMixtureModel
 from sktemper.factorial_mixture._parameters import Components, FeatureStatistics
-from sktemper.model import Powers, Stopped
+from sktemper.model import Powers, Request, Stopped
 
 POWERS = {
     "plain": Powers(),
@@ -51,7 +51,7 @@ def local(model, X, components, powers, hyper=None, **arguments):
     arguments = {"want": ("statistics", "bound", "local"), **arguments}
     block = model.take(X.astype(model.dtype), slice(None))
     prepared = model.prepare(components, hyper)
-    return model.local_step(block, prepared, powers, **arguments)
+    return model.local_step(block, prepared, Request(powers, **arguments))
 
 
 def observed(model, X, components):
@@ -96,7 +96,7 @@ def assert_is_reference(model, X, components, powers, rtol, weights=None, **star
             sweeps += others[3]
         else:
             sweeps = others[3]
-    step = local(model, X, components, powers, weights=weights, **start)
+    step = local(model, X, components, powers, unit_noise=weights, **start)
     size = dict(rtol=rtol, atol=rtol)
     np.testing.assert_allclose(step.local_parameters, nu, **size)
     # relative to the terms that cancel
@@ -179,6 +179,22 @@ def test_sweeps_end(max_iter):
     assert N * (max_iter + 1) < step.n_iterations < N * (max_iter + n_cooling + 2)
     model.local_cooling = None
     assert local(model, X, components, Powers()).n_iterations == N * max_iter
+
+
+@dtypes
+@pytest.mark.parametrize("k", [60, 170])
+def test_many_features_of_samples_that_miss_values(dtype, rtol, k):
+    """Few samples share a panel then, lest their grams fill the cache."""
+    X, model, components = problem(n=19, k=k, d=40, missing=0.2, dtype=dtype, tol=1e-5)
+    model.noise_variance = 40.0
+    assert_is_reference(model, X, components, Powers(), max(rtol, 1e-9))
+    whole = local(model, X, components, Powers())
+    for rows in ([3], [17, 5], np.arange(19)[::-1]):
+        step = local(model, X[rows], components, Powers())
+        for name in ("local_parameters", "row_bounds", "row_scores"):
+            np.testing.assert_array_equal(
+                getattr(step, name), getattr(whole, name)[rows]
+            )
 
 
 def test_a_sample_does_not_depend_on_its_neighbours():
@@ -372,7 +388,7 @@ def test_the_tempered_bound_never_falls(
         bounds.append(bound)
         nu = step.local_parameters
         statistics = local(
-            model, X, components, powers, hyper, local_init=nu, weights=weights
+            model, X, components, powers, hyper, local_init=nu, unit_noise=weights
         ).statistics
         hyper = model.update_hyper(hyper, components, statistics, 1.0, 1.0, powers)
         components = model.step(components, statistics, 1.0, powers, 1.0, hyper)
@@ -600,7 +616,7 @@ def test_the_fisher_product_is_the_change_of_the_mean_parameters(structured):
 def with_negative_weights(seed, mean=1.0, **settings):
     X, model, components = problem(seed, n=12, **settings)
     weights = np.random.default_rng(seed).normal(mean, 3, 12)
-    step = local(model, X, components, Powers(), weights=weights)
+    step = local(model, X, components, Powers(), unit_noise=weights)
     return model, components, step.statistics, model.initial_hyper(X)
 
 
@@ -654,7 +670,7 @@ def test_positive_weights_lead_nowhere_bad():
         learn_noise_variance=True, learn_inclusion_probability=True
     )
     weights = np.random.default_rng(0).gamma(0.2, 5, N)
-    statistics = local(model, X, components, Powers(), weights=weights).statistics
+    statistics = local(model, X, components, Powers(), unit_noise=weights).statistics
     hyper = model.initial_hyper(X)
     assert model.largest_rate(components, statistics, 20.0, Powers(), hyper) == np.inf
     nothing = FeatureStatistics(np.zeros((K, K)), np.zeros((K, D)), 0.0, 0.0, 0.0)
@@ -743,7 +759,8 @@ def test_grams_that_are_not_kept_are_made_anew(monkeypatch, most):
     whole = local(model, X, components, Powers(), local_init=start)
     block, hyper = model.take(X, slice(None)), model.initial_hyper(X)
     dead = least_missed(model, components, hyper, block)
-    monkeypatch.setattr(_couplings, "MOST_ENTRIES", most)
+    for name in ("MOST_ENTRIES", "ENTRIES_AT_ONCE"):
+        monkeypatch.setattr(_couplings, name, most)
     parts = local(model, X, components, Powers(), local_init=start)
     np.testing.assert_array_equal(parts.local_parameters, whole.local_parameters)
     np.testing.assert_array_equal(parts.row_bounds, whole.row_bounds)
@@ -792,7 +809,8 @@ def test_a_stopped_gram_is_void():
     prepared = model.prepare(components, model.initial_hyper(X))
     model.stop[0] = 1
     with pytest.raises(Stopped):
-        _couplings.grams(model, block, np.arange(N), prepared, True)
+        out = np.empty((N, K * (K + 1) // 2))
+        _couplings.grams(model, block, np.arange(N), prepared, True, out)
 
 
 def test_nothing_observed_is_the_prior():

@@ -21,7 +21,7 @@ from sktemper.gaussian_mixture._model import GaussianMixtureModel
 from sktemper.gaussian_mixture._parameters import Hyper, Parameters
 from sktemper.gaussian_mixture._splits import SplitMergeSearch
 from sktemper.gaussian_mixture._starts import STARTS
-from sktemper.model import IllDefined, Powers, Stopped
+from sktemper.model import IllDefined, Powers, Request, Stopped
 
 TYPES = ("full", "tied", "diag", "spherical")
 PRIORS = tuple(WEIGHTS)
@@ -82,11 +82,11 @@ def begun(model, X):
     return hyper, globals_
 
 
-def local(model, X, globals_, hyper, powers, weights=None, want=None):
+def local(model, X, globals_, hyper, powers, unit_noise=None, want=None):
     block = model.take(X, ALL)
     want = ("statistics", "bound", "local") if want is None else want
     prepared = model.prepare(globals_, hyper)
-    return model.local_step(block, prepared, powers, weights, want=want)
+    return model.local_step(block, prepared, Request(powers, unit_noise, want=want))
 
 
 def coordinate_step(model, X, globals_, hyper, powers):

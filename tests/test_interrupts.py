@@ -48,14 +48,14 @@ def until(condition):
 def test_what_has_not_begun_never_does(n_threads):
     stop, begun = np.zeros(1, dtype=np.intc), []
 
-    def task(number):
+    def task(shared, part, number):
         begun.append(number)
         if number == n_threads - 1:
             press_ctrl_c()
         assert until(lambda: stop[0])
 
     with pytest.raises(KeyboardInterrupt), Workers(n_threads, stop) as workers:
-        list(workers.map(task, range(8)))
+        list(workers.map(task, None, [(None, range(8))]))
     assert sorted(begun) == list(range(n_threads))
     assert not stop[0]
 
@@ -64,12 +64,12 @@ def test_what_has_not_begun_never_does(n_threads):
 def test_an_error_beside_the_tasks_stops_them(error):
     stop, stopped = np.zeros(1, dtype=np.intc), []
 
-    def task(number):
+    def task(shared, part, number):
         if number > 0:
             stopped.append(until(lambda: stop[0]))
 
     with pytest.raises(error), Workers(2, stop) as workers:
-        steps = workers.map(task, range(8))  # still alive at the end of the block
+        steps = workers.map(task, None, [(None, range(8))])
         next(steps)
         raise error
     assert all(stopped)
@@ -80,6 +80,9 @@ def test_an_error_beside_the_tasks_stops_them(error):
 def test_a_task_that_was_handed_over_in_the_last_moment_is_stopped():
     stop, stopped = np.zeros(1, dtype=np.intc), []
 
+    def task(shared, part, number):
+        stopped.append(until(lambda: stop[0]))
+
     with pytest.raises(KeyboardInterrupt), Workers(1, stop) as workers:
         submit = workers._pool.submit
 
@@ -88,7 +91,7 @@ def test_a_task_that_was_handed_over_in_the_last_moment_is_stopped():
             raise KeyboardInterrupt  # before anybody knows of it
 
         workers._pool.submit = interrupted
-        list(workers.map(lambda _: stopped.append(until(lambda: stop[0])), range(3)))
+        list(workers.map(task, None, [(None, range(3))]))
     assert stopped in ([], [True])
 
 

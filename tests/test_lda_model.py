@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from sktemper.lda._model import LDAModel, Topics, WordStatistics
-from sktemper.model import Powers, Stopped
+from sktemper.model import Powers, Request, Stopped
 
 POWERS = {
     "plain": Powers(),
@@ -39,7 +39,7 @@ def local(model, X, topics, powers, **arguments):
     prepared = model.prepare(topics, model.initial_hyper(None))
     block = model.take(sparse.csr_array(X), slice(None))
     want = ("statistics", "bound", "local")
-    return model.local_step(block, prepared, powers, want=want, **arguments)
+    return model.local_step(block, prepared, Request(powers, want=want, **arguments))
 
 
 @pytest.mark.parametrize("name", POWERS)
@@ -146,7 +146,7 @@ def test_a_temperature_and_a_weight_for_each_document():
     X, model, topics = problem(tol=1e-3)
     random = np.random.default_rng(1)
     b, s, w = random.uniform(0.2, 1, N), random.uniform(0, 1, N), random.gamma(1, 1, N)
-    step = local(model, X, topics, Powers(1.0, s, b), weights=w)
+    step = local(model, X, topics, Powers(1.0, s, b), unit_noise=w)
     gamma, sums, bounds, _ = oracles.lda_local_step(
         X,
         topics.dense(),
@@ -338,7 +338,7 @@ def test_subnormals_are_flushed_in_the_kernel_alone(dtype, stopped):
     model.stop[0] = stopped
     tiny = np.finfo(dtype).smallest_normal / 8
     with pytest.raises(Stopped) if stopped else contextlib.nullcontext():
-        step = local(model, X, topics, Powers(), weights=np.full(N, float(tiny)))
+        step = local(model, X, topics, Powers(), unit_noise=np.full(N, float(tiny)))
         flushed = step.statistics.dense(K).max() == 0
         assert flushed or platform.machine() not in ("x86_64", "AMD64")
     # the thread of this test is the kernel's

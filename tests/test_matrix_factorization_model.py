@@ -20,7 +20,7 @@ from sktemper.matrix_factorization import _kernels
 from sktemper.matrix_factorization import _users as module
 from sktemper.matrix_factorization._model import MatrixFactorizationModel
 from sktemper.matrix_factorization._noise import SHAPES, best_shape
-from sktemper.model import Powers, Stopped
+from sktemper.model import Powers, Request, Stopped
 from sktemper.tempering import GlobalTempering, LocalTempering
 
 ALL = slice(None)
@@ -82,11 +82,11 @@ def items_of(model, natural):
     return list(zip(means, covariances, strict=True))
 
 
-def local(model, X, globals_, hyper, powers=Powers(), weights=None, want=None):  # noqa: B008
+def local(model, X, globals_, hyper, powers=Powers(), unit_noise=None, want=None):  # noqa: B008
     want = ("statistics", "bound", "score", "local") if want is None else want
     block = model.take(X, slice(0, X.shape[0]))
     prepared = model.prepare(globals_, hyper)
-    return model.local_step(block, prepared, powers, weights, want=want)
+    return model.local_step(block, prepared, Request(powers, unit_noise, want=want))
 
 
 def tempered_bound(model, X, globals_, hyper, powers=Powers()):  # noqa: B008
@@ -303,7 +303,7 @@ def test_the_kernel_stops():
     model.stop[0] = 1
     for call in (
         lambda: model.prepare(globals_.copy(), hyper),  # of the same it is known
-        lambda: model.local_step(block, prepared, Powers()),
+        lambda: model.local_step(block, prepared, Request()),
         lambda: model.moments(block, prepared, prepared.items),
         lambda: model.log_predictive(block, prepared),
     ):
@@ -551,10 +551,10 @@ def test_statistics_add_up():
     hyper, globals_ = begun(model, X)
     weights = np.random.default_rng(0).uniform(0, 2, known_of(X)[2].size)
     ends = np.concatenate([[0], np.cumsum((~np.isnan(X)).sum(axis=1))])
-    whole = local(model, X, globals_, hyper, weights=weights)
+    whole = local(model, X, globals_, hyper, unit_noise=weights)
     cuts = [*range(0, 40, 3), 40]
     parts = [
-        local(model, X[a:b], globals_, hyper, weights=weights[slice(*ends[[a, b]])])
+        local(model, X[a:b], globals_, hyper, unit_noise=weights[slice(*ends[[a, b]])])
         for a, b in zip(cuts, cuts[1:], strict=False)
     ]
     total = sum(parts[1:], start=parts[0])
@@ -876,7 +876,7 @@ def test_steps_end_where_the_domain_does(biases):
     n_infinite = 0
     for seed in range(20):
         weights = np.random.default_rng(seed).normal(1, 4, n)
-        step = local(model, X, globals_, hyper, weights=weights)
+        step = local(model, X, globals_, hyper, unit_noise=weights)
         arguments = step.statistics, 1.0, Powers()
         rate = model.largest_rate(globals_, *arguments, hyper)
         if rate == np.inf:
@@ -889,7 +889,7 @@ def test_steps_end_where_the_domain_does(biases):
         with pytest.raises(ValueError, match="No positive precision"):
             model.step(globals_, *arguments, rate * (1 + 1e-6), hyper)
     assert n_infinite < 20
-    step = local(model, X, globals_, hyper, weights=abs(weights))
+    step = local(model, X, globals_, hyper, unit_noise=abs(weights))
     assert model.largest_rate(globals_, step.statistics, 1.0, Powers(), hyper) == np.inf
 
 
@@ -1013,7 +1013,7 @@ def test_learned_variances_stay_positive():
     n = known_of(X)[2].size
     for seed in range(20):
         weights = np.random.default_rng(seed).normal(1, 10, n)
-        statistics = local(model, X, globals_, hyper, weights=weights).statistics
+        statistics = local(model, X, globals_, hyper, unit_noise=weights).statistics
         learned = model.update_hyper(hyper, globals_, statistics, 1.0, 1.0, Powers())
         assert learned.noise_variance > 0
         for prior in (learned.users, learned.items):
@@ -1122,7 +1122,7 @@ def test_local_temperatures_are_the_formula(of_ratings):
     np.testing.assert_array_equal(
         model.per_unit(block, got), got if of_ratings else got[users]
     )
-    step = tempering.local_step(model, block, prepared, Powers(), None, 0, state)
+    step = tempering.local_step(model, block, prepared, Request(), state)
     np.testing.assert_allclose(step.temperatures, probabilities.sum(axis=0))
     powers = Powers(1.0, local_powers, local_powers)
     same = local(model, X, globals_, hyper, powers)
@@ -1244,9 +1244,11 @@ def test_each_user_has_noise_of_his_own(exactly, biases, name):
     again = model.local_step(
         model.take(X, ALL),
         model.prepare(globals_, hyper),
-        powers,
-        local_init=step.local_parameters,
-        want=("statistics", "bound", "local"),
+        Request(
+            powers,
+            local_init=step.local_parameters,
+            want=("statistics", "bound", "local"),
+        ),
     )  # which is where it stays
     np.testing.assert_allclose(again.local_parameters, means, rtol=1e-8)
     users, columns, values = known_of(X)
@@ -1275,7 +1277,9 @@ def noisy_bounds(model, X, powers, n):
     for _ in range(n):
         prepared = model.prepare(globals_, hyper)
         want = ("statistics", "bound", "local")
-        step = model.local_step(block, prepared, powers, local_init=before, want=want)
+        step = model.local_step(
+            block, prepared, Request(powers, local_init=before, want=want)
+        )
         before = step.local_parameters
         bounds.append(step.bound + model.global_bound(globals_, hyper, powers))
         learned = model.update_hyper(hyper, globals_, step.statistics, 1, 1.0, powers)

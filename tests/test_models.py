@@ -111,9 +111,9 @@ def prior_of_one_power(cls):
 class Changed:
     """A model whose local steps are changed by a method."""
 
-    def local_step(self, block, prepared, powers, weights=None, **others):
-        found = super().local_step(block, prepared, powers, weights, **others)
-        return self.changed(copy.copy(found), powers)
+    def local_step(self, block, prepared, request):
+        found = super().local_step(block, prepared, request)
+        return self.changed(copy.copy(found), request.powers)
 
 
 def rows_that_know_their_neighbours(cls):
@@ -129,28 +129,29 @@ def rows_that_know_their_neighbours(cls):
 
 def statistics_without_their_power(cls):
     class Model(cls):
-        def local_step(self, block, prepared, powers, *others, **more):
-            powers = powers._replace(statistics=1.0)
-            return super().local_step(block, prepared, powers, *others, **more)
+        def local_step(self, block, prepared, request):
+            powers = request.powers._replace(statistics=1.0)
+            return super().local_step(block, prepared, request._replace(powers=powers))
 
     return Model
 
 
 def statistics_of_the_power_squared(cls):
     class Model(cls):
-        def local_step(self, block, prepared, powers, *others, **more):
+        def local_step(self, block, prepared, request):
+            powers = request.powers
             powers = powers._replace(statistics=np.square(powers.statistics))
-            return super().local_step(block, prepared, powers, *others, **more)
+            return super().local_step(block, prepared, request._replace(powers=powers))
 
     return Model
 
 
 def statistics_of_the_local_power(cls):
     class Model(cls):
-        def local_step(self, block, prepared, powers, *others, **more):
-            both = powers.statistics * powers.local
-            powers = powers._replace(statistics=both)
-            return super().local_step(block, prepared, powers, *others, **more)
+        def local_step(self, block, prepared, request):
+            powers = request.powers
+            powers = powers._replace(statistics=powers.statistics * powers.local)
+            return super().local_step(block, prepared, request._replace(powers=powers))
 
     return Model
 

@@ -15,7 +15,7 @@ from sktemper import AnnealedLDA, TemperedLDA
 from sktemper._loop import History
 from sktemper.lda._model import LDAModel, Topics
 from sktemper.learning_rates import AdaptiveRate
-from sktemper.model import LocalStep, Powers
+from sktemper.model import LocalStep, Powers, Request
 from sktemper.noise import SVIPlusNoise
 from sktemper.schedules import Clock
 from sktemper.tempering import GlobalTempering, LocalTempering
@@ -28,7 +28,7 @@ S = 60
 def test_the_moments_of_the_weights(distribution, size):
     noise, random = SVIPlusNoise(size, distribution), np.random.default_rng(0)
     clock = Clock(steps=5)
-    weights = np.array([noise.weights(S, clock, random) for _ in range(20_000)])
+    weights = np.array([noise.unit_noise(S, clock, random) for _ in range(20_000)])
     M = size(5) if callable(size) else size * S if isinstance(size, float) else size
     expected = (S / M - 1) * (np.eye(S) - 1 / S)
     np.testing.assert_allclose(weights.sum(axis=1), S, rtol=1e-9)
@@ -36,7 +36,7 @@ def test_the_moments_of_the_weights(distribution, size):
     np.testing.assert_allclose(weights.mean(axis=0), 1, atol=error)
     np.testing.assert_allclose(np.cov(weights.T), expected, atol=4 * error)
     assert (weights >= 0).all() == (distribution == "dirichlet")
-    assert noise.weights(5, clock, random) is None or size != 20
+    assert noise.unit_noise(5, clock, random) is None or size != 20
 
 
 def test_a_gaussian_step_stays_in_the_domain():
@@ -45,7 +45,7 @@ def test_a_gaussian_step_stays_in_the_domain():
     block = model.take(sparse.csr_array(np.eye(3)), slice(None))
     prepared = model.prepare(topics, model.initial_hyper(None))
     weights = np.array([-1.0, 2.0, 2.0])
-    step = model.local_step(block, prepared, Powers(), weights)
+    step = model.local_step(block, prepared, Request(Powers(), weights))
     rate = model.largest_rate(
         topics, step.statistics, 4.0, Powers(), model.initial_hyper(None)
     )
@@ -277,7 +277,7 @@ def test_responsibilities_are_bayes_rule(target):
     )
     prepared = model.prepare(topics, model.initial_hyper(None))
     block = model.take(sparse.csr_array(X), slice(None))
-    step = model.local_step(block, prepared, Powers(), want=("score", "local"))
+    step = model.local_step(block, prepared, Request(want=("score", "local")))
     doc_topic = step.local_parameters / step.local_parameters.sum(1, keepdims=True)
     topic_word = (topics.dense() / topics.dense().sum(axis=0)).T
     likelihood = ((doc_topic @ topic_word) ** X).prod(axis=1)
@@ -367,9 +367,7 @@ def test_which_updates_never_lower_the_joint_objective(score, partition_priors, 
         step = model.local_step(
             block,
             model.prepare(topics, hyper),
-            powers,
-            local_init=gamma,
-            want=("statistics", "score", "local"),
+            Request(powers, local_init=gamma, want=("statistics", "score", "local")),
         )
         gamma = step.local_parameters
         log_beta = psi(topics.dense()) - psi(topics.dense().sum(axis=0))
@@ -431,7 +429,9 @@ def test_a_fit_in_one_batch_raises_the_bound_at_its_temperature(counts):
         prepared = model.prepare(lda.state_.globals_, lda.state_.hyper)
         powers = Powers(1.0, b, b)
         block = model.take(X, slice(None))
-        local = model.local_step(block, prepared, powers, want=("bound",)).bound
+        local = model.local_step(
+            block, prepared, Request(powers, want=("bound",))
+        ).bound
         return local + model.global_bound(lda.state_.globals_, lda.state_.hyper, powers)
 
     for _ in range(15):
@@ -456,7 +456,7 @@ def test_the_score_is_the_plug_in_likelihood(counts):
     model = lda._make_model(counts.shape[1], np.dtype(float))
     prepared = model.prepare(lda.state_.globals_, lda.state_.hyper)
     block = model.take(counts, slice(0, 20))
-    step = model.local_step(block, prepared, Powers(), want=("score", "local"))
+    step = model.local_step(block, prepared, Request(want=("score", "local")))
     theta = lda.transform(counts[:20])
     log_p = np.log(theta @ lda.topic_word_)
     expected = np.sum(counts[:20].toarray() * log_p, axis=1)

@@ -29,6 +29,7 @@ from sktemper import (
     schedules,
     tempering,
 )
+from sktemper._policy import Policy
 from sktemper.lda._model import LDAModel
 from sktemper.learning_rates import (
     AdaptiveRate,
@@ -167,7 +168,7 @@ MODULES = [schedules, tempering, learning_rates, noise, moves]
 def test_public_policies_show_how_to_use_them(module):
     for name in module.__all__:
         cls = getattr(module, name)
-        if cls in subclasses(module.Policy) and cls().get_params():
+        if cls in subclasses(Policy) and cls().get_params():
             assert ">>>" in cls.__doc__, name
 
 
@@ -604,7 +605,7 @@ def test_what_stands_for_a_rate():
 def test_noise_has_mean_one_and_its_own_random_numbers(policy):
     before = pickle.dumps(policy)
     draws = [
-        policy.resolved(Plan(100, 10)).weights(
+        policy.resolved(Plan(100, 10)).unit_noise(
             400, Clock(10), np.random.default_rng(seed)
         )
         for seed in (0, 0, 1)
@@ -813,7 +814,7 @@ class WrongWeights(GradientNoise):
     def __init__(self, value):
         self.value = value
 
-    def weights(self, n_units, clock, random):
+    def unit_noise(self, n_units, clock, random):
         return self._of(n_units) if clock.steps == 1 else None
 
     def _of(self, n_units):
@@ -919,7 +920,7 @@ class WrongMoves(BirthMoves):
         self.what = what
         self.value = value
 
-    def propose(self, model, globals_, hyper, block, random, refused, weights=None):
+    def propose(self, model, globals_, hyper, block, random, refused, row_weight=None):
         if self.what == "propose":
             return self.value
         if self.what == "globals_":

@@ -429,7 +429,7 @@ class HugeWeights(GradientNoise):
     def __init__(self, breaking=False):
         self.breaking = breaking
 
-    def weights(self, n_units, clock, random):
+    def unit_noise(self, n_units, clock, random):
         if clock.steps != 2:
             return None
         if self.breaking:

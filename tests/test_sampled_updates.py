@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper.lda import _model as lda_model
 from sktemper.lda._model import LDAModel, Topics
-from sktemper.model import Powers
+from sktemper.model import Powers, Request
 from sktemper.tempering import LocalTempering
 
 K, V = 3, 4
@@ -31,7 +31,9 @@ def local(model, topics, X, powers, **arguments):
     prepared = model.prepare(topics, model.initial_hyper(None))
     block = model.take(sparse.csr_array(X), slice(None))
     return model.local_step(
-        block, prepared, powers, want=("statistics", "bound", "local"), **arguments
+        block,
+        prepared,
+        Request(powers, want=("statistics", "bound", "local"), **arguments),
     )
 
 
@@ -97,7 +99,7 @@ def test_each_documents_tokens_are_all_counted_once():
     topics = model.initial_globals(X, np.random.RandomState(0))
     weights, share = random.uniform(0, 2, 300), random.uniform(0, 1, 300)
     weights[3] = 0
-    step = local(model, topics, X, Powers(statistics=share), weights=weights, seed=3)
+    step = local(model, topics, X, Powers(statistics=share), unit_noise=weights, seed=3)
     sums = step.statistics.dense(70).sum(axis=1)
     np.testing.assert_allclose(sums, (weights * share) @ X, rtol=1e-12)
     np.testing.assert_allclose(

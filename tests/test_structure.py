@@ -20,7 +20,7 @@ PACKAGE = Path(sktemper.__file__).parent
 GROUND = {"_check_build", "_policy", "model", "_expfam", "_linalg", "_simd"}
 POLICIES = {"schedules", "tempering", "learning_rates", "noise", "moves"}
 CHECKS = {"_limits", "_validation"}
-FACE = GROUND | POLICIES | CHECKS | {"_loop", "_estimator"}
+FACE = GROUND | POLICIES | CHECKS | {"_data", "_loop", "_estimator"}
 MODELS = [
     "discrete_mixture",
     "factorial_mixture",
@@ -42,13 +42,14 @@ MAY_IMPORT = {
     "tempering": {"_policy", "model", "schedules"},
     "noise": {"_policy", "model", "schedules"},
     "moves": {"_policy", "model", "schedules", "tempering"},
-    "_loop": GROUND | POLICIES,
-    "_estimator": GROUND | POLICIES | CHECKS | {"_loop"},
+    "_data": {"_linalg"},
+    "_loop": GROUND | POLICIES | {"_data"},
+    "_estimator": GROUND | POLICIES | CHECKS | {"_data", "_loop"},
     **{model: FACE for model in MODELS},
     "testing": {"model"},
     "metrics": {"_validation"},
     "plotting": set(),
-    "datasets": {"_linalg", "_validation"},
+    "datasets": {"_data", "_linalg", "_validation"},
     "base": {"_estimator"},
     "__init__": {"_check_build", *MODELS},
 }
@@ -90,7 +91,9 @@ def rooms(*names):
     return [path for name in names for path in sorted((PACKAGE / name).glob("*.py"))]
 
 
-@pytest.mark.parametrize("path", rooms("_loop", "_estimator"), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", rooms("_data", "_loop", "_estimator"), ids=lambda p: p.stem
+)
 def test_the_loop_and_the_face_know_no_model_and_no_policy(path):
     source = path.read_text(encoding="utf-8")
     names = r"(LDA|Annealing|Untempered|FactorialMixture|GaussianMixture|Factorization)"
@@ -107,7 +110,9 @@ def lines_of_code(node, source):
     return len(code) - n_documentation
 
 
-@pytest.mark.parametrize("path", rooms("_loop", "_estimator"), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", rooms("_data", "_loop", "_estimator"), ids=lambda p: p.stem
+)
 def test_functions_and_files_of_loop_and_face_are_short(path):
     source = path.read_text(encoding="utf-8")
     functions = [

@@ -1,13 +1,15 @@
 """What is called after a fit: scores, bounds, and views of the state."""
 
 import contextlib
+import functools
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._data import data_of
 from .._loop import Problem
-from ..model import Powers
+from ..model import Request
 from ._endings import warn_of_heat
 
 __all__ = ["AfterFitMixin"]
@@ -43,25 +45,27 @@ class AfterFitMixin:
     def _at_work(self, X, sample_weight=None):
         """Yield the `Problem` of the fitted model and ``X``."""
         check_is_fitted(self, "state_")
-        X = self._validate(X, reset=False)
-        sample_weight = self._validate_weight(sample_weight, X)
+        data = data_of(X, functools.partial(self._validate, reset=False))
+        sample_weight = self._validate_weight(sample_weight, data)
+        for look in data.looks:
+            self._check_weighted(look, sample_weight)
         model = self._fitted_model()
         warn_of_heat(self)
         with self._workers(model) as workers:
-            yield Problem(model, X, workers, sample_weight)
+            yield Problem(model, data, workers, sample_weight)
 
     def _map(self, X, function):
         """Return ``function(model, block, prepared)`` of each block of ``X``."""
         with self._at_work(X) as problem:
             model = problem.model
             prepared = model.prepare(self.state_.globals_, self.state_.hyper)
-            return list(problem.map(lambda block: function(model, block, prepared)))
+            return list(problem.map(function, prepared))
 
     def _local_parameters(self, X):
         """Return each row's local parameters at T=1."""
 
         def local(model, block, prepared):
-            step = model.local_step(block, prepared, Powers(), want=("local",))
+            step = model.local_step(block, prepared, Request(want=("local",)))
             return step.local_parameters
 
         return np.concatenate(self._map(X, local))

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import functools
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
+from .._data import data_of
 from .._limits import checked_weights
 from .._loop import QUIETLY, Problem, State, Workers, run_pieces
 from .._policy import Slot, SlotsMixin
@@ -98,8 +100,14 @@ class TemperedEstimator(
         """Return ``X`` as the model takes it to be trained on."""
         return self._validate(X, reset)
 
-    def _check_enough(self, X):
-        """Raise if a `fit` cannot start from ``X``; the first of a stream may."""
+    #: Samples that a fit or the first piece of a stream has at least.
+    _fewest_samples = 1
+
+    def _check_enough(self, data):
+        """Raise if a `fit` cannot start from `Data`; the first of a stream may."""
+
+    def _check_weighted(self, X, sample_weight):
+        """Raise if the values of a valid matrix are none to weigh like this."""
 
     def _finish(self, problem, state):
         """Keep what a fit tells of its rows."""
@@ -137,7 +145,10 @@ class TemperedEstimator(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The data; never copied whole, never changed.
+            The data; never copied whole, never changed.  All methods also take data in
+            parts: a list of arrays or sparse matrices of as many columns, whose rows
+            follow one another, or a collection on disk, see
+            `sktemper.datasets.open_counts`.
         y : None
             Ignored; here by scikit-learn's convention.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -163,6 +174,10 @@ class TemperedEstimator(
 
         Notes
         -----
+        Sums over the samples are added part by part, so that other parts of the same
+        data are another order of rounding.  What a fit of parts looks at before its
+        first step, for its start, is an even sample of at most 100,000 rows.
+
         With ``n_init > 1`` the fits run one after another.  What stops a fit early, a
         callback or ``n_iter_no_change``, ends that one, and the next begins.  Ctrl-C
         or an error leaves the last complete step of the first fit, and later the best
@@ -171,10 +186,10 @@ class TemperedEstimator(
         continued = self.warm_start and hasattr(self, "state_")
         self._said = {"hot": True}  # what a callback asks under way needs no warning
         with self._as_before_if_it_raises():
-            X = self._validate_training(X, reset=not continued)
+            data = self._training_data(X, fresh=not continued)
             if not continued:
-                self._check_enough(X)
-            problem = self._problem(X, sample_weight, fresh=not continued)
+                self._check_enough(data)
+            problem = self._problem(data, sample_weight, fresh=not continued)
             if continued:
                 state = self._state_to_go_on_from()
                 # a score may be added before a step is committed
@@ -212,12 +227,12 @@ class TemperedEstimator(
         if fresh:
             self._said = {}
         with self._as_before_if_it_raises():
-            X = self._validate_training(X, reset=fresh)
-            problem = self._problem(X, sample_weight, fresh)
+            data = self._training_data(X, fresh)
+            problem = self._problem(data, sample_weight, fresh)
             state = (
                 next(self._starts(problem)) if fresh else self._state_to_go_on_from()
             )
-            policies, size = plan_stream(self, problem.model, state, X, fresh)
+            policies, size = plan_stream(self, problem, state, fresh)
             with problem.workers:
                 run_pieces(
                     problem,
@@ -232,16 +247,29 @@ class TemperedEstimator(
         warn_of_a_long_stream(self)
         return self
 
-    def _problem(self, X, sample_weight, fresh):
+    def _training_data(self, X, fresh):
+        """Return valid `Data` to be trained on."""
+        data = data_of(X, functools.partial(self._validate_training, reset=fresh))
+        if fresh and len(data) < self._fewest_samples:
+            raise ValueError(
+                f"Found array with {len(data)} sample(s) (shape={data.shape}) while a "
+                f"minimum of {self._fewest_samples} is required by "
+                f"{type(self).__name__}."
+            )
+        return data
+
+    def _problem(self, data, sample_weight, fresh):
         """Return the `Problem` that valid data make."""
-        sample_weight = self._validate_weight(sample_weight, X)
+        sample_weight = self._validate_weight(sample_weight, data)
+        for look in data.looks:
+            self._check_weighted(look, sample_weight)
         if not fresh:
             self._check_fixed()
-        dtype = self._compute_dtype(X) if fresh else self.state_.dtype
-        model = self._make_model(X.shape[1], dtype)
+        dtype = self._compute_dtype(data) if fresh else self.state_.dtype
+        model = self._make_model(data.shape[1], dtype)
         return Problem(
             model,
-            X,
+            data,
             self._workers(model),
             sample_weight,
             total_samples=self.total_samples,
@@ -268,8 +296,10 @@ class TemperedEstimator(
 
     def _starts(self, problem):
         """Yield new states, all from the same stream of random numbers."""
-        model, X = problem.model, problem.X
-        sample_weight = problem.sample_weight
+        model, sample_weight = problem.model, problem.sample_weight
+        X, rows = problem.data.sample(model.rows_looked_at)
+        if sample_weight is not None:
+            sample_weight = sample_weight[rows]
         random = check_random_state(self.random_state)
         with QUIETLY():
             hyper = model.initial_hyper(X, sample_weight)
@@ -283,7 +313,7 @@ class TemperedEstimator(
                 hyper=hyper,
                 seed=int(random.randint(2**31 - 1)),
                 dtype=model.dtype,
-                n_features=X.shape[1],
+                n_features=problem.data.shape[1],
                 fixed=copy.deepcopy(self._fixed()),
             )
 

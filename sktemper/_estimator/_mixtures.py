@@ -8,7 +8,7 @@ from sklearn.base import (
 )
 from sklearn.exceptions import NotFittedError
 
-from ..model import Powers
+from ..model import Request
 from ..moves import NoMoves
 from ._after import AfterFitMixin
 
@@ -45,12 +45,8 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         model = problem.model
         bound = problem.bound(state.globals_, state.hyper)
         prepared = model.prepare(state.globals_, state.hyper)
-        steps = problem.map(
-            lambda block: model.local_step(
-                block, prepared, Powers(), want=("local",)
-            ).local_parameters.argmax(axis=1)
-        )
-        self._training_ = np.concatenate(list(steps)), bound
+        labels = problem.map(_labels, prepared)
+        self._training_ = np.concatenate(list(labels)), bound
 
     def _of_training(self):
         self._state()
@@ -165,3 +161,8 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         prior = weights.prior(state.hyper.weight_concentration)
         counts = weights.counts(state.globals_.weights - prior)
         return int((counts > ACTIVE).sum())
+
+
+def _labels(model, block, prepared):
+    step = model.local_step(block, prepared, Request(want=("local",)))
+    return step.local_parameters.argmax(axis=1)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import hash as digest
 
+from .._data import Rows
 from .._loop import Policies, State, generator
 from ..learning_rates import ConstantRate, RobbinsMonro, as_learning_rate
 from ..schedules import Plan
@@ -26,7 +27,8 @@ class Run:
     ----------
     state : State
     policies : Policies
-    train, validation : ndarray
+    train : Rows
+    validation : ndarray
         Rows.
     compared : bool
         Whether early stopping, if there is any, had a score to go by.
@@ -36,16 +38,19 @@ class Run:
 
     state: State
     policies: Policies
-    train: np.ndarray
+    train: Rows
     validation: np.ndarray
     compared: bool = True
     moves_were_hot: bool = False
 
 
-def plan_fit(estimator, model, state, X, sample_weight):
+def plan_fit(estimator, problem, state):
     """Return the `Run` that goes on from ``state``."""
-    train, validation = held_out_rows(estimator, X.shape[0], state.seed, sample_weight)
-    batch_size = _batch_size(estimator, model, X, len(train))
+    model, rows = problem.model, problem.data.all_rows()
+    train, validation = held_out_rows(
+        estimator, rows, state.seed, problem.sample_weight
+    )
+    batch_size = _batch_size(estimator, problem, len(train))
     state.batch_size = min(batch_size, len(train))
     if state.steps == 0:
         n_batches = math.ceil(len(train) / state.batch_size)
@@ -58,23 +63,24 @@ def plan_fit(estimator, model, state, X, sample_weight):
     everything = estimator.batch_size is None
     default_rate = ConstantRate(1.0) if everything else RobbinsMonro()
     policies = _resolved_policies(estimator, model, state, default_rate)
-    _plan_passes(estimator, state, X.shape[0], policies.moves)
+    _plan_passes(estimator, state, len(rows), policies.moves)
     return Run(state, policies, train, validation)
 
 
-def plan_stream(estimator, model, state, X, fresh):
+def plan_stream(estimator, problem, state, fresh):
     """Return the policies of a piece of a stream, and the rows of a step."""
+    model, data = problem.model, problem.data
     if fresh or estimator.batch_size != "auto":
-        state.batch_size = _batch_size(estimator, model, X, estimator.total_samples)
+        state.batch_size = _batch_size(estimator, problem, estimator.total_samples)
     if fresh:
         state.plan = _plan_of_stream(estimator, model, state)
     policies = _resolved_policies(estimator, model, state, RobbinsMonro())
     state.best = None
     if estimator.total_samples is not None:
-        state.first_row = _noted(state.first_row, X[:1])
+        state.first_row = _noted(state.first_row, data.rows(np.zeros(1, int)))
     if estimator.batch_size != "auto":
         return policies, state.batch_size
-    n_rows = X.shape[0]  # a chunk is cut evenly
+    n_rows = len(data)  # a chunk is cut evenly
     return policies, math.ceil(n_rows / max(1, round(n_rows / state.batch_size)))
 
 
@@ -91,11 +97,12 @@ def tasks_left(state):
     return state.planned_passes - state.passes + sum(state.moves.left)
 
 
-def _batch_size(estimator, model, X, total):
+def _batch_size(estimator, problem, total):
     if estimator.batch_size is None:
-        return X.shape[0]
+        return len(problem.data)
     if estimator.batch_size == "auto":
-        return model.auto_batch_size(X, total)
+        X, _ = problem.data.sample(problem.model.rows_looked_at)
+        return problem.model.auto_batch_size(X, total)
     return estimator.batch_size
 
 
@@ -144,15 +151,14 @@ def _resolved_policies(estimator, model, state, default_rate):
     return policies
 
 
-def held_out_rows(estimator, n_rows, seed, sample_weight):
-    """Return the rows to train on and those to validate on, maybe none.
+def held_out_rows(estimator, rows, seed, sample_weight):
+    """Return the `Rows` to train on and an array of those to validate on, maybe none.
 
-    Rows of weight 0, which nothing is to depend on, are not held out.
+    Runs of weight 0, which nothing is to depend on, are not held out.
     """
-    rows = np.arange(n_rows)
     if estimator.evaluate_every == 0 and estimator.n_iter_no_change is None:
-        return rows, rows[:0]
-    counted = rows if sample_weight is None else np.flatnonzero(sample_weight)
+        return rows, np.arange(0)
+    counted = rows.counted_runs(sample_weight)
     n_validation = max(1, round(estimator.validation_fraction * len(counted)))
     if n_validation >= len(counted):
         raise ValueError(
@@ -161,4 +167,5 @@ def held_out_rows(estimator, n_rows, seed, sample_weight):
         )
     order = generator(seed, 0, HELD_OUT).permutation(counted)
     held_out = np.sort(order[:n_validation])
-    return np.delete(rows, held_out), held_out
+    train = np.delete(np.arange(rows.n_runs), held_out)
+    return rows.runs(train), rows.runs(held_out).at(slice(None))

@@ -16,10 +16,13 @@ __all__ = ["run_fits"]
 
 def run_fits(estimator, problem, starts, n_runs):
     """Fit from each start; install and return the best `Run`."""
-    model, X, weight = problem.model, problem.X, problem.sample_weight
-    runs = (plan_fit(estimator, model, state, X, weight) for state in starts)
+    runs = (plan_fit(estimator, problem, state) for state in starts)
     run = next(runs)
-    told = {"estimator": estimator, "X": X, "y": lambda: np.zeros(X.shape[0])}
+    told = {
+        "estimator": estimator,
+        "X": problem.data.source,
+        "y": lambda: np.zeros(len(problem.data)),
+    }
     context = estimator._init_callback_context(
         max_subtasks=n_runs * tasks_left(run.state)
     )

@@ -10,7 +10,7 @@ import functools
 
 import numpy as np
 
-from ..model._contract import IllDefined
+from ..model._values import IllDefined
 
 __all__ = ["ILL_DEFINED", "COVARIANCE_TYPES"]
 
@@ -80,9 +80,9 @@ class Covariance:
         """Return the samples' share in the degrees of freedom."""
         return counts
 
-    def outer(self, weights, vectors):
+    def outer(self, factors, vectors):
         """Return the sums' part ``weights * v v^T``, one for each component."""
-        return weights[:, None, None] * vectors[:, :, None] * vectors[:, None, :]
+        return factors[:, None, None] * vectors[:, :, None] * vectors[:, None, :]
 
     def factors(self, inverse_scale):
         """Return, for each component, F with F^T F = scale, and log |scale|.
@@ -177,9 +177,9 @@ class Tied(Covariance):
         """Return the mean number of samples."""
         return counts.mean()
 
-    def outer(self, weights, vectors):
+    def outer(self, factors, vectors):
         """Return the mean over the components."""
-        return (weights * vectors.T) @ vectors / self.n_components
+        return (factors * vectors.T) @ vectors / self.n_components
 
     def matrices(self, covariances):
         """Return covariances in this type's shape as matrices, one a component."""
@@ -223,9 +223,9 @@ class Diagonal(Covariance):
         """Return what a variance added to the samples adds to the second moments."""
         return np.repeat(counts[:, None] * variance, self.n_features, axis=1)
 
-    def outer(self, weights, vectors):
+    def outer(self, factors, vectors):
         """Return the diagonals."""
-        return weights[:, None] * vectors**2
+        return factors[:, None] * vectors**2
 
     def factors(self, inverse_scale):
         """Return the roots of the scales, and log |scale|."""
@@ -286,9 +286,9 @@ class Spherical(Diagonal):
         """Return what a variance added to the samples adds to the second moments."""
         return counts * variance
 
-    def outer(self, weights, vectors):
+    def outer(self, factors, vectors):
         """Return the means of the diagonals."""
-        return weights * (vectors**2).mean(axis=1)
+        return factors * (vectors**2).mean(axis=1)
 
     def factors(self, inverse_scale):
         """Return the roots of the scales for each dimension, and log |scale|."""

@@ -32,23 +32,72 @@ class Family:
         self.shape = shape
 
     def log_normaliser(self, parameters):
-        """Return A, of shape (n_components,)."""
+        """Return A.
+
+        Parameters
+        ----------
+        parameters : ndarray of shape (n_components, *shape)
+
+        Returns
+        -------
+        logs : ndarray of shape (n_components,)
+        """
         raise NotImplementedError
 
     def expected(self, parameters):
-        """Return E u, the gradient of A: in the shape of the parameters."""
+        """Return E u, the gradient of A.
+
+        Parameters
+        ----------
+        parameters : ndarray of shape (n_components, *shape)
+
+        Returns
+        -------
+        expected : ndarray of shape (n_components, *shape)
+        """
         raise NotImplementedError
 
     def fisher_product(self, parameters, change):
-        """Return the change of E u along a change of the parameters."""
+        """Return the change of E u along a change of the parameters.
+
+        Parameters
+        ----------
+        parameters, change : ndarray of shape (n_components, *shape)
+
+        Returns
+        -------
+        product : ndarray of shape (n_components, *shape)
+            The Hessian of A, the Fisher information, times ``change``.
+        """
         raise NotImplementedError
 
     def is_valid(self, parameters):
-        """Return whether these are parameters of a distribution."""
+        """Return whether these are parameters of distributions.
+
+        Parameters
+        ----------
+        parameters : ndarray of shape (n_components, *shape)
+
+        Returns
+        -------
+        is_valid : bool
+        """
         raise NotImplementedError
 
     def bound(self, parameters, prior, power):
-        """Return power * E log p - E log q, of shape (n_components,)."""
+        """Return power * E log p - E log q, of each component.
+
+        Parameters
+        ----------
+        parameters, prior : ndarray of shape (n_components, *shape)
+        power : float
+            Exponent of the prior.
+
+        Returns
+        -------
+        bounds : ndarray of shape (n_components,)
+            In nats.
+        """
         axes = tuple(range(1, 1 + len(self.shape)))
         expected = self.expected(parameters)
         log_prior = (prior * expected).sum(axis=axes) - self.log_normaliser(prior)

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from .._linalg import tiled_matmul
-from ..model._contract import LocalStep, Powers
+from ..model._values import LocalStep, Powers
 from ._moves import birth, split_merge
 from ._natural import Natural, NaturalModel
 from ._weights import WEIGHTS
@@ -43,10 +43,19 @@ class MixtureHyper(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """What a local step needs of the mixture."""
+    """What a local step needs of the mixture.
+
+    Attributes
+    ----------
+    log_weights : ndarray of shape (n_components,)
+        E log pi.
+    expected : ndarray of shape (prod(family.shape), n_components)
+        E u of the components, a column each.
+    globals_ : Mixture
+    hyper : MixtureHyper
+    """
 
     log_weights: np.ndarray
-    #: E u of the components, a column each.
     expected: np.ndarray
     globals_: Mixture
     hyper: MixtureHyper
@@ -99,6 +108,11 @@ class MixtureModel(NaturalModel):
     def moments(self, block):
         """Return what the samples' log-likelihoods are linear in.
 
+        Parameters
+        ----------
+        block : object
+            From `take`.
+
         Returns
         -------
         moments : ndarray or CSR array of shape (n_rows, prod(family.shape))
@@ -108,18 +122,47 @@ class MixtureModel(NaturalModel):
     def log_base(self, block):
         """Return the part of the log-likelihoods that is the same in all components.
 
+        Parameters
+        ----------
+        block : object
+            From `take`.
+
         Returns
         -------
         logs : ndarray of shape (n_rows,)
+            By default 0.
         """
         return np.zeros(self.moments(block).shape[0])
 
     def prior_of_component(self, X, sample_weight=None):
-        """Return the natural parameters of a component's prior, `Family.shape`."""
+        """Return the natural parameters of a component's prior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data, or the first chunk of a stream.
+        sample_weight : ndarray of shape (n_samples,) or None
+            How often each row counts.
+
+        Returns
+        -------
+        prior : ndarray of shape ``family.shape``
+        """
         raise NotImplementedError
 
     def n_observed(self, block):
-        """Return the number of observations of each row: by default 1."""
+        """Return how many observations each row is: what scores are divided by.
+
+        Parameters
+        ----------
+        block : object
+            From `take`.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_rows,)
+            By default 1.
+        """
         return np.ones(self.moments(block).shape[0])
 
     # -- the state of a fit ----------------------------------------------------------
@@ -182,52 +225,79 @@ class MixtureModel(NaturalModel):
         )
 
     # -- the step --------------------------------------------------------------------
-    def local_step(
-        self,
-        block,
-        prepared,
-        powers,
-        weights=None,
-        seed=0,
-        local_init=None,
-        want=("statistics", "bound"),
-    ):
+    def local_step(self, block, prepared, request):
         """Compute the responsibilities of a block; see `ConjugateModel.local_step`."""
         logs = self.log_joint(block, prepared)
         n_rows, n_observed = len(logs), self.n_observed(block)
-        tempered = logs * np.reshape(powers.local, (-1, 1))
+        tempered = logs * np.reshape(request.powers.local, (-1, 1))
         bounds = logsumexp(tempered, axis=1)
         responsibilities = np.exp(tempered - bounds[:, None])
         scores = (responsibilities * logs).sum(axis=1)
         statistics = None
-        if "statistics" in want:
-            factors = np.ones(n_rows) if weights is None else weights
-            factors = factors * powers.statistics
-            statistics = self.statistics(block, responsibilities * factors[:, None])
+        if "statistics" in request.want:
+            shares = responsibilities * request.factors(n_rows)[:, None]
+            statistics = self.statistics(block, shares)
         return LocalStep.of_rows(
             row_observed=n_observed,
             row_bounds=bounds,
             row_scores=scores,
             n_iterations=n_rows,
             statistics=statistics,
-            local_parameters=responsibilities if "local" in want else None,
+            local_parameters=responsibilities if "local" in request.want else None,
         )
 
     def log_joint(self, block, prepared):
-        """Return E log p(x, component) of each row: (n_rows, n_components)."""
+        """Return E log p(x, component) of each row.
+
+        A model with a kernel of its own calls it here.
+
+        Parameters
+        ----------
+        block : object
+            From `take`.
+        prepared : Prepared
+            ``log_weights``, E log pi, of shape (n_components,); ``expected``, E u of
+            the components, of shape (prod(family.shape), n_components).
+
+        Returns
+        -------
+        logs : ndarray of shape (n_rows, n_components)
+            In float64.
+        """
         logs = self.times(self.moments(block), prepared.expected)
         logs += prepared.log_weights
         return logs + self.log_base(block)[:, None]
 
     @staticmethod
     def times(moments, matrix):
-        """Return ``moments @ matrix``, each row's bits whatever rows are around it."""
+        """Return ``moments @ matrix``, each row's bits whatever rows are around it.
+
+        Parameters
+        ----------
+        moments : ndarray or CSR array of shape (n_rows, n_moments)
+        matrix : ndarray of shape (n_moments, n_components)
+
+        Returns
+        -------
+        products : ndarray of shape (n_rows, n_components)
+        """
         if sparse.issparse(moments):
             return moments @ matrix
         return tiled_matmul(moments, matrix)
 
     def statistics(self, block, shares):
-        """Return the sums over rows of what they tell, times their shares."""
+        """Return the sums over rows of what they tell, times their shares.
+
+        Parameters
+        ----------
+        block : object
+            From `take`.
+        shares : ndarray of shape (n_rows, n_components)
+
+        Returns
+        -------
+        statistics : Mixture
+        """
         sums = self._dense(shares.T @ self.moments(block))
         shape = (self.n_components, *self.family.shape)
         return Mixture(self.weights.counted(shares.sum(axis=0)), sums.reshape(shape))
@@ -264,33 +334,37 @@ class MixtureModel(NaturalModel):
         return scores, np.ones(len(scores))
 
     # -- leaving a poor optimum --------------------------------------------------------
-    def propose_birth(self, globals_, hyper, block, random, weights=None):
+    def propose_birth(self, globals_, hyper, block, random, row_weight=None):
         """Return the mixture with one of its components begun anew."""
-        weights = self._counts_of(block, weights)
-        responsibilities = birth(self, globals_, hyper, block, random, weights)
-        return self._optimum(block, responsibilities, globals_, hyper, weights), hyper
+        row_weight = self._counts_of(block, row_weight)
+        responsibilities = birth(self, globals_, hyper, block, random, row_weight)
+        return self._optimum(
+            block, responsibilities, globals_, hyper, row_weight
+        ), hyper
 
     def propose_split_merge(
-        self, globals_, hyper, block, random, refused, weights=None
+        self, globals_, hyper, block, random, refused, row_weight=None
     ):
         """Return the mixture after the split and the merge that promise most."""
-        weights = self._counts_of(block, weights)
+        row_weight = self._counts_of(block, row_weight)
         responsibilities, key = split_merge(
-            self, globals_, hyper, block, random, refused, weights
+            self, globals_, hyper, block, random, refused, row_weight
         )
         if responsibilities is None:
             return None
-        optimum = self._optimum(block, responsibilities, globals_, hyper, weights)
+        optimum = self._optimum(block, responsibilities, globals_, hyper, row_weight)
         return optimum, hyper, key
 
-    def _counts_of(self, block, weights):
-        return np.ones(self.moments(block).shape[0]) if weights is None else weights
+    def _counts_of(self, block, row_weight):
+        return (
+            np.ones(self.moments(block).shape[0]) if row_weight is None else row_weight
+        )
 
-    def _optimum(self, block, responsibilities, globals_, hyper, weights):
+    def _optimum(self, block, responsibilities, globals_, hyper, row_weight):
         """Return the optimal parameters for responsibilities of some of the rows."""
-        order = self.weights.order(weights @ responsibilities)
-        shares = weights[:, None] * responsibilities[:, order]
+        order = self.weights.order(row_weight @ responsibilities)
+        shares = row_weight[:, None] * responsibilities[:, order]
         prior = self.weights.prior(hyper.weight_concentration)
         counts = self.weights.counts(globals_.weights - prior)
-        scale = counts.sum() / weights.sum()
+        scale = counts.sum() / row_weight.sum()
         return self.target(self.statistics(block, shares), scale, Powers(), hyper)

@@ -24,7 +24,7 @@ USED = 0.5
 ORDER, LEAST_GAIN = "order", 1e-3
 
 
-def birth(model, globals_, hyper, block, random, weights):
+def birth(model, globals_, hyper, block, random, row_weight):
     """Return responsibilities in which one component has begun anew.
 
     A component taken at random leaves its samples to the others.  It takes those that
@@ -35,26 +35,26 @@ def birth(model, globals_, hyper, block, random, weights):
     logs = model.log_joint(block, prepared)
     responsibilities = _softmax(logs)
     k = random.integers(model.n_components)
-    n_used = max((weights @ responsibilities > USED).sum(), 1)
+    n_used = max((row_weight @ responsibilities > USED).sum(), 1)
     others = np.delete(np.arange(model.n_components), k)
     responsibilities[:, k] = 0.0
     if len(others):
         responsibilities[:, others] = _softmax(logs[:, others])
-    seed = random.choice(len(weights), p=weights / weights.sum())
+    seed = random.choice(len(row_weight), p=row_weight / row_weight.sum())
     moments = model.moments(block)
     alone = _parameters(model, hyper, _dense(moments[[seed]]))
     gains = model.family.log_predictive(alone, moments)[:, 0]
     gains -= logsumexp(logs, axis=1) - model.log_base(block)
     gains[seed] = np.inf
     best = np.argsort(-gains, kind="stable")
-    wanted = max(weights.sum() / (2 * n_used), 2)
-    near = best[: 1 + np.searchsorted(np.cumsum(weights[best]), wanted)]
+    wanted = max(row_weight.sum() / (2 * n_used), 2)
+    near = best[: 1 + np.searchsorted(np.cumsum(row_weight[best]), wanted)]
     responsibilities[near] = 0.0
     responsibilities[near, k] = 1.0
     return responsibilities
 
 
-def split_merge(model, globals_, hyper, block, random, refused, weights):
+def split_merge(model, globals_, hyper, block, random, refused, row_weight):
     """Return responsibilities after the best split and merge, and what names them.
 
     Returns
@@ -65,11 +65,11 @@ def split_merge(model, globals_, hyper, block, random, refused, weights):
     """
     prepared = model.prepare(globals_, hyper)
     responsibilities = _softmax(model.log_joint(block, prepared))
-    counts = weights @ responsibilities
+    counts = row_weight @ responsibilities
     gain = model.weights.gain_of_order(counts, hyper.weight_concentration)
     if ORDER not in refused and gain > LEAST_GAIN:
         return responsibilities, ORDER
-    search = _Search(model, hyper, block, weights, responsibilities.argmax(axis=1))
+    search = _Search(model, hyper, block, row_weight, responsibilities.argmax(axis=1))
     best = search.best(refused, random)
     if best is None:
         return None, None
@@ -93,11 +93,11 @@ class _Search:
         For each component that can be split the rows that it gives away.
     """
 
-    def __init__(self, model, hyper, block, weights, labels):
-        self.model, self.hyper, self.weights = model, hyper, weights
+    def __init__(self, model, hyper, block, row_weight, labels):
+        self.model, self.hyper, self.row_weight = model, hyper, row_weight
         self.moments, self.labels = model.moments(block), labels
         members = np.zeros((len(labels), model.n_components))
-        members[np.arange(len(labels)), labels] = weights
+        members[np.arange(len(labels)), labels] = row_weight
         self.sums = _dense(members.T @ self.moments)
         self.counts = members.sum(axis=0)
         self.evidence = self._evidence(self.sums, self.counts)
@@ -159,7 +159,7 @@ class _Search:
         """Return the gain of splitting each component; keep what it gives away."""
         gains = {}
         for k in np.flatnonzero(self.counts >= FEWEST).tolist():
-            rows = np.flatnonzero((self.labels == k) & (self.weights > 0))
+            rows = np.flatnonzero((self.labels == k) & (self.row_weight > 0))
             value, side = max(
                 (self._refined(rows, random) for _ in range(SPLITS)),
                 key=lambda division: division[0],
@@ -177,14 +177,14 @@ class _Search:
         best = -np.inf, None
         if len(rows) < 2:
             return best
-        moments, weights = self.moments[rows], self.weights[rows]
+        moments, row_weight = self.moments[rows], self.row_weight[rows]
         sums = _dense(moments[random.choice(len(rows), 2, replace=False)])
         for _ in range(ROUNDS):
             logs = self.model.family.log_predictive(
                 _parameters(self.model, self.hyper, sums), moments
             )
             side = logs[:, 1] > logs[:, 0]
-            members = np.stack([weights * ~side, weights * side])
+            members = np.stack([row_weight * ~side, row_weight * side])
             sums, counts = _dense(members @ moments), members.sum(axis=1)
             value = float(self._evidence(sums, counts).sum())
             if counts.min() <= 0 or value <= best[0]:

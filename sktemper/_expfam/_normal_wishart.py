@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln, polygamma, psi
 
-from ..model._contract import IllDefined
+from ..model._values import IllDefined
 from ._covariances import COVARIANCE_TYPES, ILL_DEFINED
 from ._natural import Natural
 
@@ -204,7 +204,7 @@ class NormalWishartFamily:
         return NormalWishart(-0.5 * precision, first, paired, 0.5 * log_change)
 
 
-def _symmetric(covariance, weights, left, right):
-    """Return weights * (l r^T + r l^T), as the covariance type keeps it."""
-    both = covariance.outer(weights, left + right)
-    return both - covariance.outer(weights, left) - covariance.outer(weights, right)
+def _symmetric(covariance, factors, left, right):
+    """Return factors * (l r^T + r l^T), as the covariance type keeps it."""
+    both = covariance.outer(factors, left + right)
+    return both - covariance.outer(factors, left) - covariance.outer(factors, right)

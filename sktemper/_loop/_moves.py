@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._data import Rows
 from ..learning_rates import ConstantRate
-from ..model import IllDefined, Powers
+from ..model import IllDefined
 from ..noise import NoNoise
 from ..tempering import Untempered
 from ._passes import Hooks
 from ._policies import Policies, proposed, steps_on_proposal
-from ._problem import Batch, as_slice, generator
+from ._problem import Batch, generator
 from ._step import Steps
 
 __all__ = ["run_moves"]
@@ -87,15 +88,15 @@ def _move(trials, moves, state, best, least_gain):
     number = next(i for i, left in enumerate(state.moves.left) if left)
     policy = moves.phases()[number]
     proposal, trial, reached = trials.of(policy, state)
-    noise = 8 * np.finfo(state.dtype).eps * abs(best)
-    kept = bool(reached > best + max(least_gain, noise))
+    rounding = 8 * np.finfo(state.dtype).eps * abs(best)
+    kept = bool(reached > best + max(least_gain, rounding))
     best = reached if kept else best
     done = state.moves.after(policy, number, proposal, kept)
     chosen = trial if kept else None
     on_part = trials.on_part and (kept or done.on_part)
     if on_part and not any(done.left):
         chosen = trials.settled(chosen or state)
-        best, on_part = trials.bound(chosen, trials.all_rows), False
+        best, on_part = trials.bound(chosen, trials.all_rows.at(slice(None))), False
     return Outcome(proposal, kept, chosen, done._replace(on_part=on_part), best)
 
 
@@ -123,8 +124,10 @@ class _Trials:
 
     Attributes
     ----------
-    all_rows, rows : ndarray
-        Those of the fit that count at all, and those that judge.
+    all_rows : Rows
+        Those of the fit that count at all.
+    rows : ndarray
+        Those that judge.
     on_part : bool
         Whether the latter are fewer.
     """
@@ -133,12 +136,11 @@ class _Trials:
         rows, weight = problem.rows, problem.sample_weight
         self.problem, self.model = problem, problem.model
         self.scale = problem.total / len(rows)
-        if weight is not None:
-            rows = rows[weight[rows] > 0]
-        self.all_rows = self.rows = rows
+        rows = rows.counted(weight)
+        self.all_rows, most = rows, len(rows)
         if state.batch_size < len(rows):
-            random = generator(state.seed, state.passes, JUDGING)
-            self.rows = _some(rows, JUDGING_ROWS, random)
+            most = JUDGING_ROWS
+        self.rows = rows.some(most, generator(state.seed, state.passes, JUDGING))
         self.on_part = len(self.rows) < len(rows)
         self._known = None, None
 
@@ -156,8 +158,8 @@ class _Trials:
         done, weight = state.moves, self.problem.sample_weight
         # the same ones for a while, so that the present state is seldom fitted to them
         number = done.made - done.failed % MOVES_OF_A_PART
-        part = _some(
-            self.rows, policy.max_samples, generator(state.seed, number, TRYING)
+        part = Rows(self.rows).some(
+            policy.max_samples, generator(state.seed, number, TRYING)
         )
         random = generator(state.seed, done.made, PROPOSING)
         proposal = proposed(
@@ -165,7 +167,7 @@ class _Trials:
             self.model,
             state.globals_,
             state.hyper,
-            self.model.take(self.problem.X, as_slice(part)),
+            self.problem.data.take(self.model, part),
             random,
             done.refused,
             None if weight is None else weight[part],
@@ -214,22 +216,16 @@ class _Trials:
         """Return the part of each row in the bound, and that of the parameters."""
         model, weight = self.model, self.problem.sample_weight
         prepared = model.prepare(state.globals_, state.hyper)
-        parts = self.problem.map(
-            lambda block: (
-                model.local_step(block, prepared, Powers(), want=("bound",)).row_bounds
-            ),
-            rows,
-        )
         scale = self._scale_of(rows)
         if weight is not None:
             scale = scale * weight[rows]
-        bounds = scale * np.concatenate(list(parts))
+        bounds = scale * self.problem.row_bounds(prepared, rows)
         return bounds, model.global_bound(state.globals_, state.hyper)
 
     def settled(self, state):
         """Return a state after a few steps on all rows."""
         settled = state.beside(state.globals_, state.hyper)
-        self.improve(settled, self.all_rows, SETTLING_STEPS)
+        self.improve(settled, self.all_rows.at(slice(None)), SETTLING_STEPS)
         return settled
 
     def bound(self, state, rows=None):
@@ -253,11 +249,5 @@ class _Trials:
         weight = self.problem.sample_weight
         if weight is None:
             return self.scale * (len(self.all_rows) / len(rows))
-        return self.scale * (weight[self.all_rows].sum() / weight[rows].sum())
-
-
-def _some(rows, most, random):
-    """Return all of the rows, or as many as wanted."""
-    if len(rows) <= most:
-        return rows
-    return np.sort(random.choice(rows, most, replace=False))
+        counted = self.all_rows.at(slice(None))
+        return self.scale * (weight[counted].sum() / weight[rows].sum())

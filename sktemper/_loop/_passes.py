@@ -30,8 +30,8 @@ class Hooks(NamedTuple):
 
 
 def order_of_pass(rows, seed, number):
-    """Return the rows in the order in which a pass visits them."""
-    return generator(seed, number, 1).permutation(rows)
+    """Return the rows in the order in which a pass visits their runs."""
+    return rows.runs(generator(seed, number, 1).permutation(rows.n_runs))
 
 
 def first_batch(state, n_rows, n_batches):
@@ -73,8 +73,10 @@ def run_passes(problem, policies, state, hooks=Hooks(), shuffle=True):  # noqa: 
         if shuffle and n_batches > 1:
             order = order_of_pass(rows, state.seed, state.passes)
         first = first_batch(state, len(rows), n_batches)
-        batches = np.array_split(order, n_batches)[first:]
-        for number, batch in enumerate(batches, first + 1):
+        ends = np.append(0, _ends_of_batches(len(rows), n_batches))
+        for number in range(first + 1, n_batches + 1):
+            batch = order.at(slice(ends[number - 1], ends[number]))
+            batch = problem.data.by_part(batch)
 
             def count(number=number):
                 state.rows_of_pass, state.batches_of_pass = len(rows), n_batches
@@ -90,7 +92,7 @@ def run_passes(problem, policies, state, hooks=Hooks(), shuffle=True):  # noqa: 
 def run_pieces(problem, policies, state, size, on_commit):
     """Take the rows of a chunk of a stream in order, ``size`` a step."""
     steps = Steps(problem, policies, state)
-    n_rows, given = problem.X.shape[0], problem.total_samples
+    n_rows, given = len(problem.data), problem.total_samples
     total = given or state.total_rows + n_rows
     for start in range(0, n_rows, size):
         rows = np.arange(start, min(start + size, n_rows))

@@ -89,12 +89,12 @@ class Policies(NamedTuple):
         self.ladder(state)
         return state
 
-    def noise(self, n_units, clock, random):
-        """Return the weights of a batch's units, or None."""
-        weights = self.gradient_noise.weights(n_units, clock, random)
-        if weights is None:
+    def unit_noise(self, n_units, clock, random):
+        """Return the noise policy's factors of a batch's units, or None."""
+        factors = self.gradient_noise.unit_noise(n_units, clock, random)
+        if factors is None:
             return None
-        return as_numbers(weights, self.gradient_noise, "weights", n_units)
+        return as_numbers(factors, self.gradient_noise, "factors", n_units)
 
     def rate(self, state, clock, gradient):
         """Return the rate of a step, and the learning rate's state after it."""

@@ -1,12 +1,14 @@
 """What a fit is about: a model, data, weights and workers; batches and their blocks."""
 
 import functools
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..model import ConjugateModel, Powers
+from .._data import Data, Rows, as_slice, cuts
+from ..model import ConjugateModel, Powers, Request
 from ._workers import Workers
 
 __all__ = ["QUIETLY", "Batch", "Problem", "generator"]
@@ -21,6 +23,7 @@ class Batch(NamedTuple):
     Attributes
     ----------
     rows : ndarray of shape (n_rows,)
+        In the order of the parts of the data that they lie in.
     total : float
         D, the size of the data that the rows stand for.
     total_of_clock : int or None
@@ -46,7 +49,6 @@ class Shared(NamedTuple):
     """What the local steps of all blocks of a batch share."""
 
     model: ConjugateModel
-    X: Any
     prepared: Any
     tempering: Any
     tempering_state: Any
@@ -59,19 +61,14 @@ class BlockOfBatch(NamedTuple):
     Attributes
     ----------
     rows : slice or ndarray
+        Of its part of the data.
     row_weight : ndarray of shape (n_rows,) or None
-    noise : ndarray of shape (n_units,) or None
-    powers : Powers
-    seed : int
-    local_init : ndarray or None
+    request : Request
     """
 
     rows: Any
     row_weight: Any
-    noise: Any
-    powers: Powers
-    seed: int
-    local_init: Any
+    request: Request
 
 
 @dataclass(frozen=True)
@@ -81,21 +78,21 @@ class Problem:
     Parameters
     ----------
     model : ConjugateModel
-    X : array-like
-        As the model takes it.
+    data : Data
+        As the model takes them.
     workers : Workers
     sample_weight : ndarray of shape (n_samples,) or None
-    rows : ndarray or None
+    rows : Rows or None
         Those to train on; None is all.
     total_samples : int or None
         D; None is the number of rows.
     """
 
     model: ConjugateModel
-    X: Any
+    data: Data
     workers: Workers
     sample_weight: Any = None
-    rows: Any = None
+    rows: Rows | None = None
     total_samples: int | None = None
 
     @property
@@ -107,15 +104,49 @@ class Problem:
         """Return the problem with other rows to train on."""
         return replace(self, rows=rows)
 
-    def map(self, function, rows=None):
-        """Yield ``function(block)`` over all rows, or some, in their order."""
-        n_rows = self.X.shape[0] if rows is None else len(rows)
-        slices = cuts(n_rows, self.model.block_size)
-        if rows is not None:
-            slices = (as_slice(rows[part]) for part in slices)
-        return self.workers.map(
-            lambda part: function(self.model.take(self.X, part)), slices
-        )
+    def map(self, function, shared, rows=None, values=None):
+        """Yield what a function says of each block of the rows, in their order.
+
+        Parameters
+        ----------
+        function : callable
+            ``function(model, block, shared)``; where there are ``values``,
+            ``function(model, block, shared, values_of_rows)``.  It refers to nothing
+            that is large.
+        shared : object
+            What is the same for all blocks.
+        rows : ndarray of int or None
+            None is all.
+        values : ndarray of shape (n_rows, ...) or None
+        """
+        shared = self.model, function, shared
+        return self.workers.map(_on_block, shared, self._pieces(rows, values))
+
+    def sum(self, function, shared, rows=None):
+        """Return the sum of what a function says of each block, see `map`."""
+        shared = self.model, function, shared
+        return self.workers.sum(_on_block, shared, self._pieces(rows))
+
+    def _pieces(self, rows, values=None):
+        """Cut rows into blocks: which of their part, and the values of these."""
+        for part, own, places in self.data.groups(rows):
+            yield (
+                part,
+                (
+                    (chosen, () if values is None else (values[where],))
+                    for chosen, where in self._cut(own, places)
+                ),
+            )
+
+    def _cut(self, rows, places):
+        """Cut the rows of a part: each with their places among the rows of all parts.
+
+        Blocks are counted from the first row of the part.
+        """
+        first, size = places.start, self.model.block_size
+        for piece in cuts(places.stop - first, size):
+            where = slice(first + piece.start, first + piece.stop)
+            yield piece if isinstance(rows, slice) else as_slice(rows[piece]), where
 
     def bound(self, globals_, hyper, rows=None, scale=1.0):
         """Return the evidence lower bound of some rows at T=1, weighted.
@@ -124,31 +155,35 @@ class Problem:
         """
         model, weight = self.model, self.sample_weight
         prepared = model.prepare(globals_, hyper)
-        steps = self.map(
-            lambda block: model.local_step(block, prepared, Powers(), want=("bound",)),
-            rows,
-        )
         if weight is None:
-            local_bound = sum(step.bound for step in steps)
+            local_bound = self.sum(_bound, prepared, rows)
         else:
-            row_bounds = np.concatenate([step.row_bounds for step in steps])
             weight = weight if rows is None else weight[rows]
-            local_bound = (weight * row_bounds).sum()
+            local_bound = (weight * self.row_bounds(prepared, rows)).sum()
         return float(scale * local_bound + model.global_bound(globals_, hyper))
+
+    def row_bounds(self, prepared, rows=None):
+        """Return the part of each row in the lower bound at T=1."""
+        return np.concatenate(list(self.map(_row_bounds, prepared, rows)))
+
+    def units_per_row(self, rows):
+        """Return how many units each row has."""
+        if not self.model.has_units():
+            return np.ones(len(rows), dtype=np.intp)
+        groups = ((part, (own,)) for part, own, _ in self.data.groups(rows))
+        return np.concatenate(list(self.workers.map(_units, self.model, groups)))
 
     def local_steps(self, batch, seen, tempering, state):
         """Return the sum of the local steps of a batch, block by block."""
         model = self.model
         keeps_local = model.keeps_local and batch.is_whole
-        shared = Shared(
-            model, self.X, seen.prepared, tempering, state.tempering, keeps_local
-        )
+        shared = Shared(model, seen.prepared, tempering, state.tempering, keeps_local)
         goes_on = batch.is_whole and np.shape(state.local)[:1] == (batch.total,)
         blocks = self._blocks(batch.rows, seen, state.local if goes_on else None)
         return self.workers.sum(_local_step, shared, blocks)
 
     def _blocks(self, rows, seen, local):
-        """Cut a batch into fixed blocks, counted from its first row."""
+        """Cut a batch into fixed blocks, counted from the first row of each part."""
         units = seen.units_per_row
         ends = np.concatenate([[0], np.cumsum(units)])
         row_weight, powers = None, seen.powers
@@ -156,31 +191,34 @@ class Problem:
             row_weight = self.sample_weight[rows]
             by_unit = np.repeat(row_weight, units)
             powers = powers._replace(statistics=powers.statistics * by_unit)
-        for part in cuts(len(rows), self.model.block_size):
-            of_units = slice(ends[part.start], ends[part.stop])
-            yield BlockOfBatch(
-                as_slice(rows[part]),
-                None if row_weight is None else row_weight[part],
-                None if seen.noise is None else seen.noise[of_units],
-                Powers(*(p[of_units] if np.ndim(p) else p for p in powers)),
-                int(seen.random.integers(2**63)),
-                None if local is None else local[part],
+
+        def block(chosen, where):
+            of_units = slice(ends[where.start], ends[where.stop])
+            return BlockOfBatch(
+                chosen,
+                None if row_weight is None else row_weight[where],
+                Request(
+                    Powers(*(p[of_units] if np.ndim(p) else p for p in powers)),
+                    None if seen.unit_noise is None else seen.unit_noise[of_units],
+                    int(seen.random.integers(2**63)),
+                    None if local is None else local[where],
+                ),
             )
 
+        for part, own, places in self.data.groups(rows):
+            yield part, itertools.starmap(block, self._cut(own, places))
 
-def _local_step(shared, block):
+
+def _local_step(shared, part, block):
     """Take the local step of a block: the pure function that workers map."""
-    rows = shared.model.take(shared.X, block.rows)
+    rows = part.take(shared.model, block.rows)
     with QUIETLY():
         step = shared.tempering.local_step(
             shared.model,
             rows,
             shared.prepared,
-            block.powers,
-            block.noise,
-            block.seed,
+            block.request,
             shared.tempering_state,
-            block.local_init,
         )
         if block.row_weight is not None:
             step = step.weighted(block.row_weight)
@@ -189,17 +227,22 @@ def _local_step(shared, block):
     return step
 
 
-def cuts(n_rows, size):
-    """Yield slices of ``size`` rows, and the rest."""
-    return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
+def _on_block(shared, part, item):
+    """Call a function of a block: what workers map for `Problem.map`."""
+    (model, function, told), (rows, values) = shared, item
+    return function(model, part.take(model, rows), told, *values)
 
 
-def as_slice(rows):
-    """Return a slice if rows follow one another: it takes a view where they are."""
-    first, last = int(rows[0]), int(rows[-1])
-    if last - first == len(rows) - 1 and (np.diff(rows) == 1).all():
-        return slice(first, last + 1)
-    return rows
+def _units(model, part, rows):
+    return part.units_per_row(model, rows)
+
+
+def _bound(model, block, prepared):
+    return model.local_step(block, prepared, Request(want=("bound",))).bound
+
+
+def _row_bounds(model, block, prepared):
+    return model.local_step(block, prepared, Request(want=("bound",))).row_bounds
 
 
 def generator(seed, *key):

@@ -30,8 +30,8 @@ class Seen(NamedTuple):
         The step's own.
     units_per_row : ndarray of shape (n_rows,)
         How many units each row of the batch has.
-    noise : ndarray of shape (n_units,) or None
-        Weights of the batch's units.
+    unit_noise : ndarray of shape (n_units,) or None
+        Of the batch.
     """
 
     clock: Clock
@@ -40,7 +40,7 @@ class Seen(NamedTuple):
     prepared: Any
     random: np.random.Generator
     units_per_row: np.ndarray
-    noise: Any
+    unit_noise: Any
 
 
 class After(NamedTuple):
@@ -136,7 +136,7 @@ class Steps:
         if self._prepared is None:
             self._prepared = prepared_of(model, state.globals_, state.hyper)
         random = generator(state.seed, state.steps)
-        units = model.units_per_row(self.problem.X, batch.rows)
+        units = self.problem.units_per_row(batch.rows)
         n_units = int(units.sum())
         return Seen(
             clock,
@@ -145,7 +145,7 @@ class Steps:
             self._prepared,
             random,
             units,
-            policies.noise(n_units, clock, random),
+            policies.unit_noise(n_units, clock, random),
         )
 
     def _follow(self, batch, seen, local):
@@ -191,7 +191,7 @@ class Steps:
     def _lower_bound(self, batch, seen, local):
         """Return the lower bound before the step, if it is known."""
         model, state = self.problem.model, self.state
-        plain = seen.noise is None and seen.temperature == 1.0
+        plain = seen.unit_noise is None and seen.temperature == 1.0
         if not (model.watches_bound and batch.is_whole and plain):
             return math.nan
         return local.bound + model.global_bound(state.globals_, state.hyper)

@@ -42,11 +42,14 @@ def heldout_score(problem, state, rows):
     """Return the held-out score of some rows, NaN if nothing is held out."""
     model = problem.model
     prepared = model.prepare(state.globals_, state.hyper)
-    parts = problem.map(lambda block: model.log_predictive(block, prepared), rows)
-    parts = zip(*parts, strict=True)
+    parts = zip(*problem.map(_log_predictive, prepared, rows), strict=True)
     if problem.sample_weight is None:
         scores, n_held_out = (sum(map(np.sum, part)) for part in parts)
     else:
         weight = problem.sample_weight[rows]
         scores, n_held_out = ((weight * np.concatenate(part)).sum() for part in parts)
     return float(scores / n_held_out) if n_held_out else math.nan
+
+
+def _log_predictive(model, block, prepared):
+    return model.log_predictive(block, prepared)

@@ -8,6 +8,7 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError, wait
 
 from .._linalg import one_blas_thread
+from ._sums import tree_sum
 
 __all__ = ["Workers"]
 
@@ -47,13 +48,30 @@ class Workers:
         finally:
             self._blas.__exit__(None, None, None)
 
-    def map(self, function, items):
-        """Yield ``function(item)`` in the order of ``items``, few of them ahead."""
-        items, pending = iter(items), deque()
+    def map(self, task, shared, groups):
+        """Yield ``task(shared, part, item)`` in order, few of them ahead.
+
+        Parameters
+        ----------
+        task : callable
+            A pure function of a module.
+        shared : object
+            What is the same for all items.
+        groups : iterable of (part, items)
+            Parts of data, see `sktemper._data`, and what is to be done on each.
+        """
+        return self._results(
+            functools.partial(task, shared, part, item)
+            for part, items in groups
+            for item in items
+        )
+
+    def _results(self, calls):
+        calls, pending = iter(calls), deque()
         try:
             while True:
-                for item in itertools.islice(items, 2 * self.n_threads - len(pending)):
-                    pending.append(self._pool.submit(function, item))
+                for call in itertools.islice(calls, 2 * self.n_threads - len(pending)):
+                    pending.append(self._pool.submit(call))
                 if not pending:
                     return
                 yield _result(pending[0])
@@ -66,20 +84,24 @@ class Workers:
                 self.stop[0] = 0  # else a task may be on its way that is not pending
             raise
 
-    def sum(self, task, shared, items):
-        """Return the sum of ``task(shared, item)``, added in the order of ``items``.
+    def sum(self, task, shared, groups):
+        """Return the sum of ``task(shared, part, item)``, see `map`.
 
-        Parameters
-        ----------
-        task : callable
-            A pure function of a module.
-        shared : object
-            What is the same for all items.
-        items : iterable
-            At least one.
+        The items of a part, at least one, are added in their order, and the parts by
+        `tree_sum`.
         """
-        return functools.reduce(
-            operator.add, self.map(functools.partial(task, shared), items)
+        numbers = deque()
+
+        def calls():
+            for number, (part, items) in enumerate(groups):
+                for item in items:
+                    numbers.append(number)
+                    yield functools.partial(task, shared, part, item)
+
+        results = ((numbers.popleft(), result) for result in self._results(calls()))
+        return tree_sum(
+            functools.reduce(operator.add, (result for _, result in group))
+            for _, group in itertools.groupby(results, operator.itemgetter(0))
         )
 
     def run_whole(self, function):

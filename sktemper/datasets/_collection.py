@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .._data import Data, Source
 from ._files import opened_npy, read_json
 from ._meta import read_meta
 from ._parts import Part
@@ -13,7 +14,7 @@ from ._sparse import csr_container
 __all__ = ["Collection", "open_counts", "open_dense", "open_ratings"]
 
 
-class Collection:
+class Collection(Source):
     """Data on disk, as a sequence of shards.
 
     What `write_counts`, `write_dense` and `write_ratings` return, and `open_counts`,
@@ -118,18 +119,30 @@ class Collection:
             return None
         return opened_npy(os.path.join(self.folder, name), shape=(size,))
 
+    def as_data(self, validate):
+        """Return the shards as parts of `Data`, if an estimator takes such values.
+
+        Parameters
+        ----------
+        validate : callable
+            ``validate(X)`` returns a valid matrix; it is given `extremes`.
+        """
+        parts = [part for part in self.parts if part.n_rows]
+        return Data(parts, [validate(self.extremes())], self, self.run)
+
     def extremes(self):
         """Return a few rows that have the least and the largest value of all.
 
         What a check of values has to see: of counts and ratings these are stored
-        entries, and among dense data NaN is there if any is missing.
+        entries, among dense data NaN is there if any is missing, and one value is no
+        whole number if there is any such.
 
         Returns
         -------
-        rows : CSR matrix or ndarray of shape (at most 3, n_features)
+        rows : CSR matrix or ndarray of shape (at most 4, n_features)
             In memory, of the collection's dtype.
         """
-        values = [self._meta["least"], self._meta["largest"]]
+        values = [self._meta[name] for name in ("least", "largest", "fraction")]
         values = [value for value in dict.fromkeys(values) if value is not None]
         n_rows, n_columns = self.shape
         if self.kind == "dense":

@@ -47,8 +47,9 @@ def joined(kind, n_features, shards, shard_rows, has_names):
     kind : str
     n_features : int
     shards : list of dict
-        With ``rows``, ``entries``, ``dtype``, ``least``, ``largest``, ``sum``,
-        ``missing`` (how many values are NaN) and ``crc`` (of the files).
+        With ``rows``, ``entries``, ``dtype``, ``least``, ``largest``,
+        ``fraction`` (a value that is no whole number, if any), ``sum``, ``missing``
+        (how many values are NaN) and ``crc`` (of the files).
     shard_rows : int
     has_names : bool
         Whether there are names of the features.
@@ -72,6 +73,7 @@ def joined(kind, n_features, shards, shard_rows, has_names):
         "index_dtype": index_dtype(n_features).name,
         "least": least,
         "largest": largest,
+        "fraction": next((s["fraction"] for s in shards if s["fraction"]), None),
         "sum": sum(shard["sum"] for shard in shards),
         "missing": sum(shard["missing"] for shard in shards),
         "canonical": True,
@@ -139,7 +141,7 @@ def _wrong(meta):
     for name, total in (("rows", n_rows), ("entries", meta["entries"])):
         if sum(shard[name] for shard in shards) != total:
             return f"the {name} of the shards are not {total}"
-    for name in ("least", "largest", "sum", "feature_names"):
+    for name in ("least", "largest", "fraction", "sum", "feature_names"):
         if not isinstance(meta[name], (int, float, type(None))):
             return f"{name} is {meta[name]!r}"
     return None

@@ -23,8 +23,20 @@ __all__ = ["Block", "ShardWriter", "check_shard_rows", "checksum"]
 #: Entries that a shard has about, if its number of rows is not given; and the numbers
 #: of rows that this may lead to.
 ENTRIES_OF_SHARD, FEWEST_ROWS, MOST_ROWS = 2**25, 2**10, 2**20
+#: Values that are looked at in one go.
+LOOKED_AT_ONCE = 2**16
 #: What is kept of a shard in the description of the collection.
-ABOUT = ("rows", "entries", "dtype", "least", "largest", "sum", "missing", "crc")
+ABOUT = (
+    "rows",
+    "entries",
+    "dtype",
+    "least",
+    "largest",
+    "fraction",
+    "sum",
+    "missing",
+    "crc",
+)
 
 
 class Block(NamedTuple):
@@ -229,6 +241,7 @@ class ShardWriter:
             "dtype": dtype.name,
             "least": least,
             "largest": largest,
+            "fraction": next(filter(None, map(fraction_among, filled)), None),
             "sum": float_or_int(sum(sums)) if exact else float(sum(sums)),
             "missing": missing,
         }
@@ -278,6 +291,19 @@ class ShardWriter:
 def float_or_int(number):
     """Return a number of numpy's as one of Python's."""
     return number.item() if isinstance(number, np.generic) else number
+
+
+def fraction_among(values):
+    """Return the first value that is no whole number, or None."""
+    if values.dtype.kind != "f":
+        return None
+    values = values.ravel()
+    for start in range(0, len(values), LOOKED_AT_ONCE):
+        piece = values[start : start + LOOKED_AT_ONCE]
+        found = piece[(np.rint(piece) != piece) & ~np.isnan(piece)]
+        if len(found):
+            return found[0].item()
+    return None
 
 
 def checksum(*arrays):

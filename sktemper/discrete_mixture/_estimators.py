@@ -74,11 +74,11 @@ class _DiscreteMixture(
             "weight_concentration": self.weight_concentration_prior,
         }
 
-    def _check_enough(self, X):
-        if X.shape[0] < self.n_components:
+    def _check_enough(self, data):
+        if len(data) < self.n_components:
             raise ValueError(
                 "Expected n_samples >= n_components but got n_components = "
-                f"{self.n_components}, n_samples = {X.shape[0]}"
+                f"{self.n_components}, n_samples = {len(data)}"
             )
 
     def predict_proba(self, X):
@@ -129,10 +129,8 @@ class _MultinomialMixture(_DiscreteMixture):
     def _validate(self, X, reset):
         return validate_counts(self, X, reset)
 
-    def _problem(self, X, sample_weight, fresh):
-        problem = super()._problem(X, sample_weight, fresh)
-        check_counts(X, problem.sample_weight)
-        return problem
+    def _check_weighted(self, X, sample_weight):
+        check_counts(X, sample_weight)
 
     def sample(self, n_samples=1, doc_length=50):
         """Draw documents from the components at the posterior means.

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 
 from .._linalg import tiled_matmul
-from ..model import Powers
+from ..model import Powers, Request
 from ._couplings import Couplings
 from ._inference import Inference
 from ._parameters import Components
@@ -32,7 +32,7 @@ def birth(model, globals_, hyper, block, random):
     components = _with_born(model, globals_, hyper, block, random)
     for _ in range(BIRTH_STEPS):
         prepared = larger.prepare(components, wider)
-        step = larger.local_step(block, prepared, Powers())
+        step = larger.local_step(block, prepared, Request())
         wider = larger.update_hyper(
             wider, components, step.statistics, 1.0, 1.0, Powers()
         )
@@ -62,7 +62,7 @@ def _remixed(model, globals_, hyper, block, random):
 def _with_born(model, globals_, hyper, block, random):
     """Return the components and a new one."""
     prepared = model.prepare(globals_, hyper)
-    step = model.local_step(block, prepared, Powers(), want=("local",))
+    step = model.local_step(block, prepared, Request(want=("local",)))
     nu = np.asarray(step.local_parameters, dtype=np.float64)
     residuals = block.values - nu @ prepared.means
     if block.missing is not None:
@@ -93,14 +93,12 @@ def least_missed(model, components, hyper, block):
         part = block._replace(
             squares=block.squares[rows], observed=block.observed[rows]
         )
-        for k in range(model.n_components):
+        for k, coupled in enumerate(coupling.without_each()):
             prior = np.delete(hyper.inclusion_probability, k)
             left = np.delete(products[rows], k, 1)
             nu = np.empty(left.shape, dtype=model.dtype)
             nu[...] = prior
             without = hyper._replace(inclusion_probability=prior)
-            inference = Inference(
-                model, part, without, Powers(), left, [coupling.without(k)]
-            )
+            inference = Inference(model, part, without, Powers(), left, [coupled])
             _, _, bounds[k, rows], _ = inference.run(nu, cooled=True)
     return int(np.argmax([row_bounds.sum() for row_bounds in bounds]))

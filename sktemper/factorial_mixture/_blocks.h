@@ -26,7 +26,7 @@ typedef struct {
     double *fits;                        /* nu . products - E[z . gram z] / 2 */
     double *entropies;
     intptr_t n_iterations;
-    /* (2 n_features, BINARY_BYTES), and as many more as a gram has entries */
+    /* (3 n_features, BINARY_BYTES), and as many more as a gram has entries */
     void *scratch;
 } binary_block;
 

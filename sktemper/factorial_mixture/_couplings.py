@@ -10,8 +10,9 @@ from . import _kernels
 
 __all__ = ["Coupling", "Couplings", "grams"]
 
-#: The most entries of the grams of samples that miss values that are kept at once.
-MOST_ENTRIES = 2**22
+#: The most entries of the grams of samples that miss values that are kept; and of those
+#: that are made at once where they are more, few enough for a cache.
+MOST_ENTRIES, ENTRIES_AT_ONCE = 2**22, 2**20
 
 
 class Coupling(NamedTuple):
@@ -35,24 +36,37 @@ class Coupling(NamedTuple):
     diagonal: np.ndarray
     of_each: bool
 
-    def without(self, k):
-        """Return the coupling of all features but one, of the same rows."""
-        left = np.delete(np.arange(self.diagonal.shape[1]), k)
-        if self.of_each:
-            on, other = np.triu_indices(self.diagonal.shape[1])
-            entries = np.flatnonzero((on != k) & (other != k))
-            gram = np.take(self.gram, entries, axis=1)  # in C order, unlike an index
-        else:
-            gram = self.gram[np.ix_(left, left)]
-        diagonal = np.take(self.diagonal, left, axis=1)
-        return Coupling(slice(None), gram, diagonal, self.of_each)
+    def without_each(self):
+        """Yield the couplings of all features but one, of the same rows.
+
+        Each overwrites the arrays of the one before: where every sample has a gram,
+        these are large, and few of their entries change.
+        """
+        n_features, gram = self.diagonal.shape[1], None
+        for k in range(n_features):
+            left = np.delete(np.arange(n_features), k)
+            if not self.of_each:
+                gram = self.gram[np.ix_(left, left)]
+            elif k == 0:
+                gram = self.gram[:, n_features:].copy()
+            else:  # what was feature k there is now the one before it
+                new = entries_of(k - 1, np.arange(n_features - 1), n_features - 1)
+                gram[:, new] = self.gram[:, entries_of(k - 1, left, n_features)]
+            diagonal = np.take(self.diagonal, left, axis=1)
+            yield Coupling(slice(None), gram, diagonal, self.of_each)
+
+
+def entries_of(one, others, n_features):
+    """Return where the pairs of a feature and others stand in an upper triangle."""
+    low, high = np.minimum(one, others), np.maximum(one, others)
+    return low * (2 * n_features - low - 1) // 2 + high
 
 
 class Couplings:
     """The couplings of a block's samples: of all that miss nothing, and of the others.
 
     Those of the latter are kept from one iteration to the next if they are not too
-    large; otherwise they are made anew, as many at a time as may be kept.
+    large; otherwise they are made anew, some at a time, in the same memory.
 
     Parameters
     ----------
@@ -72,10 +86,13 @@ class Couplings:
             rows = np.flatnonzero(lacking)
             self.whole = np.flatnonzero(~lacking)
             n_entries = model.n_components * (model.n_components + 1) // 2
-            size = max(MOST_ENTRIES // n_entries, 1)
+            size = max(len(rows), 1)
+            if size * n_entries > MOST_ENTRIES:
+                size = max(ENTRIES_AT_ONCE // n_entries, 1)
             self.parts = [
                 rows[start : start + size] for start in range(0, len(rows), size)
             ]
+            self.room = np.empty((min(size, len(rows)), n_entries), dtype=model.dtype)
         self.kept = None
 
     def __iter__(self):
@@ -87,7 +104,12 @@ class Couplings:
         for rows in self.parts:
             if self.kept is None:
                 made = grams(
-                    self.model, self.block, rows, self.prepared, self.completing
+                    self.model,
+                    self.block,
+                    rows,
+                    self.prepared,
+                    self.completing,
+                    self.room[: len(rows)],
                 )
                 if len(self.parts) > 1:
                     yield made
@@ -96,11 +118,10 @@ class Couplings:
             yield self.kept
 
 
-def grams(model, block, rows, prepared, completing):
-    """Return the `Coupling` of samples that miss values."""
+def grams(model, block, rows, prepared, completing, out):
+    """Return the `Coupling` of samples that miss values, its grams in ``out``."""
     noise, K = prepared.hyper.noise_variance, model.n_components
     entries = np.triu_indices(K)
-    out = np.empty((len(rows), len(entries[0])), dtype=model.dtype)
     diagonal = np.empty((len(rows), K))
     status = _kernels.grams(
         block.missing[rows],

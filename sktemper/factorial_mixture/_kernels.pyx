@@ -77,7 +77,7 @@ def local_step(
     block.n_samples = products.shape[0]
     block.n_features = products.shape[1]
     lanes = BINARY_BYTES // <intptr_t>sizeof(floating)
-    height = 2 * block.n_features + (gram.shape[1] if gram_per_sample else 0)
+    height = 3 * block.n_features + (gram.shape[1] if gram_per_sample else 0)
     kept = aligned(np.empty, height * lanes, dtype)
     cdef floating[::1] scratch = kept
     block.products = &products[0, 0]

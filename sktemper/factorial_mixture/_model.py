@@ -12,7 +12,7 @@ from scipy.linalg import cholesky, eigh
 
 from .._expfam import NaturalModel, rate_to_zero
 from .._linalg import tiled_matmul
-from ..model import LocalStep, Powers
+from ..model import LocalStep, Powers, Request
 from . import _kernels
 from ._births import birth
 from ._couplings import Couplings
@@ -177,16 +177,7 @@ class FactorialMixtureModel(NaturalModel):
         return globals_.covariance(self.structured)
 
     # -- the step --------------------------------------------------------------------
-    def local_step(
-        self,
-        block,
-        prepared,
-        powers,
-        weights=None,
-        seed=0,
-        local_init=None,
-        want=("statistics", "bound"),
-    ):
+    def local_step(self, block, prepared, request):
         """Optimise nu of a block; see `ConjugateModel.local_step`.
 
         From the start cooled down, and from ``local_init`` too if there is one: each
@@ -195,37 +186,33 @@ class FactorialMixtureModel(NaturalModel):
         Missing values are latent too: those of a sample have the covariance of all
         dimensions then, which steps on all samples need to ascend.
         """
-        return self._local_step(
-            block, prepared, powers, weights, local_init, want, completing=True
-        )
+        return self._local_step(block, prepared, request, completing=True)
 
     def observed_step(self, block, prepared):
         """Return a `LocalStep` at T=1, with nu, of what is observed alone.
 
         Samples that miss values are those of the model of the other dimensions.
         """
-        return self._local_step(
-            block, prepared, Powers(), None, None, ("local",), completing=False
-        )
+        request = Request(want=("local",))
+        return self._local_step(block, prepared, request, completing=False)
 
-    def _local_step(
-        self, block, prepared, powers, weights, local_init, want, *, completing
-    ):
+    def _local_step(self, block, prepared, request, *, completing):
         inference = Inference(
             self,
             block,
             prepared.hyper,
-            powers,
+            request.powers,
             tiled_matmul(block.values, prepared.filters.T),
             Couplings(self, block, prepared, completing),
         )
-        nu, likelihoods, scores, bounds, n_iterations = inference.best(local_init)
+        nu, likelihoods, scores, bounds, n_iterations = inference.best(
+            request.local_init
+        )
         statistics = None
-        if "statistics" in want:
-            factors = np.ones(len(nu)) if weights is None else weights
+        if "statistics" in request.want:
             residuals = -2 * prepared.hyper.noise_variance * likelihoods
             statistics = self._statistics(
-                block, prepared, nu, residuals, factors * powers.statistics
+                block, prepared, nu, residuals, request.factors(len(nu))
             )
         return LocalStep.of_rows(
             statistics=statistics,
@@ -233,7 +220,7 @@ class FactorialMixtureModel(NaturalModel):
             row_bounds=bounds,
             row_scores=scores,
             n_iterations=n_iterations,
-            local_parameters=nu if "local" in want else None,
+            local_parameters=nu if "local" in request.want else None,
         )
 
     def _statistics(self, block, prepared, nu, residuals, factors):
@@ -376,7 +363,7 @@ class FactorialMixtureModel(NaturalModel):
         return np.where(seen, step.row_bounds, 0.0), seen.astype(float)
 
     # -- leaving a poor optimum --------------------------------------------------------
-    def propose_birth(self, globals_, hyper, block, random, weights=None):
+    def propose_birth(self, globals_, hyper, block, random, row_weight=None):
         """Return the components, and priors, after a birth and a death.
 
         A component is born, all adapt to it on ``block``, and the one that the bound

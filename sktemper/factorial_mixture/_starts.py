@@ -78,10 +78,10 @@ def from_nmf(X, n_components, hyper, random):
     nmf = NMF(n_found, init="nndsvda", random_state=random)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        weights = nmf.fit_transform(X / unit)
+        activations = nmf.fit_transform(X / unit)
     means = from_noise(X, n_components, hyper, random)
     for k, (weight, component) in enumerate(
-        zip(weights.T, nmf.components_, strict=True)
+        zip(activations.T, nmf.components_, strict=True)
     ):
         scale, _ = two_means(weight)
         means[k] = unit * scale * component

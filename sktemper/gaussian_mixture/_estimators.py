@@ -73,7 +73,6 @@ class _GaussianMixture(
             X,
             reset=reset,
             dtype=[np.float64, np.float32],
-            ensure_min_samples=2 if reset else 1,  # a start has a covariance
         )
         dtype = self._compute_dtype(X) if reset else self.state_.dtype
         check_values(X, dtype, training=reset)
@@ -90,11 +89,13 @@ class _GaussianMixture(
         "covariance_prior",
     )
 
-    def _check_enough(self, X):
-        if X.shape[0] < self.n_components:
+    _fewest_samples = 2  # a start has a covariance
+
+    def _check_enough(self, data):
+        if len(data) < self.n_components:
             raise ValueError(
                 "Expected n_samples >= n_components but got n_components = "
-                f"{self.n_components}, n_samples = {X.shape[0]}"
+                f"{self.n_components}, n_samples = {len(data)}"
             )
 
     def _make_model(self, n_features, dtype):

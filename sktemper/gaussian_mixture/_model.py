@@ -177,26 +177,15 @@ class GaussianMixtureModel(NaturalModel):
         return usual
 
     # -- the step --------------------------------------------------------------------
-    def local_step(
-        self,
-        block,
-        prepared,
-        powers,
-        weights=None,
-        seed=0,
-        local_init=None,
-        want=("statistics", "bound"),
-    ):
+    def local_step(self, block, prepared, request):
         """Compute the responsibilities of a block; see `ConjugateModel.local_step`."""
-        local = np.asarray(powers.local, dtype=np.float64)
+        local = np.asarray(request.powers.local, dtype=np.float64)
         responsibilities, bounds, scores = self.run_kernel(block, prepared, local)
         statistics = None
-        if "statistics" in want:
-            shares, factors = responsibilities, powers.statistics
-            if weights is not None:
-                factors = factors * weights
+        if "statistics" in request.want:
+            shares, factors = responsibilities, request.factors(len(block))
             if np.any(factors != 1):
-                shares = shares * np.reshape(np.float64(factors), (-1, 1))
+                shares = shares * factors[:, None]
             statistics = self.statistics(block, prepared.hyper, shares)
         return LocalStep.of_rows(
             statistics=statistics,
@@ -204,7 +193,7 @@ class GaussianMixtureModel(NaturalModel):
             row_bounds=bounds,
             row_scores=scores,
             n_iterations=len(block),
-            local_parameters=responsibilities if "local" in want else None,
+            local_parameters=responsibilities if "local" in request.want else None,
         )
 
     def run_kernel(self, block, prepared, local, only_distances=False):
@@ -360,33 +349,35 @@ class GaussianMixtureModel(NaturalModel):
         return logsumexp(logs, axis=1), np.ones(len(block))
 
     # -- leaving a poor optimum --------------------------------------------------------
-    def propose_birth(self, globals_, hyper, block, random, weights=None):
+    def propose_birth(self, globals_, hyper, block, random, row_weight=None):
         """Return the components with one of them restarted around a sample."""
-        weights = np.ones(len(block)) if weights is None else weights
+        row_weight = np.ones(len(block)) if row_weight is None else row_weight
         responsibilities = self._responsibilities(block, globals_, hyper)
-        birth(block, responsibilities, random, weights)
-        return self._optimum(block, responsibilities, globals_, hyper, weights), hyper
+        birth(block, responsibilities, random, row_weight)
+        return self._optimum(
+            block, responsibilities, globals_, hyper, row_weight
+        ), hyper
 
     def propose_split_merge(
-        self, globals_, hyper, block, random, refused, weights=None
+        self, globals_, hyper, block, random, refused, row_weight=None
     ):
         """Return the components after the split and the merge that promise most."""
-        weights = np.ones(len(block)) if weights is None else weights
+        row_weight = np.ones(len(block)) if row_weight is None else row_weight
         responsibilities = self._responsibilities(block, globals_, hyper)
-        key = split_merge(self, hyper, block, responsibilities, refused, weights)
+        key = split_merge(self, hyper, block, responsibilities, refused, row_weight)
         if key is None:
             return None
-        optimum = self._optimum(block, responsibilities, globals_, hyper, weights)
+        optimum = self._optimum(block, responsibilities, globals_, hyper, row_weight)
         return optimum, hyper, key
 
     def _responsibilities(self, block, globals_, hyper):
         prepared = self.prepare(globals_, hyper)
         return self.run_kernel(block, prepared, np.ones(()))[0].astype(np.float64)
 
-    def _optimum(self, block, responsibilities, globals_, hyper, weights):
+    def _optimum(self, block, responsibilities, globals_, hyper, row_weight):
         """Return the optimal parameters for responsibilities of some of the rows."""
-        order = self.weights.order(weights @ responsibilities)
-        shares = weights[:, None] * responsibilities[:, order]
+        order = self.weights.order(row_weight @ responsibilities)
+        shares = row_weight[:, None] * responsibilities[:, order]
         total = (globals_.precision - hyper.mean_precision).sum()
         statistics = self.statistics(block, hyper, shares)
-        return self.target(statistics, total / weights.sum(), Powers(), hyper)
+        return self.target(statistics, total / row_weight.sum(), Powers(), hyper)

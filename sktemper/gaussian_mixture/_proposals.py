@@ -14,23 +14,23 @@ ORDER = "order"
 LEAST_GAIN = 1e-3
 
 
-def birth(block, responsibilities, random, weights):
+def birth(block, responsibilities, random, row_weight):
     """Restart a component around a sample, in responsibilities in place.
 
     A component taken at random leaves its samples to the others, and takes those
     nearest to a random one: half of what a component has that is not empty.
     """
-    k, total = random.integers(responsibilities.shape[1]), weights.sum()
-    n_used = max((weights @ responsibilities > 0.5).sum(), 1)
+    k, total = random.integers(responsibilities.shape[1]), row_weight.sum()
+    n_used = max((row_weight @ responsibilities > 0.5).sum(), 1)
     responsibilities[:, k] = 0.0
     responsibilities += 1e-300
     responsibilities /= responsibilities.sum(axis=1, keepdims=True)
-    near = _neighbours(block, weights, max(total / (2 * n_used), 2), random)
+    near = _neighbours(block, row_weight, max(total / (2 * n_used), 2), random)
     responsibilities[near] = 0.0
     responsibilities[near, k] = 1.0
 
 
-def split_merge(model, hyper, block, responsibilities, refused, weights):
+def split_merge(model, hyper, block, responsibilities, refused, row_weight):
     """Make the split and the merge that promise most, in responsibilities in place.
 
     They are valued by the marginal likelihoods of hard clusters, see
@@ -42,12 +42,12 @@ def split_merge(model, hyper, block, responsibilities, refused, weights):
     key : object
         Names the proposal; None if there is none.
     """
-    counts = weights @ responsibilities
+    counts = row_weight @ responsibilities
     gain = model.weights.gain_of_order(counts, hyper.weight_concentration)
     if ORDER not in refused and gain > LEAST_GAIN:
         return ORDER
     search = SplitMergeSearch(
-        model, hyper, block, weights, responsibilities, model.known_splits
+        model, hyper, block, row_weight, responsibilities, model.known_splits
     )
     try:
         best = search.best(refused)
@@ -67,19 +67,19 @@ def split_merge(model, hyper, block, responsibilities, refused, weights):
     return best or several
 
 
-def _neighbours(block, weights, n_near, random):
+def _neighbours(block, row_weight, n_near, random):
     """Return those nearest to a random row, of a weight of ``n_near`` together.
 
     Of the weights, not of the order of the rows: as if a weight were repetitions.
     """
     order = order_of_rows(block)
-    ends = np.cumsum(weights[order])
+    ends = np.cumsum(row_weight[order])
     drawn = np.searchsorted(ends, random.random() * ends[-1], side="right")
     centre = block[order[min(drawn, len(block) - 1)]]
-    mean = weights @ block / ends[-1]
-    spread = np.sqrt(weights @ (block - mean) ** 2 / ends[-1])
+    mean = row_weight @ block / ends[-1]
+    spread = np.sqrt(row_weight @ (block - mean) ** 2 / ends[-1])
     spread = np.maximum(spread, np.finfo(block.dtype).tiny)
     distances = (((block - centre) / spread) ** 2).sum(axis=1)
     nearest = np.argsort(distances)
-    last = np.searchsorted(np.cumsum(weights[nearest]), n_near)
+    last = np.searchsorted(np.cumsum(row_weight[nearest]), n_near)
     return distances <= distances[nearest[min(last, len(block) - 1)]]

@@ -33,7 +33,7 @@ class SplitMergeSearch:
     model : GaussianMixtureModel
     hyper : Hyper
     block : ndarray of shape (n_samples, n_features)
-    weights : ndarray of shape (n_samples,)
+    row_weight : ndarray of shape (n_samples,)
     responsibilities : ndarray of shape (n_samples, n_components)
     known : dict
         Splits found before, by the samples of a cluster; those of this clustering
@@ -45,16 +45,16 @@ class SplitMergeSearch:
         For each component that can be split the rows that it gives away.
     """
 
-    def __init__(self, model, hyper, block, weights, responsibilities, known):
+    def __init__(self, model, hyper, block, row_weight, responsibilities, known):
         self.model, self.known = model, known
         self.evidence = Evidence(model, hyper)
-        self.weights = weights
+        self.row_weight = row_weight
         self.moments = model.moments(block, hyper)
         self.x = self.moments[:, 1 : 1 + model.n_features]
         self.labels = responsibilities.argmax(axis=1)
         K = model.n_components
         members = np.zeros((len(block), K))
-        members[np.arange(len(block)), self.labels] = weights
+        members[np.arange(len(block)), self.labels] = row_weight
         self.sums = members.T @ self.moments
         self.counts = self.sums[:, 0]
         self.halves = {}
@@ -125,7 +125,7 @@ class SplitMergeSearch:
         return self.evidence.gains(self.sums, before, after)
 
     def _sums_of(self, rows):
-        return self.weights[rows] @ self.moments[rows]
+        return self.row_weight[rows] @ self.moments[rows]
 
     def _merges(self):
         """Return the gain of merging near components, by pair."""
@@ -152,7 +152,7 @@ class SplitMergeSearch:
         found = {}
         for k in np.flatnonzero(self.counts >= 4).tolist():
             rows = np.flatnonzero(self.labels == k)
-            samples = self.x[rows].tobytes() + self.weights[rows].tobytes()
+            samples = self.x[rows].tobytes() + self.row_weight[rows].tobytes()
             _, side = found[samples] = self.known.get(samples) or self._split(rows)
             if side is not None:
                 self.halves[k] = rows[side]
@@ -176,11 +176,11 @@ class SplitMergeSearch:
 
     def _starts(self, rows):
         """Yield first divisions of rows, along axes of the cluster."""
-        weights = self.weights[rows]
-        centred = self.x[rows] - weights @ self.x[rows] / weights.sum()
-        _, axes = np.linalg.eigh((weights[:, None] * centred).T @ centred)
+        row_weight = self.row_weight[rows]
+        centred = self.x[rows] - row_weight @ self.x[rows] / row_weight.sum()
+        _, axes = np.linalg.eigh((row_weight[:, None] * centred).T @ centred)
         # of the cluster's own, so that what is known of it does not depend on others
-        random = np.random.default_rng(round(weights.sum()))
+        random = np.random.default_rng(round(row_weight.sum()))
         for direction in [*axes.T[::-1][:AXES], random.normal(size=len(axes))]:
             largest = direction[np.abs(direction).argmax()]
             yield centred @ direction * np.sign(largest) > 0
@@ -188,9 +188,9 @@ class SplitMergeSearch:
     def _refined(self, rows, side):
         """Return a division's evidence after reassignments, and the division."""
         moments, best = self.moments[rows], (-np.inf, None)
-        weights = self.weights[rows]
+        row_weight = self.row_weight[rows]
         for _ in range(ROUNDS):
-            sums = np.stack([weights * ~side, weights * side]) @ moments
+            sums = np.stack([row_weight * ~side, row_weight * side]) @ moments
             if sums[:, 0].min() < 2:
                 break
             value = float(self.evidence.of_clusters(sums).sum())

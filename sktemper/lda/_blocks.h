@@ -18,7 +18,7 @@ typedef struct {
     const double *doc_topic_prior;
     const double *inverse_temperatures;  /* one, or one a document */
     int temperature_per_document;
-    const double *weights;               /* factor of each document's statistics */
+    const double *factors;               /* factor of each document's statistics */
     double tol;
     intptr_t max_iter;
     double drop_tol;                     /* leave topics out below this times prior */

@@ -62,9 +62,9 @@ LOOP int NAME(lda_local_step)(lda_block *block)
         block->n_iterations += iterations;
         memcpy((REAL *)block->gamma + i * n_topics, gamma, n_topics * sizeof(REAL));
         if (counted && noted)
-            NAME(note_statistics)(&d, i, block->weights[i]);
+            NAME(note_statistics)(&d, i, block->factors[i]);
         else if (counted)
-            NAME(add_own_statistics)(&d, block->weights[i]);
+            NAME(add_own_statistics)(&d, block->factors[i]);
         if (block->bounds)
             block->bounds[i] = NAME(words_bound)(&d)
                                + NAME(theta_bound)(&d, block->double_scratch + n_topics);

@@ -21,12 +21,20 @@ from .._estimator import (
 )
 from .._limits import check_counts, check_prior
 from .._policy import refuse
-from ..model import Powers
+from ..model import Powers, Request
 from ._checks import check_samplable, positive
 from ._model import LDAModel
 
 #: Below it 1/T times counts overflows.
 LEAST_TEMPERATURE = 1e-6
+
+
+def _gamma(model, block, shared, power_of_rows=None):
+    """Return gamma of a block, at the power of all documents or of each."""
+    prepared, power = shared
+    powers = Powers(local=power if power_of_rows is None else power_of_rows)
+    request = Request(powers, want=("local",))
+    return model.local_step(block, prepared, request).local_parameters
 
 
 class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator):
@@ -67,10 +75,8 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
             check_samplable(X)
         return X
 
-    def _validate_weight(self, sample_weight, X):
-        sample_weight = super()._validate_weight(sample_weight, X)
+    def _check_weighted(self, X, sample_weight):
         check_counts(X, sample_weight)
-        return sample_weight
 
     def _compute_dtype(self, X):
         """Integer counts are computed in float32; wide floats in float64."""
@@ -145,22 +151,15 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
     def _doc_topic(self, X, temperature):
         """Return gamma of each document, optimised at its temperature."""
         with self._at_work(X) as problem:
-            model, n = problem.model, problem.X.shape[0]
-            temperature = positive(temperature, "temperature", [(n,)])
+            n_rows = len(problem.data)
+            temperature = positive(temperature, "temperature", [(n_rows,)])
             if np.min(temperature) < LEAST_TEMPERATURE:
                 raise ValueError(f"temperature must be at least {LEAST_TEMPERATURE:g}.")
-            power = 1.0 / temperature
-            prepared = model.prepare(self.state_.globals_, self.state_.hyper)
-
-            def gamma_of(rows):
-                powers = Powers(local=power[rows] if np.ndim(power) else power)
-                block = model.take(problem.X, rows)
-                step = model.local_step(block, prepared, powers, want=("local",))
-                return step.local_parameters
-
-            starts = range(0, n, model.block_size)
-            blocks = (slice(start, start + model.block_size) for start in starts)
-            return np.concatenate(list(problem.workers.map(gamma_of, blocks)))
+            prepared = problem.model.prepare(self.state_.globals_, self.state_.hyper)
+            of_rows, shared = None, (prepared, 1.0 / temperature)
+            if np.ndim(temperature):
+                of_rows, shared = 1.0 / temperature, (prepared, None)
+            return np.concatenate(list(problem.map(_gamma, shared, values=of_rows)))
 
     def fit_transform(self, X, y=None, *, normalize=True, **fit_params):
         """Fit the model and return the topic weights of the same documents.

@@ -118,7 +118,7 @@ def local_step(
     const double[::1] doc_topic_prior,
     const double[::1] inverse_temperatures,
     bint temperature_per_document,
-    const double[::1] weights,
+    const double[::1] factors,
     double tol,
     intptr_t max_iter,
     double drop_tol,
@@ -147,7 +147,7 @@ def local_step(
         Exponent of the likelihood, for all documents or for each,
     temperature_per_document : bool
         which is another path, also for one document: bits depend on no neighbour.
-    weights : ndarray of shape (n_documents,)
+    factors : ndarray of shape (n_documents,)
         Factor of each document's statistics.
     tol, max_iter
         A document is done once mean \\|change of gamma\\| < ``tol``.
@@ -220,7 +220,7 @@ def local_step(
     block.digamma_totals = &digamma_totals[0]
     block.doc_topic_prior = &doc_topic_prior[0]
     block.inverse_temperatures = &inverse_temperatures[0]
-    block.weights = &weights[0]
+    block.factors = &factors[0]
     block.tol = tol
     block.max_iter = max_iter
     block.drop_tol = drop_tol

@@ -21,6 +21,7 @@ from ..model import (
     IllDefined,
     LocalStep,
     Powers,
+    Request,
     Stopped,
     all_finite,
 )
@@ -71,6 +72,7 @@ class LDAModel(ConjugateModel):
     """
 
     steps_in_place = True
+    rows_looked_at = 2000  # for the size of batches only
 
     def __init__(
         self,
@@ -172,42 +174,31 @@ class LDAModel(ConjugateModel):
         return all_finite(shares, totals, hyper)
 
     # -- the step --------------------------------------------------------------------
-    def local_step(
-        self,
-        block,
-        prepared,
-        powers,
-        weights=None,
-        seed=0,
-        local_init=None,
-        want=("statistics", "bound"),
-    ):
+    def local_step(self, block, prepared, request):
         """Optimise gamma and phi of a block; see `ConjugateModel.local_step`."""
         n_rows = len(block.starts) - 1
         gamma = np.ones((n_rows, self.n_topics), dtype=self.dtype)
-        if local_init is not None:
-            gamma[...] = local_init
-        bounds = np.empty(n_rows if "bound" in want else 0)
-        tells = "statistics" in want
-        n_iterations, rows = self._optimise(
-            block, prepared, powers, weights, seed, gamma, bounds, tells
-        )
+        if request.local_init is not None:
+            gamma[...] = request.local_init
+        bounds = np.empty(n_rows if "bound" in request.want else 0)
+        n_iterations, rows = self._optimise(block, prepared, request, gamma, bounds)
         parts = () if rows is None else ((block.words, rows),)
         prior = prepared.doc_topic_prior
-        bounds += powers.prior * _dirichlet.log_normaliser(prior)
-        scores = self._scores(block, prepared, gamma) if "score" in want else None
+        bounds += request.powers.prior * _dirichlet.log_normaliser(prior)
+        wanted = "score" in request.want
+        scores = self._scores(block, prepared, gamma) if wanted else None
         return LocalStep.of_rows(
             statistics=WordStatistics(parts, self.n_features),
             row_observed=block.tokens(),
             row_bounds=bounds,
             row_scores=scores,
             n_iterations=n_iterations,
-            local_parameters=gamma if "local" in want else None,
+            local_parameters=gamma if "local" in request.want else None,
         )
 
-    def _optimise(self, block, prepared, powers, weights, seed, gamma, bounds, tells):
+    def _optimise(self, block, prepared, request, gamma, bounds):
         """Optimise gamma in place; return the inner iterations, and the statistics."""
-        factors = np.ones(len(gamma)) if weights is None else weights
+        powers, tells = request.powers, "statistics" in request.want
         # base measure: the natural parameter of a Dirichlet is alpha - 1
         alpha = 1.0 + powers.prior * (prepared.doc_topic_prior - 1.0)
         n_iterations, rows = _kernels.local_step(
@@ -217,7 +208,7 @@ class LDAModel(ConjugateModel):
             alpha,
             np.atleast_1d(np.asarray(powers.local, dtype=np.float64)),
             np.ndim(powers.local) > 0,
-            np.ascontiguousarray(factors * powers.statistics, dtype=np.float64),
+            request.factors(len(gamma)),
             self.tol,
             self.max_iter,
             self.drop_tol,
@@ -225,7 +216,7 @@ class LDAModel(ConjugateModel):
             self._sampled(block, powers) if tells else NOTHING_SAMPLED,
             prepared.totals,
             prepared.doc_topic_prior,
-            seed,
+            request.seed,
             N_BURN_IN,
             N_KEPT,
             gamma,
@@ -343,7 +334,7 @@ class LDAModel(ConjugateModel):
         from the first, the second is scored.
         """
         observed, held_out = deal_words(block)
-        step = self.local_step(observed, prepared, Powers(), want=("local",))
+        step = self.local_step(observed, prepared, Request(want=("local",)))
         scores = self._scores(held_out, prepared, step.local_parameters)
         return scores, held_out.tokens()
 

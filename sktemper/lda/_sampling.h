@@ -217,7 +217,7 @@ static int NAME(sample_documents)(lda_block *block)
                 masses[n] = (REAL)block->row_tops[c.words[n]];
         }
         REAL *gamma = (REAL *)block->gamma + i * n_topics;
-        if (NAME(sample_document)(&c, block->weights[i], gamma, block->statistics))
+        if (NAME(sample_document)(&c, block->factors[i], gamma, block->statistics))
             return -1;
         block->n_iterations += block->n_burn_in + block->n_kept;
     }

@@ -76,6 +76,10 @@ class WordStatistics:
             _kernels.add_rows(rows, totals, places, part_rows, 1.0)
         return WordStatistics(((words, rows),), self.n_features)
 
+    def compacted(self):
+        """Return the same with each word once, itself where that is so already."""
+        return self if len(self.parts) == 1 else self.merged()
+
     def scaled(self, factor):
         """Return ``factor`` times the statistics."""
         parts = tuple((words, factor * rows) for words, rows in self.parts)

@@ -79,9 +79,8 @@ class _MatrixFactorization(
             _warn_of_zeros(X)
         return X
 
-    def _check_enough(self, X):
-        n_ratings = X.nnz if sparse.issparse(X) else np.count_nonzero(~np.isnan(X))
-        if n_ratings == 0:
+    def _check_enough(self, data):
+        if not any(map(_has_ratings, data.looks)):
             raise ValueError("X has no ratings: no stored entry, or none but NaN.")
 
     _fixed_by_fit = (
@@ -132,9 +131,8 @@ class _MatrixFactorization(
         """Keep the posteriors of the users of the training data."""
         model = problem.model
         prepared = model.prepare(state.globals_, state.hyper)
-        parts = problem.map(lambda block: model.users(block, prepared))
-        parts = [(users.parameters(), np.column_stack(users.noise)) for users in parts]
-        self._users_ = tuple(map(np.concatenate, zip(*parts, strict=True)))
+        parts = zip(*problem.map(_users, prepared), strict=True)
+        self._users_ = tuple(map(np.concatenate, parts))
 
     def _check_kept(self, model):
         """Raise if the posteriors of the users are not such."""
@@ -454,6 +452,16 @@ class _MatrixFactorization(
     @property
     def _n_features_out(self):
         return self._rank()
+
+
+def _users(model, block, prepared):
+    """Return the posteriors of the users of a block, as arrays."""
+    users = model.users(block, prepared)
+    return users.parameters(), np.column_stack(users.noise)
+
+
+def _has_ratings(X):
+    return bool(X.nnz if sparse.issparse(X) else (~np.isnan(X)).any())
 
 
 def _warn_of_zeros(X):

@@ -45,9 +45,9 @@ class Gaussians(NamedTuple):
         return 0.5 * (constant - self.log_determinants)
 
 
-def moments_of_table(table, weights, n_components, biases):
+def moments_of_table(table, factors, n_components, biases):
     """Return the `Moments` of weighted posteriors, from a table of these."""
-    sums = weights @ table.astype(np.float64, copy=False)
+    sums = factors @ table.astype(np.float64, copy=False)
     d, n_own = n_components, n_components + biases
     n_products = d * (d + 1) // 2
     first = sums[n_products : n_products + n_own].copy()
@@ -58,18 +58,18 @@ def moments_of_table(table, weights, n_components, biases):
         second[d, :d] = second[:d, d] = mixed[:d]
         second[d, d] = mixed[d + 1]
         first[d] = mixed[d]
-    return Moments(float(weights.sum()), first, second)
+    return Moments(float(factors.sum()), first, second)
 
 
-def refuse_precisions(dtype, weights=None):
+def refuse_precisions(dtype, unit_noise=None):
     """Raise: some precision is not positive definite."""
-    if weights is not None and (weights < 0).any():
+    if unit_noise is not None and (unit_noise < 0).any():
         raise ValueError(
-            "Negative weights leave no positive precision: take "
+            "Negative gradient noise leaves no positive precision: take "
             "distribution='dirichlet', or a larger effective_batch_size."
         )
     raise ValueError(
         "No positive precision is left: the noise variance is too small for "
-        f"ratings of {dtype}, or Gaussian weights were too noisy. Give a "
+        f"ratings of {dtype}, or Gaussian gradient noise was too large. Give a "
         "larger noise_variance, X as float64, or distribution='dirichlet'."
     )

@@ -214,38 +214,33 @@ class MatrixFactorizationModel(ConjugateModel):
         return out, n_indefinite
 
     # -- the step --------------------------------------------------------------------
-    def local_step(
-        self,
-        block,
-        prepared,
-        powers,
-        weights=None,
-        seed=0,
-        local_init=None,
-        want=("statistics", "bound"),
-    ):
+    def local_step(self, block, prepared, request):
         """Find the posteriors of a block's users; see `ConjugateModel.local_step`.
 
-        Weights act on what ratings tell of items and of users.  Those that would leave
-        a user without a positive precision are halved toward 1 for him or her until
-        they do not; ``n_iterations`` counts that.
+        Gradient noise acts on what ratings tell of items and of users.  Factors that
+        would leave a user without a positive precision are halved toward 1 for him or
+        her until they do not; ``n_iterations`` counts that.
         """
         noise = None
-        if self.user_noise and local_init is not None:
-            noise = Noise(*local_init[:, self.n_own :].T)
-        inference = UserInference(self, block, prepared, powers, weights)
+        if self.user_noise and request.local_init is not None:
+            noise = Noise(*request.local_init[:, self.n_own :].T)
+        inference = UserInference(
+            self, block, prepared, request.powers, request.unit_noise
+        )
         users = inference.users(noise)
         row_scores = unit_scores = None
-        if "score" in want:
+        if "score" in request.want:
             row_scores, unit_scores = inference.scores(users)
         return LocalStep.of_rows(
-            statistics=inference.statistics(users) if "statistics" in want else None,
+            statistics=(
+                inference.statistics(users) if "statistics" in request.want else None
+            ),
             row_observed=block.counts.astype(np.float64),
             row_bounds=inference.bounds(users),
             row_scores=row_scores,
             unit_scores=unit_scores,
             n_iterations=users.n_iterations,
-            local_parameters=self._local(users) if "local" in want else None,
+            local_parameters=self._local(users) if "local" in request.want else None,
         )
 
     def _local(self, users):
@@ -275,9 +270,9 @@ class MatrixFactorizationModel(ConjugateModel):
         means, squares = self.moments(block, prepared, posterior)
         return values * (values - 2 * means) + squares
 
-    def moments_of(self, table, weights):
+    def moments_of(self, table, factors):
         """Return the `Moments` of weighted posteriors, from a table of these."""
-        return moments_of_table(table, weights, self.n_components, self.biases)
+        return moments_of_table(table, factors, self.n_components, self.biases)
 
     def target_parameters(self, statistics, scale, powers, hyper):
         """Return the prior's parameters plus the statistics over the noise."""

@@ -73,14 +73,14 @@ def _mean_and_variance(model, X, sample_weight):
         weight = np.ones(len(block.counts))
         if sample_weight is not None:
             weight = sample_weight[rows]
-        weights = np.repeat(weight, block.counts)
-        own = weights.sum()
+        by_rating = np.repeat(weight, block.counts)
+        own = by_rating.sum()
         if own == 0:
             continue
-        shift = (weights * values).sum() / own - mean
+        shift = (by_rating * values).sum() / own - mean
         total += own
         mean += shift * own / total
-        squares += (weights * (values - mean) ** 2).sum()
+        squares += (by_rating * (values - mean) ** 2).sum()
         squares += (total - own) * (shift * own / total) ** 2
     return total, mean, squares / total if total else 0.0
 

@@ -35,7 +35,7 @@ class Users(NamedTuple):
         Natural parameters of the prior, its power included.
     local : float
         The power of the likelihood, if it is the same for all ratings; or 1.
-    factors, weights : ndarray of shape (n_ratings,) or None
+    factors, unit_noise : ndarray of shape (n_ratings,) or None
         Of the ratings, and the noise in them.
     n_iterations : int
     """
@@ -47,7 +47,7 @@ class Users(NamedTuple):
     prior: np.ndarray
     local: float
     factors: np.ndarray
-    weights: np.ndarray
+    unit_noise: np.ndarray
     n_iterations: int
 
     def residuals(self):
@@ -77,13 +77,13 @@ class UserInference:
     block : Ratings
     prepared : Prepared
     powers : Powers
-    weights : ndarray of shape (n_ratings,) or None
-        The noise in what ratings tell.
+    unit_noise : ndarray of shape (n_ratings,) or None
+        As of `ConjugateModel.local_step`.
     """
 
-    def __init__(self, model, block, prepared, powers, weights=None):
+    def __init__(self, model, block, prepared, powers, unit_noise=None):
         self.model, self.block, self.prepared = model, block, prepared
-        self.powers, self.weights = powers, weights
+        self.powers, self.unit_noise = powers, unit_noise
         self.values = block.values - model.dtype.type(prepared.hyper.global_mean)
 
     def users(self, noise=None):
@@ -94,8 +94,8 @@ class UserInference:
         noise : Noise or None
             That of the last step.
         """
-        model, block, weights = self.model, self.block, self.weights
-        local, factors = _scalar_and_factors(self.powers.local, weights)
+        model, block, unit_noise = self.model, self.block, self.unit_noise
+        local, factors = _scalar_and_factors(self.powers.local, unit_noise)
         hyper = self.prepared.hyper
         prior = self.powers.prior * hyper.users.natural()
         n_iterations = len(block.starts) - 1
@@ -108,20 +108,28 @@ class UserInference:
         while n_indefinite:
             n_iterations += n_indefinite
             bad = np.repeat(np.isnan(posterior.log_determinants), block.counts)
-            if weights is None or np.abs(weights[bad] - 1).max() < CALM:
-                refuse_precisions(model.dtype, weights)
-            weights = np.where(bad, 0.5 * (weights + 1), weights)
-            _, factors = _scalar_and_factors(self.powers.local, weights)
+            if unit_noise is None or np.abs(unit_noise[bad] - 1).max() < CALM:
+                refuse_precisions(model.dtype, unit_noise)
+            unit_noise = np.where(bad, 0.5 * (unit_noise + 1), unit_noise)
+            _, factors = _scalar_and_factors(self.powers.local, unit_noise)
             sums = self._sums(factors)
             posterior, n_indefinite = model.posteriors(sums, scales, prior)
         users = Users(
-            posterior, noise, sums, scales, prior, local, factors, weights, n_iterations
+            posterior,
+            noise,
+            sums,
+            scales,
+            prior,
+            local,
+            factors,
+            unit_noise,
+            n_iterations,
         )
         if not model.user_noise:
             return users
         told = np.ones(len(sums))
-        if weights is not None:  # of negative weights noise would seem to be none
-            told = (block.per_user(weights < 0) == 0).astype(np.float64)
+        if unit_noise is not None:  # where negative, the variance would seem to be none
+            told = (block.per_user(unit_noise < 0) == 0).astype(np.float64)
         return self._with_noise(users, told, most_rounds)
 
     def _with_noise(self, users, told, most_rounds):
@@ -150,7 +158,7 @@ class UserInference:
             moved, n_indefinite = self.model.posteriors(
                 users.sums[active], scales[active], users.prior
             )
-            if n_indefinite:  # for negative weights
+            if n_indefinite:  # for negative unit noise
                 break
             users.posterior.put(active, moved)
             users = users._replace(
@@ -212,7 +220,7 @@ class UserInference:
         """Return what the ratings tell of items, noise and users."""
         model, block = self.model, self.block
         table, counts, noise = users.posterior.table, block.counts, users.noise
-        share, factors = _scalar_and_factors(self.powers.statistics, users.weights)
+        share, factors = _scalar_and_factors(self.powers.statistics, users.unit_noise)
         n_ratings, row_weights = float(len(self.values)), (counts > 0).astype(float)
         if factors is None and users.factors is None:
             errors = users.residuals()
@@ -222,7 +230,7 @@ class UserInference:
                 errors *= factors
                 n_ratings = float(factors.sum())
                 row_weights = block.per_user(factors) / np.maximum(counts, 1)
-            # of negative weights, whose variances would be of no use
+            # of negative unit noise, whose variances would be of no use
             errors = np.maximum(block.per_user(errors), 0.0)
         if model.user_noise:
             own = np.repeat(noise.means, counts)
@@ -250,8 +258,8 @@ class UserInference:
         return statistics if share == 1 else statistics.scaled(float(share))
 
 
-def _scalar_and_factors(power, weights):
+def _scalar_and_factors(power, unit_noise):
     """Return what all ratings share, and the factors of each, or None."""
     if np.ndim(power) == 0:
-        return float(power), weights
-    return 1.0, power if weights is None else power * weights
+        return float(power), unit_noise
+    return 1.0, power if unit_noise is None else power * unit_noise

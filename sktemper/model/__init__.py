@@ -4,13 +4,14 @@
 parameters are natural ones, and `MixtureModel` nearly all of it for mixtures.
 """
 
-from ._contract import (
-    CAPABILITIES,
+from ._capabilities import CAPABILITIES
+from ._contract import ConjugateModel
+from ._values import (
     NOT_FINITE,
-    ConjugateModel,
     IllDefined,
     LocalStep,
     Powers,
+    Request,
     Stopped,
     all_finite,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "Natural",
     "NaturalModel",
     "Powers",
+    "Request",
     "Stopped",
     "all_finite",
 ]

@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 
-from ..model import Powers
+from ..model import Powers, Request
 
 __all__ = ["OBJECTIVES", "POWERS", "Case", "Skip"]
 __all__ += ["close", "close_statistics", "precision"]
@@ -52,7 +52,7 @@ class Case:
         prepared = model.prepare(globals_, self.hyper)
         others = {"want": ("statistics", "bound"), "seed": SEED, **others}
         block = self.block if block is None else block
-        return model.local_step(block, prepared, powers, **others)
+        return model.local_step(block, prepared, Request(powers, **others))
 
     def stepped(self, globals_, powers, rate=1.0, scale=1.0):
         """Return the parameters after a step on the block, priors as they are."""
@@ -102,8 +102,8 @@ class Case:
 
     def tangent(self):
         """Return a random change of the natural parameters, as data make it."""
-        weights = self.random.uniform(0.1, 2.0, self.n_units())
-        statistics = self.local_step(weights=weights).statistics
+        unit_noise = self.random.uniform(0.1, 2.0, self.n_units())
+        statistics = self.local_step(unit_noise=unit_noise).statistics
         change = self.target(statistics, scale=self.random.uniform(0.5, 2.0))
         change -= self.vector()
         return change / max(np.abs(change).max(), np.finfo(float).tiny)

@@ -112,14 +112,14 @@ def check_largest_rate_is_the_largest(case):
     """Below the largest rate a step stays in the domain, above it leaves it."""
     case.require("largest_rates")
     model, powers = case.model, Powers()
-    weights = np.where(case.random.random(case.n_units()) < 0.5, -2.0, 1.0)
+    unit_noise = np.where(case.random.random(case.n_units()) < 0.5, -2.0, 1.0)
     good = case.local_step().statistics
     arguments = case.globals_, good, 1.0, powers, case.hyper
-    assert model.largest_rate(*arguments) > 1, "positive weights never leave the domain"
+    assert model.largest_rate(*arguments) > 1, "positive noise never leave the domain"
     try:
-        bad = case.local_step(weights=weights).statistics
+        bad = case.local_step(unit_noise=unit_noise).statistics
     except (IllDefined, ValueError) as error:
-        raise Skip(f"negative weights are refused: {error}") from None
+        raise Skip(f"negative noise is refused: {error}") from None
     rate = model.largest_rate(case.globals_, bad, 50.0, powers, case.hyper)
     if rate > 1:
         raise Skip("no step leaves the domain")

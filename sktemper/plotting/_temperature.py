@@ -1,172 +1,12 @@
-"""Pictures of a training: displays by scikit-learn's conventions."""
+"""At what temperature a model was seen in the course of its training."""
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
-from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["TemperatureDisplay", "TrainingCurveDisplay"]
+from ._lines import X_COLUMNS, Y_LABELS, check_name, draw_line, read_history
 
-# The columns of ``history_`` by the names that they have here, and their labels.
-_X = {
-    "passes": ("passes", "Passes over the data"),
-    "seconds": ("seconds", "Training time (seconds)"),
-    "steps": ("step", "Steps"),
-}
-_Y = {
-    "heldout_score": "Held-out log-likelihood per unit (nats)",
-    "batch_bound": "Evidence lower bound of the batch (nats)",
-    "temperature": "Temperature",
-}
-
-
-def _read_history(estimator, x, y, names):
-    """Return columns x and y of the history where both are known."""
-    constraints = {"x": [StrOptions(set(_X))], "y": [StrOptions(names)]}
-    validate_parameter_constraints(constraints, {"x": x, "y": y}, "from_estimator")
-    check_is_fitted(estimator, "history_")
-    history = estimator.history_
-    horizontal, vertical = history[_X[x][0]], history[y]
-    known = np.isfinite(horizontal) & np.isfinite(vertical)
-    if not known.any():
-        raise ValueError(
-            f"The history of this {type(estimator).__name__} has no {y!r} by {x!r}."
-            + " Fit with evaluate_every=1 to have some." * (y == "heldout_score")
-        )
-    return horizontal[known], vertical[known]
-
-
-def _check_name(parameter, name, names):
-    if not isinstance(name, str) or name not in names:
-        raise ValueError(f"{parameter} must be one of {list(names)}, got {name!r}.")
-
-
-def _draw(display, x, y, labels, ax, name, line_kw):
-    """Draw a line on ``ax``, or on an axis of its own, and set what was drawn."""
-    check_matplotlib_support(f"{type(display).__name__}.plot")
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        _, ax = plt.subplots()
-    name = display.name if name is None else name
-    if name is not None:
-        line_kw = {"label": name, **line_kw}
-    (display.line_,) = ax.plot(x, y, **line_kw)
-    ax.set(xlabel=labels[0], ylabel=labels[1])
-    if "label" in line_kw:
-        ax.legend()
-    display.ax_, display.figure_ = ax, ax.figure
-    return display
-
-
-class TrainingCurveDisplay:
-    """How good a model was in the course of its training.
-
-    Make one by `from_estimator`; pass its ``ax_`` to the next one to compare several
-    estimators on one axis.
-
-    Parameters
-    ----------
-    x, y : ndarray of shape (n_points,)
-        Progress of the training, and how good the model was there.
-    x_name : {"passes", "seconds", "steps"}, default="passes"
-        What ``x`` is.
-    y_name : {"heldout_score", "batch_bound"}, default="heldout_score"
-        What ``y`` is.
-    name : str, default=None
-        Name of the curve in the legend; None leaves it out.
-
-    Attributes
-    ----------
-    line_ : matplotlib Line2D
-        The curve.
-    ax_ : matplotlib Axes
-        The axis with the curve.
-    figure_ : matplotlib Figure
-        The figure with the axis.
-
-    See Also
-    --------
-    TemperatureDisplay : The temperature in the course of a training.
-
-    Examples
-    --------
-    >>> from sktemper import AnnealedLDA, TemperedLDA
-    >>> from sktemper.datasets import make_lda_documents
-    >>> from sktemper.plotting import TrainingCurveDisplay
-    >>> X = make_lda_documents(200, 60, 5, random_state=0)
-    >>> ax = None
-    >>> for LDA in AnnealedLDA, TemperedLDA:  # doctest: +SKIP
-    ...     lda = LDA(5, evaluate_every=1, random_state=0).fit(X)
-    ...     ax = TrainingCurveDisplay.from_estimator(lda, ax=ax).ax_
-    """
-
-    def __init__(self, *, x, y, x_name="passes", y_name="heldout_score", name=None):
-        self.x = x
-        self.y = y
-        self.x_name = x_name
-        self.y_name = y_name
-        self.name = name
-
-    @classmethod
-    def from_estimator(
-        cls, estimator, *, x="passes", y="heldout_score", ax=None, name=None, **line_kw
-    ):
-        """Draw the training curve of a fitted estimator.
-
-        Parameters
-        ----------
-        estimator : object
-            A fitted estimator of this package.
-        x : {"passes", "seconds", "steps"}, default="passes"
-            What the curve runs over; seconds are of training, without scoring.
-        y : {"heldout_score", "batch_bound"}, default="heldout_score"
-            "heldout_score" is the score of the validation data, which `fit` takes every
-            ``evaluate_every`` passes.  "batch_bound" is the bound of each step's batch,
-            at that step's temperature: it compares steps only once that has settled.
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
-        name : str, default=None
-            Name in the legend; None takes that of the class.
-        **line_kw : dict
-            Passed to matplotlib's ``plot``.
-
-        Returns
-        -------
-        display : TrainingCurveDisplay
-
-        Raises
-        ------
-        ValueError
-            If the history has no such points.
-        """
-        check_matplotlib_support(f"{cls.__name__}.from_estimator")
-        points = _read_history(estimator, x, y, {"heldout_score", "batch_bound"})
-        name = type(estimator).__name__ if name is None else name
-        display = cls(x=points[0], y=points[1], x_name=x, y_name=y, name=name)
-        return display.plot(ax, **line_kw)
-
-    def plot(self, ax=None, *, name=None, **line_kw):
-        """Draw the curve.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
-        name : str, default=None
-            Name in the legend; None takes the display's own.
-        **line_kw : dict
-            Passed to matplotlib's ``plot``.
-
-        Returns
-        -------
-        display : TrainingCurveDisplay
-            Itself.
-        """
-        _check_name("x_name", self.x_name, _X)
-        _check_name("y_name", self.y_name, _Y)
-        labels = _X[self.x_name][1], _Y[self.y_name]
-        return _draw(self, self.x, self.y, labels, ax, name, line_kw)
+__all__ = ["TemperatureDisplay"]
 
 
 class TemperatureDisplay:
@@ -215,7 +55,7 @@ class TemperatureDisplay:
     >>> lda = TemperedLDA(5, tempering="local", random_state=0)
     >>> lda = lda.fit(X)  # doctest: +SKIP
     >>> TemperatureDisplay.from_estimator(lda, kind="heatmap")  # doctest: +SKIP
-    <sktemper.plotting.TemperatureDisplay object at ...>
+    <sktemper.plotting._temperature.TemperatureDisplay object at ...>
     """
 
     def __init__(
@@ -284,7 +124,7 @@ class TemperatureDisplay:
         check_matplotlib_support(f"{cls.__name__}.from_estimator")
         constraints = {"kind": [StrOptions({"line", "heatmap"})]}
         validate_parameter_constraints(constraints, {"kind": kind}, "from_estimator")
-        points = _read_history(estimator, x, "temperature", {"temperature"})
+        points = read_history(estimator, x, "temperature", {"temperature"})
         distribution = _read_distribution(estimator, x) if kind == "heatmap" else {}
         name = type(estimator).__name__ if name is None else name
         display = cls(
@@ -313,14 +153,14 @@ class TemperatureDisplay:
         display : TemperatureDisplay
             Itself.
         """
-        _check_name("x_name", self.x_name, _X)
+        check_name("x_name", self.x_name, X_COLUMNS)
         if self.probabilities is not None:
             self._check_distribution()
-        labels = _X[self.x_name][1], _Y["temperature"]
+        labels = X_COLUMNS[self.x_name][1], Y_LABELS["temperature"]
         self.mesh_ = self.colorbar_ = None
         if self.probabilities is not None and not {"c", "color"} & line_kw.keys():
             line_kw["color"] = "C1"  # C0 is as blue as the map
-        _draw(self, self.x, self.temperature, labels, ax, name, line_kw)
+        draw_line(self, self.x, self.temperature, labels, ax, name, line_kw)
         if self.probabilities is not None:
             self._draw_distribution(mesh_kw or {}, colorbar)
         return self
@@ -368,7 +208,7 @@ def _read_distribution(estimator, x):
             "temperatures: kind='heatmap' is for GlobalTempering and LocalTempering."
         )
     history = estimator.history_
-    if (np.diff(history[_X[x][0]]) < 0).any():
+    if (np.diff(history[X_COLUMNS[x][0]]) < 0).any():
         raise ValueError(
             f"The {x} of this {type(estimator).__name__} went back, as they do where "
             "the size of a stream is learned on the way; use x='steps'."

@@ -1,0 +1,173 @@
+"""Data: parts of the same width, one after another."""
+
+import numpy as np
+from scipy import sparse
+
+from ._parts import InMemory, as_slice
+from ._rows import Rows
+
+__all__ = ["Data", "Source", "data_of"]
+
+#: Runs that data have at least, where neighbours are visited together.
+FEWEST_RUNS = 256
+
+
+class Source:
+    """What is no array, but knows how to become `Data`."""
+
+    def as_data(self, validate):
+        """Return `Data` that an estimator has found valid.
+
+        Parameters
+        ----------
+        validate : callable
+            ``validate(X)`` returns a valid matrix, or raises as scikit-learn would.
+        """
+        raise NotImplementedError
+
+
+class Data:
+    """Rows of the same width, in parts.
+
+    Parameters
+    ----------
+    parts : sequence of InMemory or the like
+        None of them empty.
+    looks : sequence of ndarray or CSR
+        What was validated: the parts themselves, or matrices that have their least and
+        their largest values.
+    source : object
+        What the user passed, or the valid form of it.
+    run : int, default=1
+        Neighbouring rows that a pass visits together, because they lie together.
+    """
+
+    def __init__(self, parts, looks, source, run=1):
+        self.parts, self.looks, self.source = tuple(parts), tuple(looks), source
+        self.ends = np.cumsum([part.n_rows for part in self.parts])
+        self.shape = int(self.ends[-1]), looks[0].shape[1]
+        self.dtype = np.result_type(*(look.dtype for look in looks))
+        self.run = max(1, min(run, self.shape[0] // FEWEST_RUNS))
+        self._known = {}
+
+    def __len__(self):
+        return self.shape[0]
+
+    def all_rows(self):
+        """Return all rows as `Rows`."""
+        return Rows.of_parts(self.ends, self.run)
+
+    def by_part(self, rows):
+        """Return rows in the order of their parts; of a part as they came."""
+        if len(self.parts) == 1:
+            return rows
+        order = np.argsort(np.searchsorted(self.ends, rows, "right"), kind="stable")
+        return rows[order]
+
+    def groups(self, rows=None):
+        """Yield parts, which of their rows, and the places of these among all.
+
+        Parameters
+        ----------
+        rows : ndarray of int or None
+            In the order of their parts; None is all.
+
+        Yields
+        ------
+        part : InMemory or the like
+        rows : slice or ndarray of int
+            Of the part.
+        places : slice
+            Where these are in ``rows``.
+        """
+        starts = self.ends - [part.n_rows for part in self.parts]
+        places = np.append(starts, self.ends[-1])
+        if rows is not None:
+            numbers = np.searchsorted(self.ends, rows, "right")
+            places = np.searchsorted(numbers, np.arange(len(self.parts) + 1))
+        for part, start, first, end in zip(
+            self.parts, starts, places, places[1:], strict=False
+        ):
+            if rows is None:
+                yield part, slice(0, part.n_rows), slice(first, end)
+            elif first < end:
+                yield part, rows[first:end] - start, slice(first, end)
+
+    def rows(self, rows):
+        """Return some rows, in the order of their parts, as one matrix in memory."""
+        found = [part.rows(chosen) for part, chosen, _ in self.groups(rows)]
+        if len(found) == 1:
+            return found[0]
+        if sparse.issparse(found[0]):
+            return sparse.vstack(found, format="csr")
+        return np.concatenate(found)
+
+    def take(self, model, rows):
+        """Return some rows, in the order of their parts, as one block of a model."""
+        if len(self.parts) == 1:
+            return self.parts[0].take(model, as_slice(rows))
+        return model.take(self.rows(rows), slice(0, len(rows)))
+
+    def sample(self, most):
+        """Return what a model looks at before its first step, and which rows it is.
+
+        That is all if it is a matrix in memory, and else at most so many rows, taken
+        evenly from all.
+
+        Returns
+        -------
+        X : ndarray or CSR
+        rows : slice or ndarray of int
+        """
+        if most not in self._known:
+            self._known[most] = self._sample(most)
+        return self._known[most]
+
+    def _sample(self, most):
+        if len(self.parts) == 1 and isinstance(self.parts[0], InMemory):
+            return self.parts[0].X, slice(None)
+        rows = np.arange(0, len(self), -(-len(self) // most))
+        return self.rows(rows), rows
+
+
+def data_of(X, validate):
+    """Return `Data` of what a user passes.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, Source, or list of ndarray or sparse matrix
+        A list is one of parts if each of its items is a matrix.
+    validate : callable
+        ``validate(X)`` returns a valid matrix, or raises as scikit-learn would.
+
+    Raises
+    ------
+    ValueError
+        If the parts have different numbers of columns.
+    """
+    if isinstance(X, Source):
+        return X.as_data(validate)
+    if not _is_list_of_parts(X):
+        X = validate(X)
+        return Data([InMemory(X)], [X], X)
+    # the width is that of all; rows are asked of all together
+    parts = [part for part in X if part.shape[0]] or X[:1]
+    widths = sorted({part.shape[1] for part in X})
+    if len(widths) > 1:
+        raise ValueError(
+            f"The parts of X have different numbers of columns: {widths[0]} and "
+            f"{widths[-1]}."
+        )
+    parts = [validate(part) for part in parts]
+    return Data(map(InMemory, parts), parts, parts)
+
+
+def _is_list_of_parts(X):
+    return (
+        isinstance(X, list)
+        and len(X) > 0
+        and all(
+            (isinstance(part, np.ndarray) or sparse.issparse(part)) and part.ndim == 2
+            for part in X
+        )
+    )

@@ -1,0 +1,53 @@
+"""Parts of data: each block of a batch lies in one."""
+
+import numpy as np
+from scipy import sparse
+
+from .._linalg import sparse_rows
+
+__all__ = ["InMemory", "as_slice", "cuts"]
+
+
+class InMemory:
+    """A matrix in memory, or in mapped memory, as one part.
+
+    Other parts have the same methods: one of a collection on disk is pickled by its
+    path, and one in the memory of another machine is only named here.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_rows, n_features)
+    """
+
+    def __init__(self, X):
+        self.X = X
+
+    @property
+    def n_rows(self):
+        """Number of rows."""
+        return self.X.shape[0]
+
+    def take(self, model, rows):
+        """Return some rows as a block of a model, see `ConjugateModel.take`."""
+        return model.take(self.X, rows)
+
+    def units_per_row(self, model, rows):
+        """Return how many units some rows have, see `ConjugateModel.units_per_row`."""
+        return model.units_per_row(self.X, rows)
+
+    def rows(self, rows):
+        """Return some rows as a matrix."""
+        return sparse_rows(self.X, rows) if sparse.issparse(self.X) else self.X[rows]
+
+
+def cuts(n_rows, size):
+    """Yield slices of ``size`` rows, and the rest."""
+    return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
+
+
+def as_slice(rows):
+    """Return a slice if rows follow one another: it takes a view where they are."""
+    first, last = int(rows[0]), int(rows[-1])
+    if last - first == len(rows) - 1 and (np.diff(rows) == 1).all():
+        return slice(first, last + 1)
+    return rows

@@ -1,0 +1,81 @@
+"""Rows in an order, of which there may be too many to be written down."""
+
+import numpy as np
+
+__all__ = ["Rows"]
+
+
+class Rows:
+    """Runs of neighbouring rows, one after another.
+
+    Parameters
+    ----------
+    starts : ndarray of int of shape (n_runs,)
+        The first row of each run.
+    sizes : ndarray of int of shape (n_runs,) or None
+        Rows of each; None is one.
+    """
+
+    def __init__(self, starts, sizes=None):
+        self.starts, self.sizes = starts, sizes
+        self._ends = None if sizes is None else np.cumsum(sizes)
+
+    @classmethod
+    def of_parts(cls, ends, size):
+        """Return all rows of parts that end there, in runs of ``size`` at most."""
+        if size == 1:
+            return cls(np.arange(ends[-1]))
+        firsts = np.concatenate([[0], ends[:-1]])
+        starts = np.concatenate(
+            [np.arange(*part, size) for part in zip(firsts, ends, strict=True)]
+        )
+        return cls(starts, np.diff(starts, append=ends[-1]))
+
+    def __len__(self):
+        return len(self.starts) if self.sizes is None else int(self._ends[-1])
+
+    @property
+    def n_runs(self):
+        """Number of runs."""
+        return len(self.starts)
+
+    def runs(self, numbers):
+        """Return some of the runs, in the order of their numbers."""
+        sizes = None if self.sizes is None else self.sizes[numbers]
+        return Rows(self.starts[numbers], sizes)
+
+    def at(self, places):
+        """Return the rows at some places of the order, as an array."""
+        if self.sizes is None:
+            return self.starts[places]
+        if isinstance(places, slice):
+            places = np.arange(*places.indices(len(self)))
+        run = np.searchsorted(self._ends, places, "right")
+        return self.starts[run] + places - (self._ends - self.sizes)[run]
+
+    def counted_runs(self, weight):
+        """Return the numbers of the runs of which a row counts; of all rows these are.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (n_rows,) or None
+            None counts all.
+        """
+        if weight is None:
+            return np.arange(self.n_runs)
+        if self.sizes is not None:
+            weight = np.add.reduceat(weight, self.starts)
+        return np.flatnonzero(weight)
+
+    def counted(self, weight):
+        """Return those with a weight above 0, as an array if there are weights."""
+        if weight is None:
+            return self
+        rows = self.at(slice(None))
+        return Rows(rows[weight[rows] > 0])
+
+    def some(self, most, random):
+        """Return all, or as many as wanted, as an array in increasing order."""
+        if len(self) <= most:
+            return self.at(slice(None))
+        return np.sort(self.at(random.choice(len(self), most, replace=False)))

@@ -1,0 +1,117 @@
+"""How good a model was in the course of its training."""
+
+from sklearn.utils._optional_dependencies import check_matplotlib_support
+
+from ._lines import X_COLUMNS, Y_LABELS, check_name, draw_line, read_history
+
+__all__ = ["TrainingCurveDisplay"]
+
+
+class TrainingCurveDisplay:
+    """How good a model was in the course of its training.
+
+    Make one by `from_estimator`; pass its ``ax_`` to the next one to compare several
+    estimators on one axis.
+
+    Parameters
+    ----------
+    x, y : ndarray of shape (n_points,)
+        Progress of the training, and how good the model was there.
+    x_name : {"passes", "seconds", "steps"}, default="passes"
+        What ``x`` is.
+    y_name : {"heldout_score", "batch_bound"}, default="heldout_score"
+        What ``y`` is.
+    name : str, default=None
+        Name of the curve in the legend; None leaves it out.
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+        The curve.
+    ax_ : matplotlib Axes
+        The axis with the curve.
+    figure_ : matplotlib Figure
+        The figure with the axis.
+
+    See Also
+    --------
+    TemperatureDisplay : The temperature in the course of a training.
+
+    Examples
+    --------
+    >>> from sktemper import AnnealedLDA, TemperedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> from sktemper.plotting import TrainingCurveDisplay
+    >>> X = make_lda_documents(200, 60, 5, random_state=0)
+    >>> ax = None
+    >>> for LDA in AnnealedLDA, TemperedLDA:  # doctest: +SKIP
+    ...     lda = LDA(5, evaluate_every=1, random_state=0).fit(X)
+    ...     ax = TrainingCurveDisplay.from_estimator(lda, ax=ax).ax_
+    """
+
+    def __init__(self, *, x, y, x_name="passes", y_name="heldout_score", name=None):
+        self.x = x
+        self.y = y
+        self.x_name = x_name
+        self.y_name = y_name
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, *, x="passes", y="heldout_score", ax=None, name=None, **line_kw
+    ):
+        """Draw the training curve of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : object
+            A fitted estimator of this package.
+        x : {"passes", "seconds", "steps"}, default="passes"
+            What the curve runs over; seconds are of training, without scoring.
+        y : {"heldout_score", "batch_bound"}, default="heldout_score"
+            "heldout_score" is the score of the validation data, which `fit` takes every
+            ``evaluate_every`` passes.  "batch_bound" is the bound of each step's batch,
+            at that step's temperature: it compares steps only once that has settled.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        name : str, default=None
+            Name in the legend; None takes that of the class.
+        **line_kw : dict
+            Passed to matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : TrainingCurveDisplay
+
+        Raises
+        ------
+        ValueError
+            If the history has no such points.
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        points = read_history(estimator, x, y, {"heldout_score", "batch_bound"})
+        name = type(estimator).__name__ if name is None else name
+        display = cls(x=points[0], y=points[1], x_name=x, y_name=y, name=name)
+        return display.plot(ax, **line_kw)
+
+    def plot(self, ax=None, *, name=None, **line_kw):
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        name : str, default=None
+            Name in the legend; None takes the display's own.
+        **line_kw : dict
+            Passed to matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : TrainingCurveDisplay
+            Itself.
+        """
+        check_name("x_name", self.x_name, X_COLUMNS)
+        check_name("y_name", self.y_name, Y_LABELS)
+        labels = X_COLUMNS[self.x_name][1], Y_LABELS[self.y_name]
+        return draw_line(self, self.x, self.y, labels, ax, name, line_kw)

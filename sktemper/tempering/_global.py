@@ -1,0 +1,214 @@
+"""One temperature for all samples, inferred from the data."""
+
+import math
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from .._policy import Slot
+from ..schedules import as_schedule
+from ._annealing import TARGETS, refuse_cold
+from ._ladder import _Ladder
+
+__all__ = ["GlobalTempering"]
+
+#: What ``max_temperature="auto"`` is at least.
+AUTO_MAX_TEMPERATURE = 10.0
+
+
+class GlobalTempering(_Ladder):
+    r"""Variational tempering: one temperature for all, inferred from the data.
+
+    The temperature is a latent variable on a ladder 1 = T_1 < ... < T_M.  Its posterior
+
+    .. math:: r_m \propto \pi_m \exp(S / T_m - \log C(1 / T_m))
+
+    falls to T=1 as the model's score S, scaled to the corpus, rises [1]_, [2]_; the
+    model is seen at E[1/T].
+
+    Choose it to leave the schedule to the data.  By default a cap falls to 1 as the
+    schedule of `Annealing` does and rules in most steps, so that scores are about those
+    of `Annealing`; what the data add is that a start too hot for them is cut off.
+
+    Parameters
+    ----------
+    n_temperatures : int, default=100
+        Rungs of the ladder, geometric from 1 to ``max_temperature``.
+    max_temperature : float or "auto", default="auto"
+        "auto" is 10, or where the model would have an annealing begin if that is
+        hotter.
+    temperatures : array-like, default=None
+        An explicit ladder instead: increasing, from 1.
+    temperature_prior : array-like, distribution or None, default=None
+        Weights of the rungs, of shape (n_temperatures,); or a frozen distribution of
+        the inverse temperature 1/T, as ``scipy.stats.beta(2, 1)`` or anything with a
+        ``cdf``, whose mass each rung gets as far as the midpoints to its neighbours,
+        the last rung down to 0; mass outside of (0, 1] is dropped.  None is uniform.
+    partition_priors : object or "auto", default="auto"
+        The priors under which log C is computed; for LDA a pair (alpha, eta).  They
+        need not be the model's, and they set the temperature: sparse ones keep it
+        high.  None takes the model's own; "auto" is (0.01, 0.01) for LDA.
+    n_samples : int, default=8
+        Draws of each global and local parameter for log C: a quenched mean, computed
+        once.  With sparse priors 8 leave about a tenth of T to chance, which a cap
+        hides; without one take more.  (The nested estimate of the papers is a maximum
+        over the draws, see ``benchmarks/log_partition.py``.)
+    target : {"local_step", "likelihood"}, default="local_step"
+        Whether the global step gets the full statistics or the tempered ones.
+    smoothing : float in [0, 1), default=0.9
+        Weight of the past in the moving average of the score over batches: without
+        it the temperature flickers between rungs.
+    cap : Schedule, callable, "auto" or None, default="auto"
+        The temperature is at most this.  "auto" is ``ExponentialSchedule()``, which
+        falls to 1: with sparse priors the ladder alone may stay hot for ever.  None is
+        no cap; T then comes close to 1 but seldom to 1, which early stopping and
+        sampled documents wait for.
+
+    Notes
+    -----
+    ``history_["temperature"]`` is 1 / E[1/T], at most the cap, and
+    ``history_["temperature_probabilities"]`` r, which no cap cuts.
+
+    References
+    ----------
+    .. [1] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016, algorithm 1.
+    .. [2] The same with S. Mandt, "Multicanonical stochastic variational inference".
+
+    Examples
+    --------
+    >>> from sktemper.tempering import GlobalTempering
+    >>> GlobalTempering(n_temperatures=50)
+    GlobalTempering(n_temperatures=50)
+    """
+
+    _slots = {"cap": Slot(lambda value: _as_cap(value), True, "ExponentialSchedule()")}
+    _parameter_constraints = {
+        "n_temperatures": [Interval(Integral, 2, None, closed="left")],
+        "max_temperature": [
+            Interval(Real, 1, None, closed="neither"),
+            StrOptions({"auto"}),
+        ],
+        "temperatures": ["array-like", None],
+        "temperature_prior": ["array-like", HasMethods("cdf"), None],
+        "partition_priors": ["array-like", StrOptions({"auto"}), None],
+        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "target": [StrOptions({"local_step", "likelihood"})],
+        "smoothing": [Interval(Real, 0, 1, closed="left")],
+        "cap": "no_validation",
+    }
+    _want = ("statistics", "bound", "score")
+    _auto_priors = "global"
+
+    def __init__(
+        self,
+        n_temperatures=100,
+        max_temperature="auto",
+        temperatures=None,
+        temperature_prior=None,
+        partition_priors="auto",
+        n_samples=8,
+        target="local_step",
+        smoothing=0.9,
+        cap="auto",
+    ):
+        self.n_temperatures = n_temperatures
+        self.max_temperature = max_temperature
+        self.temperatures = temperatures
+        self.temperature_prior = temperature_prior
+        self.partition_priors = partition_priors
+        self.n_samples = n_samples
+        self.target = target
+        self.smoothing = smoothing
+        self.cap = cap
+
+    def validate(self):
+        """Check the parameters, those of the cap included; return self."""
+        super().validate()
+        if self.cap is not None:
+            refuse_cold(_as_cap(self.cap), "cap")
+        return self
+
+    def resolved(self, plan):
+        """Return a policy whose cap is resolved."""
+        cap = _as_cap(self.cap)
+        params = self.get_params(deep=False)
+        params["cap"] = None if cap is None else cap.resolved(plan)
+        if self.max_temperature == "auto":
+            params["max_temperature"] = max(AUTO_MAX_TEMPERATURE, plan.hot_start())
+        return type(self)(**params)
+
+    def ladder(self):
+        """Return the temperatures of the ladder, shape (n_temperatures,)."""
+        if self.temperatures is None:
+            auto = self.max_temperature == "auto"
+            hottest = AUTO_MAX_TEMPERATURE if auto else self.max_temperature
+            return np.geomspace(1.0, hottest, self.n_temperatures)
+        ladder = check_array(
+            self.temperatures,
+            ensure_2d=False,
+            dtype=np.float64,
+            input_name="temperatures",
+        )
+        if ladder.ndim != 1 or ladder[0] != 1 or (np.diff(ladder) <= 0).any():
+            raise ValueError("temperatures must increase strictly, from 1.")
+        return ladder
+
+    def _inverse_temperatures(self):
+        return 1.0 / self.ladder()
+
+    def temperature(self, state, clock):
+        """Return 1 / E[1/T], at most the cap."""
+        mean = float(state.probabilities @ state.inverse_temperatures)
+        temperature = max(1.0, 1.0 / mean)
+        cap = _as_cap(self.cap)
+        return temperature if cap is None else min(temperature, cap.at(clock))
+
+    def powers(self, state, clock):
+        """Return the `Powers` at which the next step sees the model."""
+        return TARGETS[self.target](1.0 / self.temperature(state, clock))
+
+    def is_settled(self, state, clock):
+        """Return whether the cap holds the temperature at 1, or there is none."""
+        cap = _as_cap(self.cap)
+        if cap is None:
+            return self.temperature(state, clock) == 1.0
+        return cap.is_settled(clock)
+
+    def remedy(self, state, clock):
+        """Return what to do about a fit that ended hot."""
+        if self.cap is None:
+            return "Set a cap that falls to 1, or partition_priors less sparse."
+        return super().remedy(state, clock)
+
+    def local_step(self, model, block, prepared, request, state):
+        """Run a block's local step, and note log C of its rows if need be."""
+        step = super().local_step(model, block, prepared, request, state)
+        return step.with_log_partitions(state.partition.to_sum(step.row_observed))
+
+    def next_state(self, state, local_step, scale, clock):
+        """Return the state with q given the batch's score."""
+        if local_step.n_observed == 0:
+            return state
+        state = state._replace(
+            partition=state.partition.after(local_step, self.smoothing)
+        )
+        score = local_step.score / local_step.n_observed
+        if not math.isnan(state.score):
+            score = self.smoothing * state.score + (1 - self.smoothing) * score
+        n_observed = scale * local_step.n_observed
+        probabilities = softmax(
+            state.log_prior
+            + n_observed * (state.inverse_temperatures * score - state.log_partition)
+        )
+        return state._replace(probabilities=probabilities, score=score)
+
+
+def _as_cap(value):
+    """Return the schedule that a cap stands for; None is none."""
+    if value is None:
+        return None
+    return as_schedule(None if value == "auto" else value, "cap")

@@ -1,0 +1,146 @@
+"""A distribution over a ladder of temperatures, and what policies know of it."""
+
+import math
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+from sklearn.utils import check_array
+
+from ..model._partitions import as_partition
+from ._base import Tempering
+
+__all__ = ["LadderState", "_Ladder"]
+
+
+class LadderState(NamedTuple):
+    """What `GlobalTempering` and `LocalTempering` know.
+
+    Attributes
+    ----------
+    inverse_temperatures : ndarray of shape (n_temperatures,)
+    log_prior : ndarray of shape (n_temperatures,)
+    partition : object
+        Log C, see `sktemper.model._partitions`.
+    probabilities : ndarray of shape (n_temperatures,)
+        q over the temperatures; for `LocalTempering` its mean over a batch.
+    score : float
+        Moving average of the score per observation; NaN before the first step.
+    settings : str
+        A digest of the policy's parameters.
+    """
+
+    inverse_temperatures: np.ndarray
+    log_prior: np.ndarray
+    partition: Any
+    probabilities: np.ndarray
+    score: float = math.nan
+    settings: str = ""
+
+    @property
+    def log_partition(self):
+        """Log C per observation, of shape (n_temperatures,)."""
+        return self.partition.per_observation
+
+
+class _Ladder(Tempering):
+    """What the policies with a distribution over temperatures share."""
+
+    requires = ("log_partitions",)
+
+    def _inverse_temperatures(self):
+        raise NotImplementedError
+
+    def ladder(self):
+        """Return the temperatures of the ladder, shape (n_temperatures,)."""
+        return 1.0 / self._inverse_temperatures()
+
+    def probabilities(self, state):
+        """Return q over `ladder`, shape (n_temperatures,)."""
+        return state.probabilities
+
+    def knows(self, state):
+        """Return whether ``state`` is one of this policy's, as it is now."""
+        return isinstance(state, LadderState) and state.settings == self._settings()
+
+    def _settings(self):
+        """Return a digest of what a state depends on."""
+        b = self._inverse_temperatures()
+        return joblib.hash(
+            (b, self._log_prior(b), self.partition_priors, self.n_samples)
+        )
+
+    def initial_state(self, model, hyper, random):
+        """Return the ladder, its normalisers, and q as its prior."""
+        b = self._inverse_temperatures()
+        log_prior = self._log_prior(b)
+        auto = self.partition_priors == "auto"
+        priors = self._auto_priors if auto else self.partition_priors
+        partition = as_partition(
+            model.log_partition(b, hyper, random, priors, self.n_samples)
+        )
+        return LadderState(
+            b, log_prior, partition, np.exp(log_prior), settings=self._settings()
+        )
+
+    def _log_prior(self, inverse_temperatures):
+        n_temperatures = len(inverse_temperatures)
+        if self.temperature_prior is None:
+            return np.full(n_temperatures, -np.log(n_temperatures))
+        if hasattr(self.temperature_prior, "cdf"):
+            prior = _discretised(self.temperature_prior, inverse_temperatures)
+        else:
+            prior = _checked_prior(self.temperature_prior, n_temperatures)
+        with np.errstate(divide="ignore"):
+            return np.log(prior / prior.sum())
+
+
+def _checked_prior(prior, n_temperatures):
+    """Return the weights of the temperatures as a valid array."""
+    prior = check_array(
+        prior,
+        ensure_2d=False,
+        dtype=np.float64,
+        ensure_non_negative=True,
+        input_name="temperature_prior",
+    )
+    if prior.shape != (n_temperatures,) or not prior.sum() > 0:
+        raise ValueError(
+            f"temperature_prior must be {n_temperatures} weights, one for each "
+            f"temperature, not all 0; it has shape {prior.shape}."
+        )
+    return prior
+
+
+def _discretised(distribution, inverse_temperatures):
+    """Return the mass that a distribution on (0, 1] has near each point of a ladder.
+
+    Parameters
+    ----------
+    distribution : object
+        Has a method ``cdf``.
+    inverse_temperatures : ndarray of shape (n_temperatures,)
+        Decreasing, from 1.
+    """
+    between = (inverse_temperatures[1:] + inverse_temperatures[:-1]) / 2
+    edges = np.concatenate([[1.0], between, [0.0]])
+    try:
+        below = np.asarray(distribution.cdf(edges), dtype=np.float64)
+    except TypeError as error:
+        raise ValueError(
+            "temperature_prior must be a frozen distribution, for instance "
+            "scipy.stats.beta(2, 1), whose cdf takes nothing but an array of points."
+        ) from error
+    # a flat cdf may fall by rounding errors
+    if below.shape != edges.shape or not (np.diff(below) < 1e-9).all():
+        raise ValueError(
+            "temperature_prior has no valid cdf: at an array of points it must return "
+            "as many numbers, rising from 0 to 1."
+        )
+    mass = np.maximum(-np.diff(below), 0.0)
+    if mass.sum() == 0:
+        raise ValueError(
+            "temperature_prior, a distribution of the inverse temperature 1/T, has no "
+            "mass on (0, 1]."
+        )
+    return mass

@@ -1,0 +1,159 @@
+"""A temperature for each sample, inferred from the data."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from ..model import Powers, Request
+from ._ladder import _Ladder
+
+__all__ = ["LocalTempering"]
+
+
+class LocalTempering(_Ladder):
+    r"""Local variational tempering: a temperature for each sample, inferred.
+
+    Samples that the model fits badly are seen hot and so weigh less; the statistics
+    are those of the tempered likelihood [1]_, its normaliser included.
+
+    Choose it for data with outliers, or to find them.  It does not cool, so that it
+    frees the model of poor optima less than `Annealing` does, and takes about twice as
+    long.
+
+    .. math:: r_{dm} \propto \pi_m \exp(b_m S_d - N_d a(b_m)), \quad
+        b_d = \sum_m r_{dm} b_m
+
+    Parameters
+    ----------
+    n_temperatures : int, default=100
+        Rungs of the ladder of inverse temperatures, even from 1 down.
+    min_inverse_temperature : float, default=0.1
+        Its last rung; near 0 nothing would be learned.
+    temperature_prior : array-like, distribution or None, default=None
+        As of `GlobalTempering`: weights, or a distribution of 1/T.
+    partition_priors : object or "auto", default="auto"
+        The priors under which log C is computed; for LDA a pair (alpha, eta).  They
+        need not be the model's, and they set the temperatures, which no cap takes back
+        to 1: sparse ones keep them high.  None takes the model's own; "auto" is
+        (0.02, 0.05) for LDA.
+    n_samples : int, default=8
+        As of `GlobalTempering`.
+    n_alternations : int, default=2
+        Local steps, each followed by an update of the temperatures.
+
+    Notes
+    -----
+    The fitted estimator's ``temperatures(X)`` are 1 / b_d; in ``history_`` the
+    "temperature_probabilities" are the mean of r over the batch of the step before.
+
+    References
+    ----------
+    .. [1] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016, section 4.
+
+    Examples
+    --------
+    >>> from sktemper.tempering import LocalTempering
+    >>> LocalTempering(min_inverse_temperature=0.2)
+    LocalTempering(min_inverse_temperature=0.2)
+    """
+
+    _parameter_constraints = {
+        "n_temperatures": [Interval(Integral, 2, None, closed="left")],
+        "min_inverse_temperature": [Interval(Real, 0, 1, closed="neither")],
+        "temperature_prior": ["array-like", HasMethods("cdf"), None],
+        "partition_priors": ["array-like", StrOptions({"auto"}), None],
+        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "n_alternations": [Interval(Integral, 1, None, closed="left")],
+    }
+    cools = False
+    _auto_priors = "local"
+    per_sample = True
+
+    def __init__(
+        self,
+        n_temperatures=100,
+        min_inverse_temperature=0.1,
+        temperature_prior=None,
+        partition_priors="auto",
+        n_samples=8,
+        n_alternations=2,
+    ):
+        self.n_temperatures = n_temperatures
+        self.min_inverse_temperature = min_inverse_temperature
+        self.temperature_prior = temperature_prior
+        self.partition_priors = partition_priors
+        self.n_samples = n_samples
+        self.n_alternations = n_alternations
+
+    def _inverse_temperatures(self):
+        return np.linspace(1.0, self.min_inverse_temperature, self.n_temperatures)
+
+    def temperature(self, state, clock):
+        """Return 1 / E[1/T] over the samples of the last batch."""
+        return 1.0 / float(state.probabilities @ state.inverse_temperatures)
+
+    def powers(self, state, clock):
+        """Return untempered powers: each block finds its own."""
+        return Powers()
+
+    def is_settled(self, state, clock):
+        """Return True: there is no schedule."""
+        return True
+
+    def local_step(self, model, block, prepared, request, state):
+        """Alternate between local parameters and temperatures, then take statistics."""
+        probabilities, b, parameters = self._alternate(
+            model, block, prepared, request, state
+        )
+        b, powers = model.per_unit(block, b), request.powers
+        request = request._replace(
+            powers=powers._replace(statistics=powers.statistics * b, local=b),
+            local_init=parameters,
+            want=self._wanted(model),
+        )
+        step = model.local_step(block, prepared, request)
+        step.temperatures = probabilities.sum(axis=0)
+        return step
+
+    def sample_temperatures(self, model, block, prepared, state):
+        """Return 1 / b_d of each row of a block, shape (n_rows,)."""
+        _, b, _ = self._alternate(model, block, prepared, Request(), state)
+        return 1.0 / b
+
+    def _alternate(self, model, block, prepared, request, state):
+        """Return q over the temperatures, its mean b, and the local parameters."""
+        local, parameters = 1.0, request.local_init
+        for _ in range(self.n_alternations):
+            powers = request.powers._replace(local=local)
+            step = model.local_step(
+                block,
+                prepared,
+                Request(powers, None, request.seed, parameters, ("score", "local")),
+            )
+            probabilities = self.responsibilities(state, step)
+            # not by BLAS, whose bits depend on the number of rows
+            b = (probabilities * state.inverse_temperatures).sum(axis=1)
+            local, parameters = model.per_unit(block, b), step.local_parameters
+        return probabilities, b, parameters
+
+    def responsibilities(self, state, step):
+        """Return q over the temperatures of each row, or of each unit, of a block."""
+        scores, n_observed = step.row_scores, step.row_observed
+        if step.unit_scores is not None:
+            scores, n_observed = step.unit_scores, np.ones(len(step.unit_scores))
+        return softmax(
+            state.log_prior
+            + np.outer(scores, state.inverse_temperatures)
+            - state.partition.of_rows(n_observed),
+            axis=1,
+        )
+
+    def next_state(self, state, local_step, scale, clock):
+        """Return the state with the batch's mean q."""
+        sums = local_step.temperatures
+        if not np.any(sums):
+            return state
+        return state._replace(probabilities=sums / sums.sum())

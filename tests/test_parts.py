@@ -1,0 +1,341 @@
+"""Data in parts: the same answers, and bits that depend on the parts alone."""
+
+import functools
+import operator
+import pickle
+
+import numpy as np
+import pytest
+from registry import ROWS
+from scipy import sparse
+from sklearn.base import clone
+
+from sktemper import (
+    AnnealedBernoulliMixture,
+    AnnealedGaussianMixture,
+    AnnealedLDA,
+    SVIPlusLDA,
+    TemperedLDA,
+    datasets,
+)
+from sktemper._data import Data, InMemory, Rows, Source, data_of
+from sktemper._loop._sums import FAN_IN, tree_sum
+from sktemper.moves import BirthMoves
+
+
+def parts_of(X, *sizes):
+    """Cut rows into parts; the rest is one, too."""
+    ends = np.cumsum([0, *sizes])
+    return [X[a:b] for a, b in zip(ends, [*ends[1:], X.shape[0]], strict=True)]
+
+
+def state_of(estimator):
+    state = estimator.state_
+    history = {k: v for k, v in estimator.history_.items() if "seconds" not in k}
+    return pickle.dumps((state.globals_, state.hyper, history))
+
+
+# -- rows ------------------------------------------------------------------------------
+
+
+def test_runs_are_rows_in_their_order():
+    rows = Rows.of_parts(np.array([5, 6, 13]), 3)
+    assert rows.starts.tolist() == [0, 3, 5, 6, 9, 12]
+    assert rows.at(slice(None)).tolist() == list(range(13))
+    some = rows.runs(np.array([3, 1, 5]))
+    assert some.at(slice(None)).tolist() == [6, 7, 8, 3, 4, 12]
+    assert some.at(slice(2, 5)).tolist() == [8, 3, 4]
+    assert some.at(np.array([5, 0])).tolist() == [12, 6]
+    assert len(some) == 6
+    weight = np.zeros(13)
+    weight[[4, 8]] = 1
+    assert rows.counted_runs(weight).tolist() == [1, 3]
+    assert rows.counted(weight).at(slice(None)).tolist() == [4, 8]
+
+
+def test_runs_of_one_row_are_rows():
+    rows, same = Rows.of_parts(np.array([4, 9]), 1), Rows(np.arange(9), np.ones(9, int))
+    order = np.random.default_rng(0).permutation(9)
+    for places in (slice(2, 7), np.array([8, 0]), slice(None)):
+        expected = order[places]
+        for one in (rows, same):
+            np.testing.assert_array_equal(one.runs(order).at(places), expected)
+
+
+def test_many_rows_in_runs_are_not_written_down():
+    rows = Rows.of_parts(np.array([10**9, 3 * 10**9]), 2**20)
+    some = rows.runs(np.random.default_rng(0).permutation(rows.n_runs))
+    assert len(some) == 3 * 10**9
+    assert len(some.at(slice(10**9, 10**9 + 1000))) == 1000
+    assert some.some(10, np.random.default_rng(0)).max() < 3 * 10**9
+
+
+@pytest.mark.parametrize("n_values", range(1, 70))
+def test_a_tree_adds_what_makes_a_node_from_left_to_right(n_values):
+    values = [1.1**i for i in range(n_values)]
+    nodes = values
+    while len(nodes) > 1:
+        starts = range(0, len(nodes), FAN_IN)
+        nodes = [functools.reduce(operator.add, nodes[i : i + FAN_IN]) for i in starts]
+    assert tree_sum(iter(values)) == nodes[0]
+
+
+def test_groups_are_parts_in_their_order():
+    X = np.arange(20.0).reshape(10, 2)
+    data = data_of(parts_of(X, 4, 0, 3), lambda X: X)
+    assert data.shape == (10, 2)
+    rows = data.by_part(np.array([9, 0, 5, 3, 8]))
+    assert rows.tolist() == [0, 3, 5, 9, 8]
+    groups = [(own.tolist(), places) for _, own, places in data.groups(rows)]
+    assert groups == [([0, 3], slice(0, 2)), ([1], slice(2, 3)), ([2, 1], slice(3, 5))]
+    np.testing.assert_array_equal(data.rows(rows), X[rows])
+    whole = [(own, places) for _, own, places in data.groups()]
+    assert whole == [
+        (slice(0, 4), slice(0, 4)),
+        (slice(0, 3), slice(4, 7)),
+        (slice(0, 3), slice(7, 10)),
+    ]
+
+
+# -- estimators ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_one_part_is_the_array(row):
+    X = row.data(120)
+    weight = np.linspace(0.5, 2, 120)
+    for parameters in ({}, {"batch_size": 40, "evaluate_every": 1}):
+        one = row.estimator("Annealed", **parameters).fit(X, sample_weight=weight)
+        two = row.estimator("Annealed", **parameters).fit([X], sample_weight=weight)
+        assert state_of(one) == state_of(two)
+        assert one.score(X) == two.score([X])
+
+
+@pytest.mark.parametrize("batches", [1, 3])
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_parts_are_as_good_as_the_array(row, batches):
+    """A step on all rows differs by rounding; minibatches are the same ones."""
+    X = row.data(row.n_many)
+    parts = parts_of(X, 1, row.n_many // 2, 7)
+    size = None if batches == 1 else row.n_many // batches
+    parameters = {"batch_size": size, "moves": row.moves}
+    if row.moves is None:
+        del parameters["moves"]
+    if "doc_update" in row.estimator().get_params():  # draws depend on the blocks
+        parameters["doc_update"] = "variational"
+    whole = row.estimator("Annealed", **parameters).fit(X)
+    fits = [
+        row.estimator("Annealed", n_jobs=n_jobs, **parameters).fit(parts)
+        for n_jobs in (1, 2)
+    ]
+    assert state_of(fits[0]) == state_of(fits[1])
+    bounds = [fits[0].lower_bound(parts), whole.lower_bound(X)]
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-6)
+    assert fits[0].lower_bound(X) == pytest.approx(bounds[0], rel=1e-12)
+    score = fits[0].score(parts)
+    assert score == pytest.approx(fits[0].score(X), rel=1e-12)
+    np.testing.assert_array_equal(
+        fits[0].score_samples(parts), fits[0].score_samples(X)
+    )
+    if hasattr(whole, "transform"):
+        np.testing.assert_array_equal(fits[0].transform(parts), fits[0].transform(X))
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_streams_of_parts(row):
+    X = row.data(120)
+    chunk = {"batch_size": 30, "total_samples": 240}
+    one = row.estimator("Annealed", **chunk)
+    two = row.estimator("Annealed", **chunk)
+    for _ in range(2):
+        one.partial_fit(X)
+        two.partial_fit(parts_of(X, 30, 30, 30))
+    # each piece lies in one part
+    assert state_of(one) == state_of(two)
+
+
+def test_weights_starts_and_early_stopping(documents_):
+    X, parts = documents_, parts_of(documents_, 100, 10)
+    weight = np.linspace(0.1, 2, X.shape[0])
+    parameters = {
+        "n_init": 2,
+        "max_iter": 15,
+        "n_iter_no_change": 2,
+        "doc_update": "variational",
+        "tempering": None,
+        "random_state": 0,
+    }
+    whole = TemperedLDA(3, **parameters).fit(X, sample_weight=weight)
+    lda = TemperedLDA(3, **parameters).fit(parts, sample_weight=weight)
+    assert lda.n_iter_ == whole.n_iter_
+    np.testing.assert_allclose(lda.components_, whole.components_, rtol=1e-4)
+    bounds = [lda.lower_bound(parts, weight), whole.lower_bound(X, weight)]
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-6)
+
+
+def test_a_fit_of_parts_goes_on_where_it_was_interrupted(documents_):
+    parts = parts_of(documents_, 100, 10)
+    whole = SVIPlusLDA(3, max_iter=4, batch_size=30, random_state=0).fit(parts)
+    first = SVIPlusLDA(3, max_iter=4, batch_size=30, random_state=0, warm_start=True)
+    install, seen = type(first)._install, []
+
+    def interrupted(self, state, policies):
+        install(self, state, policies)
+        seen.append(1)
+        if len(seen) == 9:
+            raise KeyboardInterrupt
+
+    type(first)._install = interrupted
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            first.fit(parts)
+    finally:
+        del type(first)._install
+    assert state_of(first.fit(parts)) == state_of(whole)
+
+
+def test_moves_find_clusters_in_parts():
+    random = np.random.default_rng(0)
+    centres = 8 * random.normal(size=(6, 3))
+    X = centres[random.integers(6, size=600)] + random.normal(size=(600, 3))
+    mixture = AnnealedGaussianMixture(
+        8, moves=BirthMoves(10), max_iter=100, batch_size=None, random_state=0
+    )
+    whole = clone(mixture).fit(X)
+    mixture.fit(parts_of(X, 100, 333))
+    assert mixture.history_["move_kept"].any()
+    assert mixture.n_active_components_ == whole.n_active_components_
+    np.testing.assert_array_equal(mixture.labels_, whole.labels_)
+
+
+# -- what is refused -------------------------------------------------------------------
+
+
+def test_parts_of_different_widths(documents_):
+    with pytest.raises(ValueError, match="different numbers of columns: 9 and 40"):
+        AnnealedLDA(3).fit([documents_, documents_[:, :9]])
+
+
+def test_a_bad_part_leaves_the_estimator_as_it_was(documents_):
+    lda = AnnealedLDA(3, random_state=0).fit(documents_)
+    before = state_of(lda)
+    bad = documents_.astype(float)
+    bad.data[5] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        lda.fit([documents_, bad])
+    assert state_of(lda) == before
+    with pytest.raises(ValueError, match="40 features"):
+        lda.score([documents_[:, :9]])
+    with pytest.raises(ValueError, match="0 sample"):
+        lda.fit([documents_[:0], documents_[:0]])
+
+
+def test_a_list_of_rows_is_no_list_of_parts():
+    X = [[0.0, 1.0], [2.0, 0.5], [1.0, 1.0]]
+    rows = AnnealedGaussianMixture(1, max_iter=2, random_state=0).fit(X)
+    same = AnnealedGaussianMixture(1, max_iter=2, random_state=0).fit(np.array(X))
+    assert state_of(rows) == state_of(same)
+    with pytest.raises(ValueError, match="dim 3|3 dim|2 dim"):
+        AnnealedGaussianMixture(1).fit([X, X])
+
+
+# -- sources ---------------------------------------------------------------------------
+
+
+class Shards(Source):
+    """A collection whose parts are only reached by what a part answers."""
+
+    def __init__(self, parts, run):
+        self.parts, self.run = parts, run
+
+    def as_data(self, validate):
+        looks = [
+            sparse.csr_array([[0] * 39 + [int(part.max())]]).astype(part.dtype)
+            for part in self.parts
+        ]
+        looks = [validate(look) for look in looks]
+        return Data([Handle(part) for part in self.parts], looks, self, self.run)
+
+
+class Handle(InMemory):
+    """A part that is not asked for as a whole."""
+
+    @property
+    def X(self):
+        raise AssertionError("the whole part was asked for")
+
+    @X.setter
+    def X(self, X):
+        self._matrix = X
+
+    n_rows = property(lambda self: self._matrix.shape[0])
+
+    def take(self, model, rows):
+        return model.take(self._matrix, rows)
+
+    def rows(self, rows):
+        return self._matrix[rows]
+
+
+def test_a_source_is_never_asked_for_as_a_whole(documents_):
+    parts = parts_of(sparse.vstack([documents_] * 9, format="csr"), 700, 40)
+    lda = AnnealedLDA(3, max_iter=4, evaluate_every=1, random_state=0)
+    lda.fit(Shards(parts, run=4))
+    other = clone(lda).set_params(n_jobs=2)
+    other.fit(Shards(parts, run=4))
+    assert state_of(lda) == state_of(other)
+    assert np.isfinite(lda.history_["heldout_score"]).any()
+    whole = AnnealedLDA(3, max_iter=4, random_state=0).fit(parts)
+    assert lda.score(parts) == pytest.approx(whole.score(parts), abs=0.1)
+    np.testing.assert_array_equal(
+        lda.transform(Shards(parts, run=4)), lda.transform(parts)
+    )
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_a_collection_on_disk_is_its_shards(row, tmp_path):
+    X = row.data(120)
+    write = datasets.write_dense
+    if sparse.issparse(X):
+        ratings = row.name == "MatrixFactorization"
+        write = write_ratings_matrix if ratings else datasets.write_counts
+    collection = write(tmp_path / "data", [X], shard_rows=50)
+    assert len(collection) == 3
+    shards = list(collection)
+    for parameters in ({"batch_size": 40}, {"batch_size": None, "n_jobs": 2}):
+        one = row.estimator("Annealed", **parameters).fit(collection)
+        two = row.estimator("Annealed", **parameters).fit(shards)
+        assert state_of(one) == state_of(two)
+        assert one.score(collection) == two.score(shards)
+        assert one.lower_bound(collection) == two.lower_bound(shards)
+    stream = row.estimator("Annealed").partial_fit(collection)
+    assert state_of(stream) == state_of(row.estimator("Annealed").partial_fit(shards))
+
+
+def write_ratings_matrix(folder, batches, **options):
+    triples = [(X.tocoo().row, X.tocoo().col, X.tocoo().data) for X in batches]
+    return datasets.write_ratings(folder, triples, **options)
+
+
+def test_what_a_collection_cannot_be_is_refused_without_a_look_at_it(tmp_path):
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    X[4, 1] = np.nan
+    dense = datasets.write_dense(tmp_path / "dense", [X])
+    with pytest.raises(ValueError, match="NaN"):
+        AnnealedGaussianMixture(2).fit(dense)
+    with pytest.raises(ValueError, match="not binary|binary|0 and 1"):
+        AnnealedBernoulliMixture(2, binarize=None).fit(dense)
+    counts = datasets.write_counts(tmp_path / "counts", [sparse.eye(9).tocsr() * 0.5])
+    with pytest.raises(ValueError, match="whole"):
+        AnnealedLDA(2, doc_update="sampled").fit(counts)
+    with pytest.raises(TypeError, match="[Ss]parse"):
+        AnnealedGaussianMixture(2).fit(counts)
+
+
+@pytest.fixture(scope="module")
+def documents_():
+    random = np.random.default_rng(1)
+    topics = random.dirichlet(np.full(40, 0.1), 3)
+    weights = random.dirichlet(np.full(3, 0.3), 160)
+    counts = [random.multinomial(30, p) for p in weights @ topics]
+    return sparse.csr_array(np.array(counts))
