@@ -124,13 +124,11 @@ def opened_npy(path, dtype=None, shape=None):
         If the file is damaged, or is another one than expected.
     """
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = np.lib.format.open_memmap(path, mode="r")
     except FileNotFoundError as error:
         raise ValueError(f"{path} is missing: the collection is damaged.") from error
     except (ValueError, EOFError, OverflowError, TypeError) as error:
         raise ValueError(f"{path} is damaged: {error}") from error
-    if not isinstance(array, np.memmap):
-        raise ValueError(f"{path} is damaged: it is no .npy file.")
     if dtype is not None and array.dtype != dtype:
         raise ValueError(
             f"{path} is damaged: its entries are {array.dtype}, "

@@ -7,7 +7,7 @@ import numpy as np
 
 from ._files import META, UNFINISHED, read_json
 
-__all__ = ["KINDS", "index_dtype", "joined", "read_meta"]
+__all__ = ["index_dtype", "joined", "joined_dtype", "read_meta", "smallest"]
 
 FORMAT, VERSION = "sktemper collection", 1
 KINDS = ("counts", "dense", "ratings")
@@ -18,6 +18,25 @@ DTYPES = ("uint8", "uint16", "uint32", "int8", "int16", "int32", "float32", "flo
 def index_dtype(n_features):
     """Return the smallest type that column indices are stored in."""
     return np.dtype(np.uint16 if n_features <= 2**16 else np.int32)
+
+
+def smallest(low, high):
+    """Return the smallest type of whole numbers from ``low`` to ``high``.
+
+    Of at most 32 bits; None if there is none.
+    """
+    names = ("uint8", "uint16", "uint32") if low >= 0 else ("int8", "int16", "int32")
+    for name in names:
+        if np.iinfo(name).min <= low and high <= np.iinfo(name).max:
+            return np.dtype(name)
+    return None
+
+
+def joined_dtype(dtypes, least, largest):
+    """Return the smallest type for values of several types, in these bounds."""
+    if all(np.dtype(dtype).kind in "ui" for dtype in dtypes) and least is not None:
+        return smallest(least, largest) or np.dtype(np.float64)
+    return np.result_type(*dtypes)
 
 
 def joined(kind, n_features, shards, shard_rows, has_names):
@@ -41,6 +60,7 @@ def joined(kind, n_features, shards, shard_rows, has_names):
     """
     least = [shard["least"] for shard in shards if shard["least"] is not None]
     largest = [shard["largest"] for shard in shards if shard["largest"] is not None]
+    least, largest = min(least, default=None), max(largest, default=None)
     dtypes = [np.dtype(shard["dtype"]) for shard in shards]
     checksums = repr([(shard["rows"], shard["crc"]) for shard in shards])
     return {
@@ -49,10 +69,10 @@ def joined(kind, n_features, shards, shard_rows, has_names):
         "kind": kind,
         "shape": [sum(shard["rows"] for shard in shards), n_features],
         "entries": sum(shard["entries"] for shard in shards),
-        "dtype": np.result_type(*dtypes).name,
+        "dtype": joined_dtype(dtypes, least, largest).name,
         "index_dtype": index_dtype(n_features).name,
-        "least": min(least, default=None),
-        "largest": max(largest, default=None),
+        "least": least,
+        "largest": largest,
         "fraction": next((s["fraction"] for s in shards if s["fraction"]), None),
         "sum": sum(shard["sum"] for shard in shards),
         "missing": sum(shard["missing"] for shard in shards),

@@ -76,6 +76,7 @@ def read_triples(paths, columns=("user", "item", "rating"), *, label_type=None):
         The columns of users, items and ratings.
     label_type : {None, int, str}, default=None
         What users and items are.  None is what the first lines of a file look like.
+        Ratings are read as float32 from text, and otherwise as they are.
 
     Returns
     -------
@@ -101,8 +102,8 @@ def read_triples(paths, columns=("user", "item", "rating"), *, label_type=None):
     >>> with tempfile.TemporaryDirectory() as folder:  # doctest: +SKIP
     ...     path = Path(folder) / "ratings.csv"
     ...     _ = path.write_text("user,item,rating\nann,tea,5\n")
-    ...     list(read_triples(path))
-    [(array(['ann'], dtype=object), array(['tea'], dtype=object), array([5]))]
+    ...     [[column.tolist() for column in batch] for batch in read_triples(path)]
+    [[['ann'], ['tea'], [5.0]]]
     """
     if len(columns) != 3 or not all(isinstance(name, str) for name in columns):
         raise ValueError(f"columns must be three names, got {columns!r}.")
@@ -206,6 +207,7 @@ def _triples(files, columns, label_type):
     pyarrow = _pyarrow()
     types = {int: pyarrow.int64(), str: pyarrow.string()}
     types = {name: types[label_type] for name in columns[:2] if label_type}
+    types[columns[2]] = pyarrow.float32()
     for file in files:
         for table, row in _tables(file, columns, types):
             arrays = []
@@ -225,8 +227,11 @@ def _check_none_missing(file, values, row, name):
 
 
 def _tables(file, columns, types):
-    """Yield record batches with these columns, and which row is the first, from 1."""
-    row = 1
+    """Yield record batches with these columns, and which row is the first.
+
+    Rows are counted from 1, headers too.
+    """
+    row = 1 if _ending(file) == ".parquet" else 2
     with _errors_name(file):
         for table in _record_batches(file, columns, types):
             yield table, row

@@ -16,9 +16,9 @@ from ._files import (
     write_json,
     write_npy,
 )
-from ._meta import index_dtype, joined
+from ._meta import index_dtype, joined, joined_dtype
 
-__all__ = ["Block", "ShardWriter", "check_shard_rows", "smallest"]
+__all__ = ["Block", "ShardWriter", "check_shard_rows", "checksum"]
 
 #: Entries that a shard has about, if its number of rows is not given; and the numbers
 #: of rows that this may lead to.
@@ -80,18 +80,6 @@ class Block(NamedTuple):
             indices=self.indices[entries],
             counts=self.counts[start:stop],
         )
-
-
-def smallest(low, high):
-    """Return the smallest type of whole numbers from ``low`` to ``high``.
-
-    Of at most 32 bits; None if there is none.
-    """
-    names = ("uint8", "uint16", "uint32") if low >= 0 else ("int8", "int16", "int32")
-    for name in names:
-        if np.iinfo(name).min <= low and high <= np.iinfo(name).max:
-            return np.dtype(name)
-    return None
 
 
 def check_shard_rows(shard_rows):
@@ -236,9 +224,12 @@ class ShardWriter:
         """Return what is noted of the rows gathered."""
         values = [block.data for block in self.blocks]
         filled = [data for data in values if data.size]
-        dtype = np.result_type(*filled) if filled else values[0].dtype
         lows = [float_or_int(np.fmin.reduce(data, axis=None)) for data in filled]
         highs = [float_or_int(np.fmax.reduce(data, axis=None)) for data in filled]
+        least = min((low for low in lows if low == low), default=None)
+        largest = max((high for high in highs if high == high), default=None)
+        dtypes = [data.dtype for data in filled or values]
+        dtype = joined_dtype(dtypes, least, largest)
         missing = sum(
             int(np.isnan(data).sum()) for data in filled if data.dtype.kind == "f"
         )
@@ -248,8 +239,8 @@ class ShardWriter:
             "rows": self.buffered,
             "entries": sum(data.size for data in values),
             "dtype": dtype.name,
-            "least": min((low for low in lows if low == low), default=None),
-            "largest": max((high for high in highs if high == high), default=None),
+            "least": least,
+            "largest": largest,
             "fraction": next(filter(None, map(fraction_among, filled)), None),
             "sum": float_or_int(sum(sums)) if exact else float(sum(sums)),
             "missing": missing,

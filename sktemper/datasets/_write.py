@@ -11,7 +11,8 @@ from sklearn.utils import check_array
 from .._validation import check_sparse
 from ._collection import open_counts, open_dense
 from ._files import claim
-from ._shards import Block, ShardWriter, check_shard_rows, checksum, smallest
+from ._meta import smallest
+from ._shards import Block, ShardWriter, check_shard_rows, checksum
 from ._words import HashedWords
 
 __all__ = ["write_counts", "write_dense"]

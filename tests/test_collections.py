@@ -1,0 +1,1165 @@
+"""Data on disk: what is written is what was given, whatever happens in between."""
+
+import gzip
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.feature_extraction.text import (
+    CountVectorizer,
+    HashingVectorizer,
+    TfidfVectorizer,
+)
+
+from sktemper._linalg import sparse_rows
+from sktemper.datasets import (
+    _batches,
+    _parts,
+    _words,
+    _write_ratings,
+    open_counts,
+    open_dense,
+    open_ratings,
+    ratings_matrix,
+    read_gensim,
+    read_lda_c,
+    read_matrix_market,
+    read_svmlight,
+    read_text,
+    read_triples,
+    read_uci,
+    write_counts,
+    write_dense,
+    write_ratings,
+)
+
+HASHING = HashingVectorizer(n_features=512, alternate_sign=False, norm=None)
+
+
+class Bare:
+    """A model that takes rows as they are."""
+
+    def take(self, X, rows):
+        return X[rows]
+
+    def units_per_row(self, X, rows):
+        return X.indptr[rows + 1] - X.indptr[rows]
+
+
+def rows_of(n_rows=100, n_columns=40, top=5, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.integers(0, top, (n_rows, n_columns))
+    X[random.random(X.shape) < 0.7] = 0
+    return sparse.csr_array(X)
+
+
+def cut(X, size=13):
+    return [X[start : start + size] for start in range(0, X.shape[0], size)]
+
+
+def joined(collection):
+    return sparse.csr_array(sparse.vstack(list(collection)))
+
+
+def is_mapped(array):
+    while isinstance(array, np.ndarray):
+        if isinstance(array, np.memmap):
+            return True
+        array = array.base
+    return False
+
+
+def contents(folder):
+    return {p.name: p.read_bytes() for p in sorted(Path(folder).iterdir())}
+
+
+@pytest.fixture
+def X():
+    return rows_of()
+
+
+@pytest.fixture
+def collection(X, tmp_path):
+    return write_counts(tmp_path / "X", cut(X), shard_rows=30)
+
+
+# -- counts ----------------------------------------------------------------------------
+
+
+def test_counts_come_back(X, collection):
+    assert len(collection) == 4 and len(list(collection)) == 4
+    assert collection.shape == X.shape
+    assert collection.nnz == X.nnz
+    assert collection.sum == X.sum()
+    assert (joined(collection) != X).nnz == 0
+    assert [part.n_rows for part in collection.parts] == [30, 30, 30, 10]
+    assert collection[-1].shape == (10, 40)
+    assert len(collection[1:3]) == 2
+    assert is_mapped(collection[0].data)
+    assert "100 x 40" in repr(collection) and "4 shards" in repr(collection)
+    with pytest.raises(IndexError):
+        collection[4]
+
+
+@pytest.mark.parametrize(
+    "top, dtype",
+    [(200, "uint8"), (256, "uint16"), (2**16, "uint32"), (2**40, "float64")],
+)
+@pytest.mark.parametrize("given", [np.int64, np.float64])
+def test_counts_take_the_smallest_type(top, dtype, given, tmp_path):
+    X = sparse.csr_array(np.array([[1, 0], [0, top]], dtype=given))
+    collection = write_counts(tmp_path / "X", [X])
+    assert collection.dtype == dtype == collection[0].dtype
+    assert (collection[0] != X).nnz == 0
+    assert collection.extremes().toarray().max() == top
+
+
+def test_each_shard_has_a_type_of_its_own(tmp_path):
+    batches = [np.array([[1, 2]]), np.array([[300, 0]]), np.array([[0.5, 7]])]
+    collection = write_counts(tmp_path / "X", batches, shard_rows=1)
+    assert [X.dtype.name for X in collection] == ["uint8", "uint16", "float64"]
+    assert collection.dtype == np.float64
+    assert np.array_equal(joined(collection).toarray(), np.concatenate(batches))
+    assert collection.extremes().toarray()[:, 0].tolist() == [0.5, 300]
+
+
+@pytest.mark.parametrize("n_features, dtype", [(2**16, "uint16"), (2**16 + 1, "int32")])
+def test_indices_take_the_smallest_type(n_features, dtype, tmp_path):
+    X = sparse.csr_array(([3], [n_features - 1], [0, 1]), shape=(1, n_features))
+    collection = write_counts(tmp_path / "X", [X])
+    stored = np.load(tmp_path / "X" / "shard-00000.indices.npy")
+    assert stored.dtype == dtype
+    assert collection[0].indices.dtype == np.int32
+    assert collection[0][0, n_features - 1] == 3
+
+
+def test_counts_become_canonical_and_what_is_given_stays(tmp_path):
+    given = [[2, 1, 0, 0], [2, 0, 2, 1], [0, 4]]  # unsorted, twice, a zero
+    X = sparse.csr_array(tuple(map(np.array, given)), shape=(1, 3))
+    collection = write_counts(tmp_path / "X", [X])
+    block = collection.parts[0].rows(slice(None))
+    assert block.indices.tolist() == [0, 2] and block.data.tolist() == [1, 2]
+    assert block.has_canonical_format
+    assert [X.data.tolist(), X.indices.tolist()] == given[:2]
+    with_zero = write_counts(tmp_path / "Y", [sparse.csr_array(([0], [1], [0, 1]))])
+    assert with_zero.nnz == 0 and with_zero.extremes().shape == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "bad, what",
+    [
+        (np.array([[1.0, -1.0]]), "negative"),
+        (np.array([[1.0, np.nan]]), "not finite"),
+        (np.array([[1.0, np.inf]]), "not finite"),
+        (np.array([["a", "b"]]), "no numbers"),
+        (np.array([1.0, 2.0]), "dimensions"),
+        (np.ones((1, 3)), "3 columns"),
+    ],
+)
+def test_bad_counts_leave_nothing_that_opens(bad, what, tmp_path):
+    good = np.ones((2, 2))
+    with pytest.raises(ValueError, match=f"Batch 1 .*{what}"):
+        write_counts(tmp_path / "X", [good, bad], shard_rows=1)
+    with pytest.raises(ValueError, match="not finished"):
+        open_counts(tmp_path / "X")
+    collection = write_counts(tmp_path / "X", [good, 2 * good], shard_rows=1)
+    assert joined(collection).toarray().tolist() == [[1, 1]] * 2 + [[2, 2]] * 2
+
+
+def test_damaged_csr_is_refused(tmp_path):
+    X = rows_of(3)
+    X.indices[0] = 99
+    with pytest.raises(ValueError, match="Batch 0: .*column indices"):
+        write_counts(tmp_path / "X", [X])
+
+
+def test_no_rows_and_no_batches(tmp_path):
+    for batches in [], [np.ones((0, 3))]:
+        with pytest.raises(ValueError, match="no rows"):
+            write_counts(tmp_path / "X", batches, overwrite=True)
+    for shard_rows in 0, 1.5, True:
+        with pytest.raises(ValueError, match="shard_rows"):
+            write_counts(tmp_path / "X", [np.ones((1, 3))], shard_rows=shard_rows)
+
+
+def test_empty_batches_and_empty_rows(tmp_path):
+    batches = [np.zeros((0, 3)), np.zeros((2, 3)), np.ones((1, 3)), np.zeros((0, 3))]
+    collection = write_counts(tmp_path / "X", batches, shard_rows=2)
+    assert collection.shape == (3, 3) and collection[0].nnz == 0
+    assert collection.parts[0].rows(np.array([1, 0])).shape == (2, 3)
+
+
+def test_the_size_of_shards_is_chosen_by_their_entries(tmp_path):
+    dense = write_dense(tmp_path / "X", [np.zeros((3, 2**14), dtype=np.float32)])
+    meta = json.loads((tmp_path / "X" / "meta.json").read_text())
+    assert meta["shard_rows"] == 2048 and len(dense) == 1
+
+
+# -- text ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "vectorizer", [CountVectorizer(), TfidfVectorizer(), HASHING], ids=lambda v: str(v)
+)
+def test_text_is_counted_as_the_vectorizer_does(vectorizer, texts, tmp_path):
+    if vectorizer is not HASHING:
+        vectorizer.fit(texts)
+    batches = [texts[:50], np.array(texts[50:80], dtype=object), [], texts[80:]]
+    collection = write_counts(tmp_path / "X", batches, vectorizer, shard_rows=32)
+    expected = vectorizer.transform(texts)
+    assert (joined(collection) != expected).nnz == 0
+    names = open_counts(tmp_path / "X").feature_names
+    if vectorizer is HASHING:
+        counts = Counter(" ".join(texts).split())
+        columns = vectorizer.transform(counts).indices.tolist()
+        for column in set(columns):
+            of_column = [w for w, c in zip(counts, columns, strict=True) if c == column]
+            most = max(map(counts.get, of_column))
+            assert counts[names[column].split("|")[0]] == most
+        assert names[next(c for c in range(512) if c not in columns)].startswith("#")
+    else:
+        assert names.tolist() == vectorizer.get_feature_names_out().tolist()
+
+
+def test_the_frequent_word_of_a_column_is_its_name():
+    vectorizer = HashingVectorizer(n_features=1, alternate_sign=False, norm=None)
+    words = _words.HashedWords(vectorizer)
+    texts = ["tea"] * 10 + ["rum"] * 6 + ["ale"] * 1
+    words.look_at(texts, vectorizer.transform(texts))
+    assert words.names() == ["tea|rum"]
+
+
+def test_words_take_bounded_memory(monkeypatch):
+    monkeypatch.setattr(_words, "SPARE_WORDS", 100)
+    words = _words.HashedWords(HASHING)
+    for number in range(20):
+        texts = [f"frequent w{number}x{i}" for i in range(200)]
+        words.look_at(texts, HASHING.transform(texts))
+        assert len(words.counts) == len(words.columns) <= 512 + 100
+    column = HASHING.transform(["frequent"]).indices[0]
+    assert words.names()[column] == "frequent"
+    again = _words.HashedWords(HASHING)
+    again.restore(json.loads(json.dumps(words.state())))
+    assert again.names() == words.names()
+
+
+def test_of_later_batches_few_texts_are_looked_at(monkeypatch):
+    monkeypatch.setattr(_words, "FIRST_DOCUMENTS", 10)
+    words = _words.HashedWords(HASHING)
+    seen = []
+    analyze = words.analyze
+    words.analyze = lambda text: seen.append(text) or analyze(text)
+    common = ["tea"] * 500
+    words.look_at(common, HASHING.transform(common))
+    assert len(seen) <= 10
+    common[321] = "hapax"  # the only one with a column that has no name
+    words.look_at(common, HASHING.transform(common))
+    assert len(seen) <= 20 and "hapax" in seen
+
+
+@pytest.mark.parametrize("batches", [["a text"], "a text", [iter(["a text"])]])
+def test_batches_must_be_lists_of_texts(batches, tmp_path):
+    with pytest.raises(ValueError, match="Batch 0 is no list of texts"):
+        write_counts(tmp_path / "X", batches, HASHING)
+
+
+def test_signs_of_hashing_are_named(tmp_path):
+    with pytest.raises(ValueError, match="alternate_sign=False"):
+        write_counts(tmp_path / "X", [["a b c d e f tea rum ale"]], HashingVectorizer())
+
+
+def test_names_are_given_or_those_of_columns(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"tea": [1, 2], "rum": [0, 1]})
+    assert write_counts(tmp_path / "a", [table]).feature_names.tolist() == [
+        "tea",
+        "rum",
+    ]
+    assert write_dense(tmp_path / "b", [table]).feature_names.tolist() == ["tea", "rum"]
+    given = write_dense(tmp_path / "c", [table], feature_names=["x", "y"])
+    assert given.feature_names.tolist() == ["x", "y"]
+    with pytest.raises(ValueError, match="1 feature names for 2 columns"):
+        write_dense(tmp_path / "d", [table], feature_names=["x"])
+
+
+# -- interruptions ---------------------------------------------------------------------
+
+KILLED = """
+import os, signal, sys
+from sklearn.feature_extraction.text import HashingVectorizer
+from sktemper.datasets import write_counts
+folder, batches, last = sys.argv[1], eval(sys.argv[2]), int(sys.argv[3])
+
+def given():
+    for number, batch in enumerate(batches):
+        if number == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield batch
+
+vectorizer = HashingVectorizer(n_features=512, alternate_sign=False, norm=None)
+write_counts(folder, given(), vectorizer, shard_rows=16)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9")
+def test_a_killed_conversion_goes_on(texts, tmp_path):
+    batches = [texts[:40], texts[40:70], texts[70:]]
+    done = tmp_path / "done"
+    write_counts(done, batches, HASHING, shard_rows=16)
+    folder = tmp_path / "killed"
+    code = [sys.executable, "-P", "-c", KILLED, folder, repr(batches), "2"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run(code, env=environment)
+    assert run.returncode == -signal.SIGKILL
+    before = (folder / "shard-00001.data.npy").stat().st_mtime_ns
+    with pytest.raises(ValueError, match="not finished"):
+        open_counts(folder)
+    write_counts(folder, batches, HASHING, shard_rows=16)
+    assert (folder / "shard-00001.data.npy").stat().st_mtime_ns == before
+    assert contents(folder) == contents(done)
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("stop", range(1, 30, 2))
+def test_stopped_at_any_write_it_goes_on(stop, texts, tmp_path, monkeypatch):
+    batches = [texts[:40], texts[40:70], texts[70:]]
+    write_counts(tmp_path / "done", batches, HASHING, shard_rows=30)
+    n_writes, replace = [0], os.replace
+
+    def stopping(*paths):
+        n_writes[0] += 1
+        if n_writes[0] == stop:
+            raise Stop
+        replace(*paths)
+
+    monkeypatch.setattr(os, "replace", stopping)
+    folder = tmp_path / "stopped"
+    try:
+        write_counts(folder, batches, HASHING, shard_rows=30)
+    except Stop:
+        counted = []
+        vectorizer = HashingVectorizer(**HASHING.get_params())
+        transform = vectorizer.transform
+        vectorizer.transform = lambda some: counted.append(1) or transform(some)
+        write_counts(folder, batches, vectorizer, shard_rows=30)
+        assert len(counted) == 3 or stop > 5
+    else:
+        assert stop > n_writes[0]
+    assert contents(folder) == contents(tmp_path / "done")
+
+
+def test_batches_that_are_done_are_not_counted_again(texts, tmp_path):
+    def given(fails):
+        for start in range(0, 120, 10):
+            if fails and start == 100:
+                raise Stop
+            yield texts[start : start + 10]
+
+    with pytest.raises(Stop):
+        write_counts(tmp_path / "X", given(True), HASHING, shard_rows=40)
+    vectorizer = HashingVectorizer(**HASHING.get_params())
+    counted, transform = [], vectorizer.transform
+    vectorizer.transform = lambda some: counted.extend(some) or transform(some)
+    write_counts(tmp_path / "X", given(False), vectorizer, shard_rows=40)
+    assert counted == texts[80:]
+
+
+@pytest.mark.parametrize(
+    "changed, what",
+    [
+        (lambda t: [t[1:41], t[40:]], "Batch 0 is not the one"),
+        (lambda t: [t[:40]], "There are 1 batches"),
+    ],
+)
+def test_other_batches_do_not_go_on(changed, what, texts, tmp_path):
+    def failing():
+        yield texts[:40]
+        yield texts[40:]
+        raise Stop
+
+    with pytest.raises(Stop):
+        write_counts(tmp_path / "X", failing(), HASHING, shard_rows=16)
+    with pytest.raises(ValueError, match=what):
+        write_counts(tmp_path / "X", changed(texts), HASHING, shard_rows=16)
+    other = HashingVectorizer(**HASHING.get_params() | {"lowercase": False})
+    with pytest.raises(ValueError, match="vectorizer differ"):
+        write_counts(tmp_path / "X", [texts], other, shard_rows=16)
+    collection = write_counts(tmp_path / "X", [texts[1:]], other, overwrite=True)
+    assert collection.shape[0] == len(texts) - 1
+
+
+# -- folders ---------------------------------------------------------------------------
+
+
+def test_folders_with_something_else_stay_as_they_are(X, tmp_path):
+    (tmp_path / "thesis.txt").write_text("words")
+    for overwrite in False, True:
+        with pytest.raises(ValueError, match="holds something else .*thesis.txt"):
+            write_counts(tmp_path, [X], overwrite=overwrite)
+    with pytest.raises(FileExistsError, match="is a file"):
+        write_counts(tmp_path / "thesis.txt", [X])
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_collection_is_replaced_only_if_asked(X, collection):
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        write_counts(collection.folder, [X])
+    part = collection.parts[0]
+    again = write_counts(collection.folder, [X[:20]], overwrite=True)
+    assert (again[0] != X[:20]).nnz == 0 and len(again) == 1
+    _parts._meta_of.cache_clear()
+    _parts._opened.shards.clear()
+    with pytest.raises(ValueError, match="another collection"):
+        part.rows(slice(None))
+
+
+def test_opening_what_is_none(collection, tmp_path):
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        open_counts(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match="no collection"):
+        open_counts(tmp_path / "empty")
+    for opener in open_dense, open_ratings:
+        with pytest.raises(ValueError, match="with open_counts"):
+            opener(collection.folder)
+
+
+# -- parts -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_features", [40, 2**16 + 1])
+def test_parts_give_rows_as_a_model_takes_them(n_features, tmp_path):
+    X = rows_of()
+    X = sparse.csr_array((X.data, X.indices, X.indptr), shape=(100, n_features))
+    part = write_counts(tmp_path / "X", [X], shard_rows=64).parts[0]
+    for rows in (
+        slice(3, 9),
+        slice(None),
+        slice(5, 5),
+        np.array([5, 2, 2, 63]),
+        np.array([], dtype=int),
+    ):
+        block = part.rows(rows)
+        assert (block != X[:64][rows]).nnz == 0 and block.dtype == np.uint8
+        assert block.indices.dtype == np.int32 and block.has_canonical_format
+        assert not is_mapped(block.data) and not is_mapped(block.indices)
+        assert (part.take(Bare(), rows) != X[:64][rows]).nnz == 0
+        units = part.units_per_row(Bare(), rows)
+        assert units.tolist() == np.diff(X[:64][rows].indptr).tolist()
+    with pytest.raises(IndexError):
+        part.rows(np.array([64]))
+
+
+def test_pickles_hold_no_data(X, collection):
+    pickled = pickle.dumps(collection)
+    assert len(pickled) < 200 + len(collection.folder)
+    again = pickle.loads(pickled)
+    assert (joined(again) != X).nnz == 0
+    for part in collection.parts:
+        pickled = pickle.dumps(part)
+        assert len(pickled) < 200 + len(collection.folder)
+        assert pickle.loads(pickled) == part
+    assert len({*collection.parts, *again.parts}) == 4
+
+
+def test_few_shards_are_open(tmp_path, monkeypatch):
+    monkeypatch.setattr(_parts, "MOST_OPEN", 3)
+    X = rows_of()
+    collection = write_counts(tmp_path / "X", [X], shard_rows=10)
+    for number in (*range(10), 4, 0, 9):
+        assert (collection[number] != X[10 * number : 10 * number + 10]).nnz == 0
+        assert len(_parts._opened.shards) <= 3
+
+
+def test_threads_share_what_is_open(tmp_path, monkeypatch):
+    monkeypatch.setattr(_parts, "MOST_OPEN", 2)
+    X = rows_of()
+    collection = write_counts(tmp_path / "X", [X], shard_rows=10)
+    wrong = []
+
+    def work(seed):
+        for number in np.random.default_rng(seed).integers(10, size=50):
+            block = collection.parts[number].rows(slice(None))
+            if (block != X[10 * number : 10 * number + 10]).nnz:
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+# -- damage ----------------------------------------------------------------------------
+
+
+def rewritten(name, change):
+    def damage(folder):
+        np.save(folder / name, change(np.load(folder / name)))
+
+    return damage
+
+
+def with_value(place, value):
+    def change(array):
+        array[place] = value
+        return array
+
+    return change
+
+
+def cut_off(folder):
+    os.truncate(folder / "shard-00000.data.npy", 150)
+
+
+DAMAGE = {
+    "cut off": cut_off,
+    "missing": lambda folder: (folder / "shard-00000.indices.npy").unlink(),
+    "empty": lambda folder: (folder / "shard-00000.indptr.npy").write_bytes(b""),
+    "no npy": lambda f: (f / "shard-00000.data.npy").write_bytes(b"PK\x03\x04" * 99),
+    "longer": lambda f: os.truncate(f / "shard-00000.data.npy", 9999),
+    "dtype": rewritten("shard-00000.data.npy", lambda a: a.astype(float)),
+    "shape": rewritten("shard-00000.data.npy", lambda a: a[:-1]),
+    "columns": rewritten("shard-00000.indices.npy", with_value(5, 40)),
+    "decreases": rewritten("shard-00000.indptr.npy", with_value(3, 2**40)),
+    "begin": rewritten("shard-00000.indptr.npy", with_value(0, 1)),
+    "end": rewritten("shard-00000.indptr.npy", with_value(-1, 7)),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_damage_is_found_when_a_shard_is_opened(kind, X, collection):
+    DAMAGE[kind](Path(collection.folder))
+    for ask in (lambda: collection[0], lambda: collection.parts[0].rows(slice(2))):
+        with pytest.raises(ValueError, match=r"shard-00000\.(data|ind).*npy"):
+            ask()
+    assert (collection[1] != X[30:60]).nnz == 0
+
+
+def test_entries_are_checked_in_pieces(tmp_path, monkeypatch):
+    X = rows_of(2000, 50)
+    collection = write_counts(tmp_path / "X", [X])
+    monkeypatch.setattr(_parts, "CHECKED_AT_ONCE", 100)
+    change = with_value(3 * 100, 2**40)
+    rewritten("shard-00000.indptr.npy", change)(tmp_path / "X")
+    with pytest.raises(ValueError, match="decreases"):
+        collection[0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: m.pop("shape"),
+        lambda m: m.update(version=2),
+        lambda m: m.update(format="parquet"),
+        lambda m: m.update(kind="texts"),
+        lambda m: m.update(shape=[101, 40]),
+        lambda m: m.update(entries=-1),
+        lambda m: m.update(dtype="object"),
+        lambda m: m.update(index_dtype="int64"),
+        lambda m: m.update(shards=3),
+        lambda m: m.update(least="1"),
+        lambda m: m["shards"][0].update(rows=30.0),
+        lambda m: m["shards"][0].update(dtype="O"),
+    ],
+)
+def test_a_damaged_description_is_refused(change, collection):
+    path = Path(collection.folder) / "meta.json"
+    meta = json.loads(path.read_text())
+    change(meta)
+    path.write_text(json.dumps(meta))
+    with pytest.raises(ValueError, match=r"meta\.json"):
+        open_counts(collection.folder)
+    path.write_text(json.dumps(meta)[:-20])
+    with pytest.raises(ValueError, match=r"meta\.json is damaged, it is no JSON"):
+        open_counts(collection.folder)
+
+
+# -- large shards ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def huge(tmp_path_factory):
+    """A mapped matrix of more than 2**31 entries, which takes no room on disk."""
+    folder, n_rows = tmp_path_factory.mktemp("huge"), 30_000_000
+    n_entries = 75 * n_rows  # 2.25e9
+    X = sparse.csr_array((n_rows, 100_000), dtype=np.uint8)
+    arrays = {}
+    for name, dtype in ("data", np.uint8), ("indices", np.int32):
+        path = folder / name
+        with path.open("wb") as file:
+            os.truncate(file.fileno(), n_entries * np.dtype(dtype).itemsize)
+        arrays[name] = np.memmap(path, dtype, mode="r+")
+    last = n_entries - 75 * 300
+    arrays["data"][last:] = 1
+    arrays["indices"][last:] = np.tile(np.arange(75), 300)
+    X.data, X.indices = arrays["data"], arrays["indices"]
+    X.indptr = np.arange(n_rows + 1, dtype=np.int64) * 75
+    return X
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="sparse files")
+@pytest.mark.parametrize("kind", ["neighbours", "scattered"])
+def test_a_block_of_two_billion_entries_is_gathered_quickly(kind, huge):
+    assert huge.indptr[-1] > 2**31
+    n_rows, seconds = huge.shape[0], []
+    rows = slice(n_rows - 256, n_rows)
+    if kind == "scattered":
+        rows = n_rows - 1 - np.random.default_rng(0).permutation(300)[:256]
+    for _ in range(20):
+        begin = time.thread_time()
+        block = sparse_rows(huge, rows)
+        seconds.append(time.thread_time() - begin)
+    assert block.shape == (256, 100_000) and block.nnz == 256 * 75
+    assert (block.data == 1).all()
+    assert np.array_equal(block.indices, np.tile(np.arange(75), 256))
+    assert min(seconds) <= 1e-3
+    tracemalloc.start()
+    sparse_rows(huge, rows)
+    assert tracemalloc.get_traced_memory()[1] < 2**22
+    tracemalloc.stop()
+
+
+# -- dense data ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_dense_data_come_back(dtype, tmp_path):
+    X = np.random.default_rng(0).normal(size=(50, 3)).astype(dtype)
+    X[4, 1] = np.nan
+    collection = write_dense(tmp_path / "X", cut(X), shard_rows=16)
+    assert collection.dtype == dtype and collection.has_missing
+    assert collection.nnz == 150
+    assert np.isclose(collection.sum, np.nansum(X), rtol=1e-5)
+    assert np.array_equal(np.concatenate(list(collection)), X, equal_nan=True)
+    part = collection.parts[0]
+    for rows in slice(2, 9), np.array([5, 2, 2, 15]):
+        block = part.rows(rows)
+        assert type(block) is np.ndarray and block.base is None
+        assert np.array_equal(block, X[:16][rows], equal_nan=True)
+    again = pickle.loads(pickle.dumps(collection))
+    assert np.array_equal(again[1], X[16:32])
+
+
+def test_stopped_dense_conversion_goes_on(tmp_path):
+    batches = cut(np.random.default_rng(0).normal(size=(50, 3)))
+    write_dense(tmp_path / "done", batches, shard_rows=8)
+
+    def failing():
+        yield from batches[:2]
+        raise Stop
+
+    with pytest.raises(Stop):
+        write_dense(tmp_path / "X", failing(), shard_rows=8)
+    with pytest.raises(ValueError, match="not finished"):
+        open_dense(tmp_path / "X")
+    write_dense(tmp_path / "X", batches, shard_rows=8)
+    assert contents(tmp_path / "X") == contents(tmp_path / "done")
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 7])
+@pytest.mark.parametrize("n_rows", [1, 5])
+@pytest.mark.parametrize("missing", [False, True])
+def test_extremes_of_dense_data(n_features, n_rows, missing, tmp_path):
+    X = np.arange(n_rows * n_features).reshape(n_rows, n_features) - 2.5
+    if missing:
+        X[0, 0] = np.nan
+    extremes = write_dense(tmp_path / "X", [X]).extremes()
+    assert extremes.dtype == X.dtype and extremes.shape[1] == n_features
+    assert np.isnan(extremes).any() == missing
+    if not np.isnan(X).all():
+        assert np.nanmin(extremes) == np.nanmin(X)
+        assert np.nanmax(extremes) == np.nanmax(X)
+
+
+def test_integers_become_float64_and_bad_dense_data_are_refused(tmp_path):
+    assert write_dense(tmp_path / "X", [np.ones((2, 2), int)]).dtype == np.float64
+    for number, (bad, what) in enumerate(
+        [
+            (np.array([[np.inf]]), "infinity"),
+            (sparse.eye_array(2), "write_counts"),
+            (np.array([["a"]]), "no numbers"),
+        ]
+    ):
+        with pytest.raises(ValueError, match=what):
+            write_dense(tmp_path / f"{number}", [bad])
+
+
+# -- ratings ---------------------------------------------------------------------------
+
+
+def triples(n=3000, seed=0):
+    random = np.random.default_rng(seed)
+    return [random.integers(-5, 70, n), random.integers(0, 30, n), random.random(n)]
+
+
+def names_of(labels):
+    return np.array([f"label {label}" for label in labels], dtype=object)
+
+
+def in_batches(table, size=251):
+    n = len(table[0])
+    return [tuple(c[s : s + size] for c in table) for s in range(0, n, size)]
+
+
+@pytest.fixture
+def small_runs(monkeypatch):
+    monkeypatch.setattr(_write_ratings, "BYTES_AT_ONCE", 8000)
+    monkeypatch.setattr(_write_ratings, "LOOKED_AT", 8)
+
+
+@pytest.mark.parametrize("duplicates", ["first", "last", "mean"])
+@pytest.mark.parametrize("kind", ["numbers", "strings"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_ratings_are_those_of_a_matrix(kind, duplicates, dtype, small_runs, tmp_path):
+    users, items, ratings = triples()
+    if kind == "strings":
+        users, items = names_of(users), names_of(items)
+    ratings = ratings.astype(dtype)
+    X, user_labels, item_labels = ratings_matrix(
+        users, items, ratings, duplicates=duplicates
+    )
+    collection = write_ratings(
+        tmp_path / "X",
+        in_batches([users, items, ratings]),
+        duplicates=duplicates,
+        shard_rows=20,
+    )
+    assert collection.shape == X.shape and collection.dtype == dtype
+    assert len(collection) == 4
+    Y = joined(collection)
+    assert np.array_equal(Y.indptr, X.indptr) and np.array_equal(Y.indices, X.indices)
+    assert np.array_equal(Y.data, X.data)
+    assert collection.user_labels.tolist() == user_labels.tolist()
+    assert collection.item_labels.tolist() == item_labels.tolist()
+    assert collection.feature_names is None
+    assert not list((tmp_path / "X").glob("run-*"))
+
+
+def test_ratings_of_zero_stay_and_integers_are_small(tmp_path):
+    batches = [{"user": [1], "item": [7], "rating": [0]}, ([1], [5], [-3])]
+    collection = write_ratings(tmp_path / "X", batches)
+    assert collection.dtype == np.int8 and collection.nnz == 2
+    assert collection[0].data.tolist() == [-3, 0]
+    assert open_ratings(tmp_path / "X").extremes().data.tolist() == [-3, 0]
+
+
+def test_duplicate_ratings_are_an_error(small_runs, tmp_path):
+    users, items, ratings = triples()
+    with pytest.raises(ValueError, match="duplicates='first'"):
+        write_ratings(tmp_path / "X", in_batches([users, items, ratings]))
+    with pytest.raises(ValueError, match="not finished"):
+        open_ratings(tmp_path / "X")
+
+
+def test_ratings_in_tables(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"u": ["b", "a"], "i": [1, 2], "r": [0.5, 1]})
+    X = write_ratings(tmp_path / "X", [table])
+    assert X[0].toarray().tolist() == [[0, 1], [0.5, 0]]
+    table.columns = ["rating", "item", "user"]
+    table["extra"] = 0
+    renamed = table[["extra", "user", "item", "rating"]]
+    with pytest.raises(ValueError, match="users of batch 0 .* not whole"):
+        write_ratings(tmp_path / "Y", [renamed])
+    with pytest.raises(ValueError, match="columns extra"):
+        write_ratings(tmp_path / "Z", [renamed.rename(columns={"item": "thing"})])
+
+
+@pytest.mark.parametrize(
+    "bad, error, what",
+    [
+        (([1, 2], [1], [1]), ValueError, "same length"),
+        (([1], [1]), ValueError, "neither a triple"),
+        (([None], [1], [1]), ValueError, "users of batch 1 have missing"),
+        (([1.5], [1], [1]), ValueError, "not whole"),
+        (([np.nan], [1], [1]), ValueError, "missing"),
+        ((["a" * 257], [1], [1]), ValueError, "256 characters"),
+        (([1, 2], np.array([1, "a"], dtype=object), [1, 1]), TypeError, "int, str"),
+        ((["a"], [1], [1]), TypeError, "users that are strings"),
+        (([1], [1], [np.inf]), ValueError, "missing or infinite"),
+        (([1], [1], ["x"]), ValueError, "no numbers"),
+        (([2**63], [1], [1]), TypeError, "64 bits"),
+    ],
+)
+def test_bad_ratings(bad, error, what, tmp_path):
+    with pytest.raises(error, match=what):
+        write_ratings(tmp_path / "X", [([1], [1], [1]), bad])
+    with pytest.raises(ValueError, match="not finished"):
+        open_ratings(tmp_path / "X")
+
+
+def test_stopped_ratings_go_on(small_runs, tmp_path):
+    batches = in_batches(triples())
+    write_ratings(tmp_path / "done", batches, duplicates="last")
+
+    def failing():
+        yield from batches[:7]
+        raise Stop
+
+    with pytest.raises(Stop):
+        write_ratings(tmp_path / "X", failing(), duplicates="last")
+    first = tmp_path / "X" / "run-00000.npy"
+    before = first.stat().st_mtime_ns
+    with pytest.raises(ValueError, match="Batch 0 is not the one"):
+        write_ratings(tmp_path / "X", batches[1:], duplicates="last")
+    assert first.stat().st_mtime_ns == before
+    write_ratings(tmp_path / "X", batches, duplicates="last")
+    assert contents(tmp_path / "X") == contents(tmp_path / "done")
+
+
+def test_ratings_are_sorted_in_bounded_memory(monkeypatch, tmp_path):
+    monkeypatch.setattr(_write_ratings, "BYTES_AT_ONCE", 2**20)
+    monkeypatch.setattr(_write_ratings, "LOOKED_AT", 64)
+
+    def batches(number, size=20_000):
+        for seed in range(number):
+            random = np.random.default_rng(seed)
+            users = random.integers(0, 100_000, size)
+            yield users, random.integers(0, 50, size), np.ones(size, np.uint8)
+
+    peaks = []
+    for number in 10, 30:
+        tracemalloc.start()
+        folder = tmp_path / str(number)
+        write_ratings(folder, batches(number), duplicates="last", shard_rows=4096)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.3 * peaks[0]
+
+
+# -- readers ---------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["text", "gz"])
+def write(request, tmp_path):
+    def write(name, text):
+        data = text if isinstance(text, bytes) else text.encode()
+        if request.param == "gz":
+            name, data = f"{name}.gz", gzip.compress(data)
+        (tmp_path / name).write_bytes(data)
+        return tmp_path / name
+
+    return write
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(_batches, "BYTES_AT_ONCE", 100)
+
+
+def uci_of(X):
+    table = X.tocoo()
+    lines = zip(table.row + 1, table.col + 1, table.data, strict=True)
+    head = [f"{X.shape[0]}", f"{X.shape[1]}", f"{X.nnz}"]
+    return "\n".join(head + [f"{r} {c} {v}" for r, c, v in lines]) + "\n"
+
+
+def with_empty_rows(X):
+    X = X.tolil()
+    X[[0, 3, 4, X.shape[0] - 1]] = 0
+    return X.tocsr()
+
+
+def test_uci(X, write, small_pieces, tmp_path):
+    X = with_empty_rows(X)
+    vocab = write("vocab.txt", "".join(f"word{c}\n" for c in range(40)))
+    batches = read_uci(write("docword.txt", uci_of(X)), vocab)
+    assert len(list(batches)) > 5
+    collection = write_counts(tmp_path / "X", batches, shard_rows=30)
+    assert (joined(collection) != X).nnz == 0
+    assert collection.feature_names[7] == "word7"
+    vocab = write("few.txt", "one\ntwo\n")
+    with pytest.raises(ValueError, match="has 2 words, but .* says 40"):
+        read_uci(write("docword.txt", uci_of(X)), vocab)
+
+
+@pytest.mark.parametrize(
+    "line, number, what",
+    [
+        ("1 2 x", 70, "row, column and value"),
+        ("1 2", 70, "row, column and value"),
+        ("1 2 3 4", 70, "row, column and value"),
+        ("9999 1 1", 70, "from 1 to 100"),
+        ("1 0 1", 70, "from 1 to 40"),
+        ("1 41 1", 70, "from 1 to 40"),
+        ("1 4 1", 70, "in the order of the rows"),
+        ("x", 2, "the number of documents"),
+    ],
+)
+def test_bad_lines_of_uci_are_named(
+    line, number, what, X, write, small_pieces, tmp_path
+):
+    lines = uci_of(X).splitlines()
+    lines[number - 1] = line
+    path = write("docword.txt", "\n".join(lines))
+    with pytest.raises(ValueError, match=f"docword.*, line {number}: .*{what}"):
+        write_counts(tmp_path / "X", read_uci(path))
+    with pytest.raises((ValueError, FileNotFoundError)):
+        open_counts(tmp_path / "X")
+
+
+def test_files_that_are_cut_off(X, tmp_path):
+    text = uci_of(X).encode()
+    path = tmp_path / "docword.txt"
+    path.write_bytes(text[:-30].rpartition(b"\n")[0])
+    with pytest.raises(ValueError, match="docword.txt has .* entries, but says"):
+        list(read_uci(path))
+    path.write_bytes(gzip.compress(text)[:-30])
+    with pytest.raises(ValueError, match="docword.txt is damaged or cut off"):
+        list(read_uci(path))
+    path.write_bytes(b"3\n4\n")
+    with pytest.raises(ValueError, match="first three lines"):
+        read_uci(path)
+    with pytest.raises(FileNotFoundError):
+        read_uci(tmp_path / "none.txt")
+
+
+@pytest.mark.parametrize("field", ["integer", "real", "pattern"])
+@pytest.mark.parametrize("documents", ["rows", "columns"])
+def test_matrix_market(field, documents, X, write, small_pieces, tmp_path):
+    from scipy.io import mmwrite
+
+    X = with_empty_rows(X)
+    if field == "pattern":
+        X.data[:] = 1
+    Y = X.T.tocsc() if documents == "columns" else X
+    Y = Y.astype(float) + (0.5 * (Y > 0) if field == "real" else 0)
+    mmwrite(tmp_path / "plain.mtx", Y.tocoo(), field=field, comment="a comment")
+    path = write("X.mtx", (tmp_path / "plain.mtx").read_bytes())
+    batches = list(read_matrix_market(path, documents=documents))
+    assert len(batches) > 5
+    Y = Y.T if documents == "columns" else Y
+    assert abs(sparse.vstack(batches) - Y).max() == 0
+
+
+@pytest.mark.parametrize(
+    "text, what",
+    [
+        ("", "cut off"),
+        ("%%MatrixMarket matrix coordinate real general\n", "cut off"),
+        ("%%MatrixMarket matrix array real general\n", "line 1"),
+        ("%%MatrixMarket matrix coordinate complex general\n", "line 1"),
+        ("%%MatrixMarket matrix coordinate real symmetric\n", "line 1"),
+        ("%%MatrixMarket matrix coordinate real general\n%\n2 2\n", "line 3"),
+        ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1.5 2\n", "line 3"),
+        ("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 2\n", "line 3"),
+        (
+            "%%MatrixMarket matrix coordinate real general\n2 2 2\n2 1 2\n1 1 1\n",
+            "line 4: .*sort the file",
+        ),
+    ],
+)
+def test_bad_matrix_market_files(text, what, tmp_path):
+    path = tmp_path / "X.mtx"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=f"X.mtx.*{what}"):
+        list(read_matrix_market(path))
+
+
+@pytest.mark.parametrize("zero_based", [True, False, "auto"])
+@pytest.mark.parametrize("n_features", [40, 50, None])
+def test_svmlight(zero_based, n_features, X, write, small_pieces, tmp_path):
+    from sklearn.datasets import dump_svmlight_file
+
+    plain = tmp_path / "plain.svm"
+    one_based = zero_based is False
+    targets = np.arange(100)
+    dump_svmlight_file(X, targets, str(plain), zero_based=not one_based, comment="of X")
+    path = write("X.svm", plain.read_bytes())
+    batches = list(read_svmlight(path, n_features=n_features, zero_based=zero_based))
+    assert len(batches) > 5
+    Y = sparse.vstack(batches)
+    assert Y.shape == (100, n_features or 40)
+    assert abs(Y[:, :40] - X).max() == 0
+
+
+@pytest.mark.parametrize("line", ["1 2:x", "1 abc", "1 3:1 2", "1 0:4", "1 41:1"])
+def test_bad_lines_of_svmlight_are_named(line, write, small_pieces):
+    good = "".join(f"+1 {n}:1 40:2 # no\n\n" for n in range(1, 30))
+    path = write("X.svm", good + f"{line}\n" + good)
+    with pytest.raises(ValueError, match=r"X.svm.*, line 59: expected .*, got '1 "):
+        list(read_svmlight(path, n_features=40, zero_based=False))
+
+
+def lda_c_of(X):
+    rows = [X[[n]] for n in range(X.shape[0])]
+    pairs = [zip(row.indices, row.data, strict=True) for row in rows]
+    return "".join(
+        " ".join([f"{row.nnz}", *(f"{w}:{c}" for w, c in pair)]) + "\n"
+        for row, pair in zip(rows, pairs, strict=True)
+    )
+
+
+def test_lda_c(X, write, small_pieces):
+    X = with_empty_rows(X)
+    path = write("X.lda-c", lda_c_of(X))
+    assert abs(sparse.vstack(list(read_lda_c(path))) - X).max() == 0
+    vocab = write("vocab.txt", "".join(f"word{n}\n" for n in range(44)))
+    batches = read_lda_c(path, vocab)
+    assert sparse.vstack(list(batches)).shape == (100, 44)
+    assert batches.feature_names[43] == "word43"
+    path = write("X.lda-c", lda_c_of(X) + "3 1:1 2:1\n")
+    with pytest.raises(ValueError, match="line 101: expected 2 as the number of words"):
+        list(read_lda_c(path))
+
+
+def test_gensim(X, tmp_path):
+    X = with_empty_rows(X)
+    rows = (X[[n]] for n in range(100))
+    bags = [list(zip(r.indices.tolist(), r.data.tolist(), strict=True)) for r in rows]
+    for corpus in bags, CorpusLike(bags, num_terms=40):
+        assert abs(sparse.vstack(list(read_gensim(corpus))) - X).max() == 0
+    words = {n: f"word{n}" for n in range(1, 42)}
+    batches = read_gensim(CorpusLike(bags, id2word=words), batch_size=7)
+    collection = write_counts(tmp_path / "X", batches)
+    assert collection.feature_names[:2].tolist() == ["#0", "word1"]
+    assert (joined(collection)[:, :40] != X).nnz == 0
+    for bad, what in (
+        ([(0, 1, 2)], "pairs"),
+        ([(99, 1)], "Document 100 has the word 99"),
+    ):
+        with pytest.raises(ValueError, match=what):
+            list(read_gensim([*bags, bad], n_features=40))
+
+
+class CorpusLike:
+    """Has what gensim's corpora have."""
+
+    def __init__(self, bags, **attributes):
+        self.bags, self.id2word = bags, None
+        vars(self).update(attributes)
+
+    def __iter__(self):
+        return iter(self.bags)
+
+
+def test_lines_of_text(texts, write, small_pieces, tmp_path):
+    for name, some in (("a.txt", texts[:50]), ("b.txt", texts[50:])):
+        write(name, "\n".join(some) + "\n")
+    batches = read_text(tmp_path, batch_size=30)
+    assert [len(batch) for batch in batches] == [30, 30, 30, 30]
+    collection = write_counts(tmp_path / "X", batches, HASHING)
+    assert (joined(collection) != HASHING.transform(texts)).nnz == 0
+    path = write("c.txt", b"fine\n" * 60 + b"\xff\xfe\n")
+    with pytest.raises(ValueError, match="c.txt.*, line 61: the text is not in UTF-8"):
+        list(read_text(path))
+    with pytest.raises(ValueError, match="must end in one of"):
+        read_text(write("d.doc", "words"))
+    with pytest.raises(FileNotFoundError):
+        read_text(tmp_path / "none.txt")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match="has no files"):
+        read_text([tmp_path / "empty"])
+
+
+def test_tables_without_pyarrow_are_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "a.csv").write_text("text\nwords\n")
+    for read in read_text, read_triples:
+        with pytest.raises(ImportError, match=r"sktemper\[disk\]"):
+            read(tmp_path / "a.csv")
+
+
+@pytest.fixture
+def pyarrow():
+    pytest.importorskip("pyarrow.parquet")
+    return pytest.importorskip("pyarrow")
+
+
+def test_texts_in_tables(pyarrow, texts, write, tmp_path):
+    quoted = ['a "quoted"\nline', *texts, "NA", ""]
+    table = pyarrow.table({"id": range(len(quoted)), "text": quoted})
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    pyarrow.csv.write_csv(table, tmp_path / "plain")
+    path = write("a.csv", (tmp_path / "plain").read_bytes())
+    pyarrow.parquet.write_table(table, tmp_path / "b.parquet")
+    for file in path, tmp_path / "b.parquet":
+        assert sum(read_text(file), []) == quoted
+    both = sum(read_text([path, tmp_path / "b.parquet"], batch_size=100), [])
+    assert both == quoted * 2
+    with pytest.raises(ValueError, match="a.csv.* has no column body; it has id, text"):
+        list(read_text(path, "body"))
+    with pytest.raises(ValueError, match="b.parquet: the column id is no text"):
+        list(read_text(tmp_path / "b.parquet", "id"))
+    missing = pyarrow.table({"text": ["a", None]})
+    pyarrow.parquet.write_table(missing, tmp_path / "c.parquet")
+    with pytest.raises(ValueError, match="c.parquet, row 2: text is missing"):
+        list(read_text(tmp_path / "c.parquet"))
+
+
+def test_triples_in_tables(pyarrow, write, tmp_path):
+    import pyarrow.parquet
+
+    users, items, ratings = triples(500)
+    ratings = np.rint(4 * ratings) / 2
+    names = {"userId": users, "movieId": names_of(items), "stars": ratings}
+    columns = tuple(names)
+    lines = [",".join(names), *map(",".join, np.array([*names.values()]).T.astype(str))]
+    table = pyarrow.table(names)
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    expected, *labels = ratings_matrix(*names.values(), duplicates="last")
+    for number, path in enumerate(
+        [write("a.csv", "\n".join(lines)), tmp_path / "a.parquet"]
+    ):
+        batches = read_triples(path, columns)
+        X = write_ratings(tmp_path / f"{number}", batches, duplicates="last")
+        assert X.dtype == (np.float32, np.float64)[number]
+        assert (joined(X) != expected).nnz == 0
+        assert X.user_labels.tolist() == labels[0].tolist()
+    as_text = next(
+        iter(
+            read_triples(write("b.csv", "user,item,rating\n007,1,2\n"), label_type=str)
+        )
+    )
+    assert as_text[0].tolist() == ["007"]
+
+
+@pytest.mark.parametrize(
+    "text, what",
+    [
+        ("user,item,rating\n1,2,3\n1,2\n", "Row #3"),
+        ("user,item,rating\n1,2,3\n1,2,x\n", "Row #3.*'x'"),
+        ("user,item,rating\n1,2,3\n1,2,\n", "row 3: rating is missing"),
+        ("user,thing,rating\n1,2,3\n", "no column item"),
+        ("", "Empty CSV file"),
+    ],
+)
+def test_bad_tables_are_named(text, what, pyarrow, write, tmp_path):
+    path = write("a.csv", text)
+    with pytest.raises(ValueError, match=f"a.csv.*{what}"):
+        write_ratings(tmp_path / "X", read_triples(path))
+    with pytest.raises(ValueError, match="not finished"):
+        open_ratings(tmp_path / "X")
+
+
+def test_bad_arguments_of_readers(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("1 1:1\n")
+    for read in (
+        lambda: read_svmlight(path, n_features=0),
+        lambda: read_svmlight(path, zero_based="yes"),
+        lambda: read_lda_c(path, n_features=1.5),
+        lambda: read_triples(path, ("user", "item")),
+        lambda: read_triples(path, label_type=float),
+        lambda: read_matrix_market(path, documents="both"),
+    ):
+        with pytest.raises(ValueError, match="must be"):
+            read()
