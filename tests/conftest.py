@@ -69,7 +69,7 @@ def mark_machine(item):
 def mark_deep(item, first):
     """Mark checks of scikit-learn on all but the first configuration of a class.
 
-    Not those that are numerical.  And tests of kernels at a high rank, which have slow
+    Not those that are numerical, unless they are expected to fail.  And tests of kernels at a high rank, which have slow
     references, but for one of each; and runs of whole modules as on other processors.
     """
     if item.name.startswith(
@@ -84,7 +84,8 @@ def mark_deep(item, first):
         estimator, check = parameters["estimator"], parameters["check"]
         default = first.setdefault(type(estimator), repr(estimator))
         name = getattr(check, "func", check).__name__
-        if repr(estimator) != default and name not in NUMERICAL:
+        fails = item.get_closest_marker("xfail") is not None
+        if repr(estimator) != default and (fails or name not in NUMERICAL):
             item.add_marker(pytest.mark.deep)
 
 

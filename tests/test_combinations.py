@@ -188,8 +188,9 @@ def test_nested_parameters_of_an_effective_batch_size(row):
 def test_annealed_is_tempered_by_a_schedule(row, target):
     shared = {"batch_size": 40, "max_iter": 10}
     named = row.estimator("Annealed", target=target, **shared)
-    if "moves" in named.get_params():
-        shared["moves"] = named.moves
+    if row.moves:
+        named.set_params(moves=row.moves)
+        shared["moves"] = row.moves
     X = row.data(120)
     same = row.estimator(tempering=Annealing(target=target), **shared).fit(X)
     assert same_parameters(named.fit(X), same)

@@ -109,7 +109,9 @@ def expected_failures(estimator):
             **QUICK, tempering=None, covariance_type="tied", n_init=2
         ),
         AnnealedGaussianMixture(**QUICK, moves=FEW),
-        AnnealedGaussianMixture(4, init_params="random_from_data"),
+        AnnealedGaussianMixture(
+            4, max_iter=20, moves=FEW, init_params="random_from_data"
+        ),
         TemperedGaussianMixture(3, init_params="random", covariance_type="diag"),
         AnnealedGaussianMixture(
             **QUICK,
