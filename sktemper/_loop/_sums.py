@@ -3,7 +3,7 @@
 __all__ = ["FAN_IN", "combined", "tree_sum"]
 
 #: How many values a node of the tree adds, at most.
-FAN_IN = 8
+FAN_IN = 16
 
 
 class Fold:

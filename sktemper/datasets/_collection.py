@@ -31,7 +31,7 @@ class Collection(Source):
     n_parts : int, default=None
         In how many parts, of neighbouring shards, a fit adds what the rows tell: so
         many workers of a cluster can take part in a step.  The bits of a fit depend on
-        it, its quality does not.  None is 8, or the number of shards if these are
+        it, its quality does not.  None is 16, or the number of shards if these are
         fewer.
 
     Attributes

@@ -6,7 +6,7 @@ from scipy import sparse
 __all__ = ["MOST_GROUPS", "Group", "groups"]
 
 #: Parts that a collection has, if it is not said how many.
-MOST_GROUPS = 8
+MOST_GROUPS = 16
 
 
 class Group:
