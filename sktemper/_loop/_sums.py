@@ -1,6 +1,6 @@
 """Sums whose bits depend on what is added and in which order, on nothing else."""
 
-__all__ = ["FAN_IN", "combined", "tree_sum"]
+__all__ = ["FAN_IN", "combined", "compacted", "tree_sum"]
 
 #: How many values a node of the tree adds, at most.
 FAN_IN = 16
@@ -59,7 +59,12 @@ def combined(values):
     return fold.total()
 
 
-def tree_sum(values):
+def compacted(value):
+    """Return a value in as little memory as it needs: the bits of sums stay."""
+    return value.compacted() if hasattr(value, "compacted") else value
+
+
+def tree_sum(values, fold=Fold):
     """Return the sum of values by a tree over their order.
 
     The first `FAN_IN` make a node, so do the next, and so on, and in the same way nodes
@@ -69,22 +74,24 @@ def tree_sum(values):
     ----------
     values : iterable
         At least one.
+    fold : callable
+        Makes what adds the values of a node, as `Fold` does.
     """
     levels = []
     for value in values:
-        _put(levels, 0, value)
+        _put(levels, 0, value, fold)
     left_over = None
-    for fold in levels:
+    for node in levels:
         # what is left over of the nodes below comes last
         if left_over is not None:
-            fold.add(left_over)
-        left_over = fold.total() if fold.n_values else None
+            node.add(left_over)
+        left_over = node.total() if node.n_values else None
     return left_over
 
 
-def _put(levels, number, value):
+def _put(levels, number, value, fold):
     if number == len(levels):
-        levels.append(Fold())
+        levels.append(fold())
     levels[number].add(value)
     if levels[number].n_values == FAN_IN:
-        _put(levels, number + 1, levels[number].total())
+        _put(levels, number + 1, levels[number].total(), fold)
