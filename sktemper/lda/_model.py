@@ -208,8 +208,9 @@ class LDAModel(ConjugateModel):
     def _optimise(self, block, prepared, powers, weights, seed, gamma, bounds, tells):
         """Optimise gamma in place; return the inner iterations, and the statistics."""
         factors = np.ones(len(gamma)) if weights is None else weights
-        # base measure: the natural parameter of a Dirichlet is alpha - 1
-        alpha = 1.0 + powers.prior * (prepared.doc_topic_prior - 1.0)
+        # base measure: the natural parameter of a Dirichlet is alpha - 1; a tiny alpha
+        # would be lost in 1 + (alpha - 1)
+        alpha = powers.prior * prepared.doc_topic_prior + (1.0 - powers.prior)
         n_iterations, rows = _kernels.local_step(
             block,
             prepared.topics.parts(),
