@@ -363,16 +363,17 @@ def test_posteriors_that_are_all_the_same_leave_their_prior_a_variance():
         assert_finite([prior.natural(), prior.log_normaliser()])
 
 
-def test_merges_of_components_without_counts():
-    """Rows of zeros have a component of their own, of no direction."""
-    X = np.zeros((30, 4))
-    X[10:20] = 7.0
-    estimator = estimator_of("Annealed", "MultinomialMixture", moves="split-merge")
-    estimator.set_params(n_components=3, max_iter=20)
+@pytest.mark.parametrize("rows", ["zeros", "equal"])
+def test_moves_of_components_without_counts_or_with_huge_ones(rows):
+    X = np.zeros((30, 4), dtype=np.float32)
+    if rows == "equal":
+        X[:] = np.float32([1e29, 3e29, 0, 2e29])
+    estimator = estimator_of(
+        "Tempered", "MultinomialMixture", tempering=None, moves="all", batch_size=None
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        estimator.fit(X)
-        estimator.set_params(moves="all").fit((1e20 * X).astype(np.float32))
+        estimator.set_params(n_components=3, max_iter=5).fit(X)
     assert_usable(estimator, "MultinomialMixture")
 
 
@@ -383,7 +384,7 @@ def test_tiny_degrees_of_freedom():
         estimator = estimator_of(
             "Tempered", "GaussianMixture", degrees_of_freedom_prior=1e-3
         )
-        attempt(estimator.fit, data_for("GaussianMixture"))
+        estimator.fit(data_for("GaussianMixture")[:, :1])
     degrees = np.array([0.4, 0.9, 5.0])
     logs = log_chisquare(degrees, np.random.default_rng(0), (100_000, 3))
     expected = digamma(degrees / 2) + np.log(2)

@@ -78,7 +78,7 @@ class FactorialMixtureModel(NaturalModel):
         local_cooling=2.0,
     ):
         super().__init__()
-        self.n_components = n_components
+        self.n_components = self.n_local = n_components
         self.n_features = n_features
         self.noise_variance = noise_variance
         self.component_variance = component_variance
