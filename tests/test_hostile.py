@@ -12,9 +12,18 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import digamma, polygamma
 
 import sktemper
+from sktemper._expfam import (
+    COVARIANCE_TYPES,
+    GaussianPrior,
+    Moments,
+    blended,
+    log_chisquare,
+)
 from sktemper._limits import LARGEST_WEIGHT, largest_value
+from sktemper.model import IllDefined
 from sktemper.tempering import GlobalTempering
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -297,6 +306,106 @@ def test_factors_too_wide_for_the_noise():
         estimator_of("Annealed", "MatrixFactorization", component_variance=1e31).fit(
             data_for("MatrixFactorization")
         )
+
+
+@pytest.mark.parametrize("doc_update", ["variational", "sampled"])
+def test_a_tiny_prior_of_topics_is_not_lost(doc_update):
+    """In 1 + (alpha - 1) it would be, and topics that a document lacks have no mass."""
+    X = np.random.default_rng(0).poisson(0.8, (70, 6)).astype(float)
+    lda = sktemper.AnnealedLDA(
+        30,
+        doc_topic_prior=1e-20,
+        topic_word_prior=1e-20,
+        doc_update=doc_update,
+        max_iter=1,
+        random_state=0,
+    ).fit(X)
+    assert np.isfinite(lda.lower_bound(X))
+    assert np.isfinite(lda.transform(X)).all()
+
+
+def test_a_ratio_of_variances_that_overflows():
+    estimator = estimator_of(
+        "Annealed",
+        "FactorialMixture",
+        inclusion_probability=1e-300,
+        noise_variance=1e-60,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        attempt(estimator.fit, data_for("FactorialMixture"))
+
+
+def test_births_where_the_noise_leaves_no_precision():
+    """A LinAlgError would be a ValueError, but none that a user understands."""
+    for seed, noise in ((11, 1e-34), (31, 1e-34), (39, 1e-39)):
+        random = np.random.default_rng(seed)
+        X = random.normal(size=(40, 2)) @ random.normal(size=(2, 4)) + 2
+        estimator = estimator_of(
+            "SVIPlus",
+            "FactorialMixture",
+            noise_variance=noise,
+            batch_size=1,
+            moves="birth",
+        ).set_params(n_components=3, shuffle=False)
+        attempt(estimator.fit, X)
+        for name in ("components_", "noise_variance_", "inclusion_probability_"):
+            assert_finite(getattr(estimator, name, 0.0))
+        attempt(estimator.lower_bound, X)
+
+
+def test_posteriors_that_are_all_the_same_leave_their_prior_a_variance():
+    """Less than that has no inverse."""
+    for variance in (1.0, 1e-290, 1e-310):
+        prior = GaussianPrior(np.zeros(1), np.full((1, 1), variance))
+        same = Moments(1.0, np.zeros(1), np.zeros((1, 1)))
+        for _ in range(3):
+            prior = blended(prior, same, power=1.0, rate=1.0)
+        assert_finite([prior.natural(), prior.log_normaliser()])
+
+
+@pytest.mark.parametrize("rows", ["zeros", "equal"])
+def test_moves_of_components_without_counts_or_with_huge_ones(rows):
+    X = np.zeros((30, 4), dtype=np.float32)
+    if rows == "equal":
+        X[:] = np.float32([1e29, 3e29, 0, 2e29])
+    estimator = estimator_of(
+        "Tempered", "MultinomialMixture", tempering=None, moves="all", batch_size=None
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        estimator.set_params(n_components=3, max_iter=5).fit(X)
+    assert_usable(estimator, "MultinomialMixture")
+
+
+def test_tiny_degrees_of_freedom():
+    """Chi-square draws of them round to 0, but have a logarithm."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        estimator = estimator_of(
+            "Tempered", "GaussianMixture", degrees_of_freedom_prior=1e-3
+        )
+        estimator.fit(data_for("GaussianMixture")[:, :1])
+    degrees = np.array([0.4, 0.9, 5.0])
+    logs = log_chisquare(degrees, np.random.default_rng(0), (100_000, 3))
+    expected = digamma(degrees / 2) + np.log(2)
+    error = np.sqrt(polygamma(1, degrees / 2) / len(logs))
+    assert (abs(logs.mean(axis=0) - expected) < 4 * error).all()
+
+
+def test_a_scale_matrix_that_is_all_but_singular():
+    """Its root can be had where its inverse cannot."""
+    full = COVARIANCE_TYPES["full"](1, 2)
+    half = np.float64(1 - 2.0**-53)
+    nearly = np.array([[[1.0, half], [half, half]]])
+    singular = np.array([[[1.0, 1.0], [1.0, 1.0]]])
+    for matrix in (nearly, singular):
+        try:
+            scale = full.scale(matrix)
+        except IllDefined as error:
+            assert "ill-defined" in str(error)
+        else:
+            assert np.isfinite(scale).all()
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -11,7 +11,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
-from fits import data_of
+from fits import Broken, Hooks, data_of
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 
@@ -105,22 +105,78 @@ def not_finite(value):
         yield new if np.ndim(value) else float(new)
 
 
+def assert_refused(estimator, changes, intact):
+    """No change of what ``intact`` is, given with its place, can be loaded."""
+    part, value = intact
+    n_changes = 0
+    for place, new in changes:
+        setattr(estimator.state_, part, new)
+        dump = pickle.dumps(estimator)
+        with pytest.raises(ValueError, match="cannot be loaded"):
+            pytest.fail(f"{part}{place} was loaded: {pickle.loads(dump)}")
+        n_changes += 1
+    assert n_changes > 1
+    setattr(estimator.state_, part, value)
+    pickle.loads(pickle.dumps(estimator))
+
+
 @each_model
 @pytest.mark.parametrize("change", [shorter, not_finite])
 @pytest.mark.parametrize("part", ["globals_", "hyper"])
 def test_a_damaged_pickle_is_refused(name, part, change):
     estimator, _ = fitted(name)
     intact = getattr(estimator.state_, part)
-    n_changes = 0
-    for place, value in changed(intact, change):
-        setattr(estimator.state_, part, value)
-        dump = pickle.dumps(estimator)
-        with pytest.raises(ValueError, match=f"{name} cannot be loaded"):
-            pytest.fail(f"{part}{place} was loaded: {pickle.loads(dump)}")
-        n_changes += 1
-    assert n_changes > 1
-    setattr(estimator.state_, part, intact)
-    pickle.loads(pickle.dumps(estimator))
+    assert_refused(estimator, changed(intact, change), (part, intact))
+
+
+@pytest.mark.parametrize(
+    "name, parameters",
+    [
+        ("AnnealedFactorialMixture", {"moves": None}),
+        ("AnnealedMatrixFactorization", {"noise_type": "user"}),
+    ],
+)
+def test_damaged_local_parameters_are_refused(name, parameters):
+    """That an unfinished plan goes on from."""
+
+    class Breaking(Hooks):
+        def at_pass(self, *_):
+            raise Broken
+
+    estimator = getattr(sktemper, name)(
+        3, batch_size=None, max_iter=6, random_state=0, **parameters
+    )
+    with pytest.raises(Broken):
+        estimator.set_callbacks(Breaking()).fit(data_of(estimator))
+    estimator.set_callbacks()
+    local = estimator.state_.local
+    assert len(local) == 120
+    changes = [("columns", local[:, 1:].copy()), ("dtype", local.astype("O"))]
+    changes += [("axes", local[None]), ("kind", local.tolist())]
+    changes += [("numbers", new) for new in not_finite(local)]
+    assert_refused(estimator, changes, ("local", local))
+
+
+@pytest.mark.parametrize("tempering", ["global", "local"])
+@pytest.mark.parametrize("name", [n for n in NAMES if n.startswith("Tempered")])
+def test_a_damaged_ladder_is_refused(name, tempering):
+    estimator = getattr(sktemper, name)(
+        3, tempering=tempering, max_iter=1, random_state=0
+    )
+    if "moves" in estimator.get_params():
+        estimator.set_params(moves=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        estimator.fit(data_of(estimator))
+    intact = estimator.state_.tempering
+    changes = [
+        (place, new)
+        for change in (shorter, not_finite)
+        for place, new in changed(intact, change)
+        if not (place == ".score" and np.isnan(new.score))  # before the first step
+    ]
+    changes.append(("", None))
+    assert_refused(estimator, changes, ("tempering", intact))
 
 
 @each_model

@@ -77,6 +77,9 @@ class PicklesMixin:
             model.check(state.globals_, state.hyper)
             if state.best is not None:
                 model.check(state.best.globals_, state.best.hyper)
+            if state.local is not None:
+                model.check_local(state.local)
+            self.tempering_.check_state(state.tempering)
             self._check_kept(model)
         except Exception as error:
             raise ValueError(

@@ -14,7 +14,12 @@ from ._gaussian import (
 )
 from ._mixture import Mixture, MixtureHyper, MixtureModel
 from ._natural import Natural, NaturalModel, rate_to_zero
-from ._normal_wishart import NormalWishart, NormalWishartFamily, Usual
+from ._normal_wishart import (
+    NormalWishart,
+    NormalWishartFamily,
+    Usual,
+    log_chisquare,
+)
 from ._weights import WEIGHTS
 
 __all__ = [
@@ -37,6 +42,7 @@ __all__ = [
     "Usual",
     "blended",
     "least_eigenvalue",
+    "log_chisquare",
     "packed",
     "packed_fisher_product",
     "rate_to_zero",

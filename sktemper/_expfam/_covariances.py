@@ -118,13 +118,17 @@ class Covariance:
 
     def derivative(self, inverse_scale, change):
         """Return the change of the scale, -W dW^-1 W, and tr(W dW^-1)."""
-        scale = np.linalg.inv(inverse_scale)
+        scale = self.scale(inverse_scale)
         product = scale @ change
         return -product @ scale, np.trace(product, axis1=-2, axis2=-1)
 
     def scale(self, inverse_scale):
         """Return the inverse of the inverse scale."""
-        return np.linalg.inv(inverse_scale)
+        try:
+            return np.linalg.inv(inverse_scale)
+        except np.linalg.LinAlgError:  # the root is farther from singular
+            factors, _ = self.factors(inverse_scale)
+            return np.swapaxes(factors, -1, -2) @ factors
 
     def roots(self, inverse_scale):
         """Return R with R R^T = scale, upper triangular."""

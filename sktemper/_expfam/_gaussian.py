@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky
 from scipy.linalg.blas import dtrsm
 
+from .._limits import largest_value
 from ._natural import Natural
 
 __all__ = [
@@ -21,8 +22,9 @@ __all__ = [
     "unpacked",
 ]
 
-#: The least eigenvalue of a learned covariance, in its largest.
-LEAST_EIGENVALUE = 1e-9
+#: The least eigenvalue of a learned covariance, in its largest; and the least variance:
+#: of ratings that are all the same it would go on to fall until its inverse overflows.
+LEAST_EIGENVALUE, LEAST_VARIANCE = 1e-9, largest_value(np.float64) ** -2
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,13 @@ class SharedGaussian(Natural):
         if structured:
             return cho_solve(cho_factor(self.precision), np.eye(len(self.precision)))
         return np.diag(1 / np.diag(self.precision))
+
+    def log_determinant(self, structured=True):
+        """Return that of the covariance."""
+        try:
+            return 2 * np.log(np.diag(cholesky(self.covariance(structured)))).sum()
+        except np.linalg.LinAlgError:  # an inverse may be none where a matrix just is
+            return -2 * np.log(np.diag(cholesky(self.precision))).sum()
 
     def fisher_product(self, change, structured=True):
         """Return the change of the mean parameters along a change of the natural ones.
@@ -151,7 +160,7 @@ def blended(prior, moments, power, rate):
     mean = (1 - rate) * prior.mean + rate * best.mean
     covariance = (1 - rate) * prior.covariance + rate * power * best.covariance
     values, vectors = np.linalg.eigh(covariance)
-    least = LEAST_EIGENVALUE * max(values[-1], np.finfo(float).tiny)
+    least = max(LEAST_EIGENVALUE * values[-1], LEAST_VARIANCE)
     if values[0] < least:
         covariance = (vectors * np.maximum(values, least)) @ vectors.T
     return GaussianPrior(mean, covariance)

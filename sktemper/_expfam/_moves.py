@@ -136,7 +136,8 @@ class _Search:
     def _merges(self):
         """Return the gain of merging components that are alike, by pair."""
         used = np.flatnonzero(self.counts >= USED)
-        means = self.sums[used] / np.abs(self.sums[used]).sum(axis=1, keepdims=True)
+        sizes = np.abs(self.sums[used]).sum(axis=1, keepdims=True)
+        means = self.sums[used] / np.where(sizes > 0, sizes, 1.0)  # of nothing but 0
         roots = np.sqrt(np.maximum(means, 0.0))
         alike = roots @ roots.T
         np.fill_diagonal(alike, -np.inf)

@@ -64,6 +64,18 @@ class Usual(NamedTuple):
     log_determinants: Any
 
 
+def log_chisquare(degrees, random, size):
+    """Draw log x of chi-square distributions: finite for tiny degrees of freedom, too.
+
+    Their draws are 0 for rounding; Gamma(a) = Gamma(a + 1) U^(1 / a) is exact.
+    """
+    if np.min(degrees) >= 1:
+        return np.log(random.chisquare(degrees, size))
+    halves = 0.5 * np.broadcast_to(degrees, size)
+    draws = np.log(2.0 * random.standard_gamma(halves + 1.0))
+    return draws + np.log1p(-random.random(size)) / halves
+
+
 class NormalWishartFamily:
     """Normal-Wishart distributions of components, by what covariances are kept.
 

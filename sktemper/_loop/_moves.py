@@ -88,7 +88,7 @@ def _move(trials, moves, state, best, least_gain):
     number = next(i for i, left in enumerate(state.moves.left) if left)
     policy = moves.phases()[number]
     proposal, trial, reached = trials.of(policy, state)
-    rounding = 8 * np.finfo(state.dtype).eps * abs(best)
+    rounding = 8 * float(np.finfo(state.dtype).eps) * abs(best)
     kept = bool(reached > best + max(least_gain, rounding))
     best = reached if kept else best
     done = state.moves.after(policy, number, proposal, kept)

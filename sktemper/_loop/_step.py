@@ -115,7 +115,10 @@ class Steps:
         problem, state = self.problem, self.state
         seen = self._see(batch)
         local = problem.local_steps(batch, seen, self.policies.tempering, state)
-        after = self._follow(batch, seen, local)
+        try:
+            after = self._follow(batch, seen, local)
+        except np.linalg.LinAlgError as error:
+            raise IllDefined(NOT_FINITE) from error
         in_place = problem.model.steps_in_place
         moved = None if in_place else self._moved(after, not last)
 

@@ -30,14 +30,11 @@ def birth(model, globals_, hyper, block, random):
     prior = hyper.inclusion_probability
     wider = hyper._replace(inclusion_probability=np.append(prior, prior.mean()))
     components = _with_born(model, globals_, hyper, block, random)
-    for _ in range(BIRTH_STEPS):
-        prepared = larger.prepare(components, wider)
-        step = larger.local_step(block, prepared, Request())
-        wider = larger.update_hyper(
-            wider, components, step.statistics, 1.0, 1.0, Powers()
-        )
-        components = larger.step(components, step.statistics, 1.0, Powers(), 1.0, wider)
-    dead = least_missed(larger, components, wider, block)
+    try:
+        components, wider = _adapted(larger, components, wider, block)
+        dead = least_missed(larger, components, wider, block)
+    except np.linalg.LinAlgError:  # noise so small that one more leaves no precision
+        return globals_, hyper
     left = np.arange(model.n_components)
     if dead < model.n_components:
         left[dead] = model.n_components  # the new one takes the place of the old
@@ -46,6 +43,18 @@ def birth(model, globals_, hyper, block, random):
     if model.learn_inclusion_probability:
         prior = wider.inclusion_probability[left]
     return proposed, hyper._replace(inclusion_probability=prior)
+
+
+def _adapted(model, components, hyper, block):
+    """Return components, and priors, after a few steps on a block."""
+    for _ in range(BIRTH_STEPS):
+        prepared = model.prepare(components, hyper)
+        step = model.local_step(block, prepared, Request())
+        hyper = model.update_hyper(
+            hyper, components, step.statistics, 1.0, 1.0, Powers()
+        )
+        components = model.step(components, step.statistics, 1.0, Powers(), 1.0, hyper)
+    return components, hyper
 
 
 def _remixed(model, globals_, hyper, block, random):

@@ -8,7 +8,7 @@ probabilities), sigma^2 and s^2 (noise and component variance).
 import math
 
 import numpy as np
-from scipy.linalg import cholesky, eigh
+from scipy.linalg import eigh
 
 from .._expfam import NaturalModel, rate_to_zero
 from .._linalg import tiled_matmul
@@ -78,7 +78,7 @@ class FactorialMixtureModel(NaturalModel):
         local_cooling=2.0,
     ):
         super().__init__()
-        self.n_components = n_components
+        self.n_components = self.n_local = n_components
         self.n_features = n_features
         self.noise_variance = noise_variance
         self.component_variance = component_variance
@@ -123,7 +123,8 @@ class FactorialMixtureModel(NaturalModel):
         half of the component's square over the noise variance.  Colder than that, all
         features of a start in many dimensions are switched off for good.
         """
-        ratio = hyper.component_variance / hyper.noise_variance
+        # infinite, without a word, if it overflows
+        ratio = float(hyper.component_variance) / float(hyper.noise_variance)
         return min(max(0.5 * self.n_features * ratio, 1.0), 1000.0)
 
     # -- the state of a fit ----------------------------------------------------------
@@ -323,7 +324,7 @@ class FactorialMixtureModel(NaturalModel):
         square = (means**2).sum() + D * np.trace(covariance)
         variance = hyper.component_variance
         log_prior = -0.5 * (size * math.log(2 * math.pi * variance) + square / variance)
-        log_determinant = 2 * np.log(np.diag(cholesky(covariance))).sum()
+        log_determinant = globals_.log_determinant(self.structured)
         entropy = 0.5 * (size * (1 + math.log(2 * math.pi)) + D * log_determinant)
         return powers.prior * log_prior + entropy
 

@@ -9,7 +9,13 @@ import math
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from .._expfam import ILL_DEFINED, WEIGHTS, NaturalModel, NormalWishartFamily
+from .._expfam import (
+    ILL_DEFINED,
+    WEIGHTS,
+    NaturalModel,
+    NormalWishartFamily,
+    log_chisquare,
+)
 from .._linalg import tiled_matmul
 from ..model import IllDefined, LocalStep, Powers, Stopped, all_finite
 from . import _kernels
@@ -320,8 +326,8 @@ class GaussianMixtureModel(NaturalModel):
         total = np.zeros(len(b))
         for _ in range(n_samples):
             log_weights = self.weights.log_draws(hyper.weight_concentration, random)
-            squares = random.chisquare(degrees, size=(self.n_components, D))
-            log_precision = log_scale + np.log(squares).sum(axis=1)
+            logs = log_chisquare(degrees, random, (self.n_components, D))
+            log_precision = log_scale + logs.sum(axis=1)
             terms = np.outer(b, log_weights) + 0.5 * np.outer(b - 1.0, log_precision)
             total += logsumexp(terms, axis=1)
         constant = 0.5 * D * ((1.0 - b) * math.log(2 * math.pi) - np.log(b))

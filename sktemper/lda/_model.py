@@ -199,8 +199,9 @@ class LDAModel(ConjugateModel):
     def _optimise(self, block, prepared, request, gamma, bounds):
         """Optimise gamma in place; return the inner iterations, and the statistics."""
         powers, tells = request.powers, "statistics" in request.want
-        # base measure: the natural parameter of a Dirichlet is alpha - 1
-        alpha = 1.0 + powers.prior * (prepared.doc_topic_prior - 1.0)
+        # base measure: the natural parameter of a Dirichlet is alpha - 1; a tiny alpha
+        # would be lost in 1 + (alpha - 1)
+        alpha = powers.prior * prepared.doc_topic_prior + (1.0 - powers.prior)
         n_iterations, rows = _kernels.local_step(
             block,
             prepared.topics.parts(),

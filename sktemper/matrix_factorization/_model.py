@@ -86,8 +86,8 @@ class MatrixFactorizationModel(ConjugateModel):
         self.rating_temperatures = rating_temperatures
         self.dtype = np.dtype(dtype)
         self.init = init
-        self._items = None, None
-        self.n_own = n_components + biases
+        self._items, self.n_own = (None, None), n_components + biases
+        self.n_local = self.n_own + 2  # and two of the noise
         self.n_packed = self.n_own * (self.n_own + 1) // 2
         self.n_natural = self.n_packed + self.n_own
         self.width = _kernels.table_width(n_components, biases, self.dtype)

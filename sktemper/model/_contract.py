@@ -40,6 +40,9 @@ class ConjugateModel(Capabilities):
     keeps_local : bool
         Whether steps on all samples go on from the local parameters of the last one,
         because their optimum depends on where they start.
+    n_local : int or None
+        How many local parameters a row has, if a step goes on from them; None if that
+        is not known.
     birth_steps : int
         Steps that bring a new component to its optimum.
     is_random : bool
@@ -61,6 +64,7 @@ class ConjugateModel(Capabilities):
     rows_looked_at = 100_000
     watches_bound = False
     keeps_local = False
+    n_local = None
     birth_steps = 5
     is_random = False
     local_tol = 0.0
@@ -327,6 +331,19 @@ class ConjugateModel(Capabilities):
         """
         _check_numbers("global parameters", globals_, self.global_shapes(globals_))
         _check_numbers("priors and variances", hyper, self.hyper_shapes())
+
+    def check_local(self, local):
+        """Raise if these cannot be the local parameters that a step goes on from.
+
+        Raises
+        ------
+        ValueError
+            If they are not numbers, finite, `n_local` of each row.
+        """
+        if not (isinstance(local, np.ndarray) and local.dtype.kind == "f"):
+            raise ValueError("local parameters are no array of numbers")
+        width = local.shape[-1] if self.n_local is None else self.n_local
+        _check_numbers("local parameters", local, [(len(local), width)])
 
     # -- objectives ------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008

@@ -27,6 +27,9 @@ class Tempering(Policy):
         """Return what the policy remembers between steps (a picklable value)."""
         return None
 
+    def check_state(self, state):
+        """Raise ValueError if this, from a pickle, cannot be what it remembers."""
+
     def temperature(self, state, clock):
         """Return the temperature of the next step: a number to report."""
         raise NotImplementedError

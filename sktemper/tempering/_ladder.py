@@ -63,6 +63,21 @@ class _Ladder(Tempering):
         """Return whether ``state`` is one of this policy's, as it is now."""
         return isinstance(state, LadderState) and state.settings == self._settings()
 
+    def check_state(self, state):
+        """Raise ValueError if this cannot be a state over the ladder."""
+        ladder = self._inverse_temperatures()
+        parts = [state.inverse_temperatures, state.log_prior, state.probabilities]
+        # of one observation, whatever computes it
+        parts.append(np.ravel(state.partition.of_rows(np.ones(1))))
+        means = state.partition.per_observation
+        parts += [] if means is None else [means]
+        known = not math.isinf(state.score)
+        for part in parts:
+            known &= part.dtype.kind == "f" and part.shape == ladder.shape
+            known = known and not (np.isnan(part) | (part == np.inf)).any()
+        if not known:
+            raise ValueError("what the tempering knows is no ladder of temperatures")
+
     def _settings(self):
         """Return a digest of what a state depends on."""
         b = self._inverse_temperatures()
