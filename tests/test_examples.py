@@ -34,6 +34,13 @@ ARGUMENTS = {
         "--n-components=3",
         "--max-iter=5",
     ],
+    "larger_than_memory": [
+        "--copies=2",
+        "--max-documents=800",
+        "--n-components=4",
+        "--batch-size=500",
+        "--n-workers=1",
+    ],
     "matrix_factorization": ["--n-starts=2", "--max-iter=8", "--ranks=3"],
     "own_model_poisson": [],
     "stream_text": ["--max-documents=500", "--n-components=5", "--chunk-size=100"],
@@ -45,6 +52,11 @@ EXPECTED = {
     "gaussian_mixture_clusters": "Clusters found, where there are 4",
     "gaussian_mixture_landscape": "annealed from T=100    the true ones in 2",
     "grid_search_temperature": "the best, fitted to all: ExponentialSchedule(",
+    "larger_than_memory": (
+        "equal, bit for bit"
+        if importlib.util.find_spec("distributed")
+        else "no package distributed"
+    ),
     "matrix_factorization": "in intervals of 50 %",
     "own_model_poisson": "checks passed, skipped: ",
     "stream_text": "pass 3: ",
