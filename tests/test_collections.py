@@ -1,5 +1,6 @@
 """Data on disk: what is written is what was given, whatever happens in between."""
 
+import doctest
 import gzip
 import json
 import os
@@ -87,6 +88,17 @@ def contents(folder):
 @pytest.fixture
 def X():
     return rows_of()
+
+
+PAGE = Path(__file__).parents[1] / "doc" / "on_disk.md"
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the page is not beside these tests")
+def test_the_page_is_right():
+    failed, tried = doctest.testfile(
+        str(PAGE), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
+    )
+    assert failed == 0 and tried > 20
 
 
 @pytest.fixture
@@ -820,6 +832,31 @@ def test_stopped_ratings_go_on(small_runs, tmp_path):
         write_ratings(tmp_path / "X", batches[1:], duplicates="last")
     assert first.stat().st_mtime_ns == before
     write_ratings(tmp_path / "X", batches, duplicates="last")
+    assert contents(tmp_path / "X") == contents(tmp_path / "done")
+
+
+@pytest.mark.parametrize(
+    "stop",
+    ["users-00002.npy", "shard-00001.json", "user_labels.npy", "meta.json"],
+)
+def test_ratings_stopped_while_they_are_merged_go_on(
+    stop, small_runs, tmp_path, monkeypatch
+):
+    batches = in_batches(triples())
+    options = {"duplicates": "last", "shard_rows": 20}
+    write_ratings(tmp_path / "done", batches, **options)
+    replace = os.replace
+
+    def stopping(temporary, path):
+        if path.name == stop:
+            raise Stop
+        replace(temporary, path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", stopping)
+        with pytest.raises(Stop):
+            write_ratings(tmp_path / "X", batches, **options)
+    write_ratings(tmp_path / "X", batches, **options)
     assert contents(tmp_path / "X") == contents(tmp_path / "done")
 
 
