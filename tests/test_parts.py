@@ -9,6 +9,7 @@ import pytest
 from registry import ROWS
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
 
 from sktemper import (
     AnnealedBernoulliMixture,
@@ -310,6 +311,18 @@ def test_a_collection_on_disk_is_its_shards(row, tmp_path):
         assert one.lower_bound(collection) == two.lower_bound(shards)
     stream = row.estimator("Annealed").partial_fit(collection)
     assert state_of(stream) == state_of(row.estimator("Annealed").partial_fit(shards))
+
+
+def test_words_of_a_collection_are_those_of_topics(tmp_path):
+    texts = ["red apple red", "green pear", "apple pear", "red green green"] * 5
+    vectorizer = CountVectorizer().fit(texts)
+    counts = datasets.write_counts(tmp_path / "texts", [texts], vectorizer)
+    lda = AnnealedLDA(2, random_state=0).fit(counts)
+    assert set(lda.top_words()[0]) == {"red", "green", "apple", "pear"}
+    assert pickle.loads(pickle.dumps(lda)).top_words() == lda.top_words()
+    # names are no demand on what is asked of the model
+    lda.transform(vectorizer.transform(texts))
+    assert lda.fit(vectorizer.transform(texts)).top_words()[0][0].isdigit()
 
 
 def write_ratings_matrix(folder, batches, **options):

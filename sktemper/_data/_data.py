@@ -47,6 +47,7 @@ class Data:
         self.ends = np.cumsum([part.n_rows for part in self.parts])
         self.shape = int(self.ends[-1]), looks[0].shape[1]
         self.dtype = np.result_type(*(look.dtype for look in looks))
+        self.feature_names = getattr(source, "feature_names", None)
         self.run = max(1, min(run, self.shape[0] // FEWEST_RUNS))
         self._known = {}
 

@@ -54,6 +54,26 @@ class AfterFitMixin:
         with self._workers(model) as workers:
             yield Problem(model, data, workers, sample_weight)
 
+    def _names(self, feature_names=None):
+        """Return the names of the features: those given, or those of the training data.
+
+        Raises
+        ------
+        ValueError
+            If there are not as many as features.
+        """
+        if feature_names is None:
+            known = vars(self).get("_names_")  # of a collection on disk
+            numbers = np.arange(self.n_features_in_) if known is None else known
+            feature_names = getattr(self, "feature_names_in_", numbers)
+        names = np.asarray(feature_names, dtype=object)
+        if names.shape != (self.n_features_in_,):
+            raise ValueError(
+                f"feature_names has shape {names.shape}, but the model was fitted to "
+                f"{self.n_features_in_} features."
+            )
+        return names
+
     def _map(self, X, function):
         """Return ``function(model, block, prepared)`` of each block of ``X``."""
         with self._at_work(X) as problem:

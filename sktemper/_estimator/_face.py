@@ -250,6 +250,8 @@ class TemperedEstimator(
     def _training_data(self, X, fresh):
         """Return valid `Data` to be trained on."""
         data = data_of(X, functools.partial(self._validate_training, reset=fresh))
+        if fresh:
+            self._names_ = data.feature_names
         if fresh and len(data) < self._fewest_samples:
             raise ValueError(
                 f"Found array with {len(data)} sample(s) (shape={data.shape}) while a "

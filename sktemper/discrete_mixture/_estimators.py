@@ -178,7 +178,8 @@ class _MultinomialMixture(_DiscreteMixture):
         Parameters
         ----------
         feature_names : array-like of shape (n_features,), default=None
-            The words; None is ``feature_names_in_``, or the columns' numbers.
+            The words; None takes the column names of the training data, or column
+            numbers.
         n_words : int, default=10
 
         Returns
@@ -192,16 +193,7 @@ class _MultinomialMixture(_DiscreteMixture):
             If there are not as many names as features.
         """
         check_is_fitted(self, "state_")
-        if feature_names is None:
-            feature_names = getattr(
-                self, "feature_names_in_", np.arange(self.n_features_in_)
-            )
-        names = np.asarray(feature_names)
-        if names.shape != (self.n_features_in_,):
-            raise ValueError(
-                f"feature_names has shape {names.shape}; expected "
-                f"({self.n_features_in_},)."
-            )
+        names = self._names(feature_names)
         order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n_words]
         return [names[words].tolist() for words in order]
 

@@ -219,20 +219,11 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
         """
         check_is_fitted(self, "state_")
         warn_of_heat(self)
-        if feature_names is None:
-            feature_names = getattr(
-                self, "feature_names_in_", np.arange(self.n_features_in_)
-            )
         if not isinstance(n_words, Integral):
             refuse("n_words", "an int of at least 1", n_words)
         if n_words < 1:
             raise ValueError(f"n_words must be at least 1, got {n_words}.")
-        names = np.asarray(feature_names, dtype=object)
-        if names.shape != (self.n_features_in_,):
-            raise ValueError(
-                f"feature_names has shape {names.shape}, but the model was fitted to "
-                f"{self.n_features_in_} features."
-            )
+        names = self._names(feature_names)
         order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n_words]
         return [[str(word) for word in names[row]] for row in order]
 
