@@ -267,7 +267,7 @@ def test_words_take_bounded_memory(monkeypatch):
 
 
 def test_of_later_batches_few_texts_are_looked_at(monkeypatch):
-    monkeypatch.setattr(_words, "FIRST_DOCUMENTS", 10)
+    monkeypatch.setattr(_words, "FIRST_ENTRIES", 10)
     words = _words.HashedWords(HASHING)
     seen = []
     analyze = words.analyze
