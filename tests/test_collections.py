@@ -17,11 +17,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import (
     CountVectorizer,
     HashingVectorizer,
+    TfidfTransformer,
     TfidfVectorizer,
 )
+from sklearn.pipeline import make_pipeline
 
 from sktemper._linalg import sparse_rows
 from sktemper.datasets import (
@@ -278,6 +281,16 @@ def test_of_later_batches_few_texts_are_looked_at(monkeypatch):
     common[321] = "hapax"  # the only one with a column that has no name
     words.look_at(common, HASHING.transform(common))
     assert len(seen) <= 20 and "hapax" in seen
+
+
+def test_a_pipeline_may_have_no_names(texts, tmp_path):
+    pipeline = make_pipeline(HASHING, TfidfTransformer()).fit(texts)
+    collection = write_counts(tmp_path / "X", [texts], pipeline)
+    assert collection.dtype == np.float64 and collection.feature_names is None
+    assert (joined(collection) != pipeline.transform(texts)).nnz == 0
+    with pytest.raises(NotFittedError):
+        write_counts(tmp_path / "Y", [texts], CountVectorizer())
+    assert not (tmp_path / "Y").exists()
 
 
 @pytest.mark.parametrize("batches", [["a text"], "a text", [iter(["a text"])]])
@@ -704,7 +717,7 @@ def test_integers_become_float64_and_bad_dense_data_are_refused(tmp_path):
     for number, (bad, what) in enumerate(
         [
             (np.array([[np.inf]]), "infinity"),
-            (sparse.eye_array(2), "write_counts"),
+            (sparse.csr_array(np.eye(2)), "write_counts"),
             (np.array([["a"]]), "no numbers"),
         ]
     ):

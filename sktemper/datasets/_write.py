@@ -1,5 +1,6 @@
 """Writing counts and dense data to disk, batch after batch."""
 
+import contextlib
 import zlib
 from pathlib import Path
 
@@ -180,7 +181,9 @@ def _given_names(feature_names, batches, vectorizer=None):
     if feature_names is None:
         feature_names = getattr(batches, "feature_names", None)
     if feature_names is None and hasattr(vectorizer, "get_feature_names_out"):
-        feature_names = vectorizer.get_feature_names_out()
+        # a pipeline has the method, and raises if one of its steps has not
+        with contextlib.suppress(AttributeError):
+            feature_names = vectorizer.get_feature_names_out()
     if feature_names is None:
         return None
     if np.ndim(feature_names) != 1:
