@@ -1,11 +1,11 @@
 """Writing counts and dense data to disk, batch after batch."""
 
-import contextlib
 import zlib
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils import check_array
 
@@ -181,9 +181,12 @@ def _given_names(feature_names, batches, vectorizer=None):
     if feature_names is None:
         feature_names = getattr(batches, "feature_names", None)
     if feature_names is None and hasattr(vectorizer, "get_feature_names_out"):
-        # a pipeline has the method, and raises if one of its steps has not
-        with contextlib.suppress(AttributeError):
+        try:
             feature_names = vectorizer.get_feature_names_out()
+        except NotFittedError:  # which is an AttributeError, too
+            raise
+        except AttributeError:  # of a pipeline, one of whose steps has no names
+            return None
     if feature_names is None:
         return None
     if np.ndim(feature_names) != 1:
