@@ -206,6 +206,13 @@ def test_no_rows_and_no_batches(tmp_path):
     for shard_rows in 0, 1.5, True:
         with pytest.raises(ValueError, match="shard_rows"):
             write_counts(tmp_path / "X", [np.ones((1, 3))], shard_rows=shard_rows)
+    for matrix in np.ones((2, 2)), sparse.csr_matrix(np.ones((2, 2))):
+        with pytest.raises(ValueError, match="make a list"):
+            write_counts(tmp_path / "Y", matrix)
+    with pytest.raises(TypeError, match="no method transform: str"):
+        write_counts(tmp_path / "Z", [["a text"]], "count")
+    assert not (tmp_path / "Z").exists()
+    write_counts(tmp_path / "Z", [np.ones((3, 3))], shard_rows=np.int64(2))
 
 
 def test_empty_batches_and_empty_rows(tmp_path):
