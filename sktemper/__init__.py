@@ -53,7 +53,7 @@ __all__ = [
 ]
 
 #: Public modules that are loaded when they are first asked for.
-LAZY = ("base", "datasets", "metrics", "model", "plotting", "testing")
+LAZY = ("base", "dask", "datasets", "metrics", "model", "plotting", "testing")
 
 
 def __getattr__(name):

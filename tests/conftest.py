@@ -1,6 +1,7 @@
 """Corpora so small that a fit takes milliseconds."""
 
 import signal
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -33,23 +34,21 @@ SHORT_FITS = {
 
 #: Checks of scikit-learn that look at numbers, which depend on an estimator's policies.
 NUMERICAL = {
-    "check_fit2d_1feature",
-    "check_fit2d_1sample",
     "check_fit_idempotent",
     "check_methods_sample_order_invariance",
     "check_methods_subset_invariance",
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",
-    "check_transformer_general",
 }
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest deselects what is deep
 def pytest_collection_modifyitems(items):
-    first = {}
+    first, counts = {}, Counter()
     for item in items:
         mark_machine(item)
         mark_deep(item, first)
+        thin_out(item, counts)
         for warning, names in SHORT_FITS.items():
             # doctests are to be as quiet as any user's first lines
             if item.path.name.startswith("test_") and not any(
@@ -70,7 +69,7 @@ def mark_machine(item):
 def mark_deep(item, first):
     """Mark checks of scikit-learn on all but the first configuration of a class.
 
-    Not those that are numerical.  And tests of kernels at a high rank, which have slow
+    Not those that are numerical, unless they are expected to fail.  And tests of kernels at a high rank, which have slow
     references, but for one of each; and runs of whole modules as on other processors.
     """
     if item.name.startswith(
@@ -85,8 +84,22 @@ def mark_deep(item, first):
         estimator, check = parameters["estimator"], parameters["check"]
         default = first.setdefault(type(estimator), repr(estimator))
         name = getattr(check, "func", check).__name__
-        if repr(estimator) != default and name not in NUMERICAL:
+        fails = item.get_closest_marker("xfail") is not None
+        if repr(estimator) != default and (fails or name not in NUMERICAL):
             item.add_marker(pytest.mark.deep)
+
+
+def thin_out(item, counts):
+    """Mark all but each n-th of the cases of a test that wants it so.
+
+    With n prime to how many values each parameter has, all of them are among the quick.
+    """
+    every = item.get_closest_marker("every")
+    if every:
+        name = item.nodeid.split("[")[0]
+        if counts[name] % every.args[0]:
+            item.add_marker(pytest.mark.deep)
+        counts[name] += 1
 
 
 @pytest.fixture(scope="session")

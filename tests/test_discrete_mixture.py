@@ -314,6 +314,7 @@ def test_components_are_recovered(estimator, weight_prior):
     assert adjusted_rand_score(labels, fitted.predict(drawn)) > 0.9
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("moves", ["birth", "split-merge", "all"])
 @pytest.mark.parametrize("estimator", [MULTINOMIAL[0], BERNOULLI[0]])
 def test_moves_raise_the_bound(estimator, moves):

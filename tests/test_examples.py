@@ -1,7 +1,12 @@
 """The examples run, on little data."""
 
+import contextlib
+import importlib.util
+import io
+import runpy
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -47,30 +52,24 @@ EXPECTED = {
 
 
 def run(name, *arguments, directory):
-    """Return what an example prints.
+    """Return what an example prints, run as a script in this very process.
 
-    ``-P`` keeps the example from finding anything but the installed package, and
     ``directory`` keeps what it writes out of the checkout.
     """
-    script = EXAMPLES / f"{name}.py"
-    done = subprocess.run(
-        [sys.executable, "-P", str(script), *ARGUMENTS[name], *arguments],
-        cwd=directory,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    script = str(EXAMPLES / f"{name}.py")
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        patch.chdir(directory)
+        patch.setenv("MPLBACKEND", "Agg")
+        patch.setattr(sys, "argv", [script, *ARGUMENTS[name], *arguments])
+        with contextlib.redirect_stdout(printed):
+            runpy.run_path(script, run_name="__main__")
+    return printed.getvalue()
 
 
 def test_all_examples_are_tested():
     assert {path.stem for path in EXAMPLES.glob("*.py")} == ARGUMENTS.keys()
-
-
-@pytest.mark.parametrize("name", ARGUMENTS)
-def test_example(name, tmp_path):
-    assert EXPECTED[name] in run(name, directory=tmp_path)
 
 
 PICTURES = {
@@ -87,14 +86,36 @@ PICTURES = {
 }
 
 
-@pytest.mark.parametrize("name", PICTURES)
-def test_pictures(name, tmp_path):
-    pytest.importorskip("matplotlib")
-    paths = [f"picture{number}.png" for number in range(len(PICTURES[name]))]
-    options = map("=".join, zip(PICTURES[name], paths, strict=True))
-    run(name, *options, directory=tmp_path)
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_example(name, tmp_path):
+    """It prints what is expected; and its pictures, where it has some, are there."""
+    has_matplotlib = importlib.util.find_spec("matplotlib") is not None
+    options = PICTURES.get(name, []) if has_matplotlib else []
+    paths = [f"picture{number}.png" for number in range(len(options))]
+    options = map("=".join, zip(options, paths, strict=True))
+    assert EXPECTED[name] in run(name, *options, directory=tmp_path)
     for path in paths:
         assert (tmp_path / path).read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_example_is_a_script_of_its_own(tmp_path):
+    """``-P`` keeps it from finding anything but the installed package."""
+    name = "stream_text"
+    done = subprocess.run(
+        [sys.executable, "-P", str(EXAMPLES / f"{name}.py"), *ARGUMENTS[name]],
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert EXPECTED[name] in done.stdout
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", PICTURES)
+def test_an_example_without_pictures(name, tmp_path):
+    assert EXPECTED[name] in run(name, directory=tmp_path)
 
 
 def test_images_of_a_file(tmp_path):

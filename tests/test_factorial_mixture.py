@@ -61,6 +61,7 @@ def assert_finite(mixture, X):
 # -- what it finds ---------------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("posterior", ["structured", "factorised"])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("init", ["random", "data", "ica", "nmf", "array"])
@@ -221,6 +222,7 @@ def test_cooling_each_sample_frees_overlapping_features():
 # -- shapes, dtypes, forms -------------------------------------------------------------
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("cls", CLASSES)
 @pytest.mark.parametrize("batch_size", [None, 7])
 @pytest.mark.parametrize(
@@ -238,6 +240,7 @@ def test_odd_shapes(cls, batch_size, n_components, n_rows, n_features):
     assert_finite(mixture, X)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("init", ["random", "data", "ica", "nmf"])
 @pytest.mark.parametrize(
     "X",
@@ -263,6 +266,7 @@ def test_odd_data(X, init, n_components):
     assert_finite(mixture.partial_fit(X), X)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("init", ["random", "data", "ica", "nmf"])
 @pytest.mark.parametrize("cls", [AnnealedFactorialMixture, TemperedFactorialMixture])
 @pytest.mark.parametrize(
@@ -417,6 +421,7 @@ def test_one_huge_value_ends():
         mixture.fit([[1.0, 0, 0], [0, 1, 0]])
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("cls", CLASSES)
 @pytest.mark.parametrize("scale", [0, 1e-320, 1e-160, 1e-155, 1e-60, 1e-49, 1e49])
 def test_the_scale_of_the_data_is_anything_else(cls, scale):

@@ -109,7 +109,9 @@ def expected_failures(estimator):
             **QUICK, tempering=None, covariance_type="tied", n_init=2
         ),
         AnnealedGaussianMixture(**QUICK, moves=FEW),
-        AnnealedGaussianMixture(4, init_params="random_from_data"),
+        AnnealedGaussianMixture(
+            4, max_iter=20, moves=FEW, init_params="random_from_data"
+        ),
         TemperedGaussianMixture(3, init_params="random", covariance_type="diag"),
         AnnealedGaussianMixture(
             **QUICK,
@@ -203,6 +205,7 @@ def test_every_combination_fits_and_resumes(tempering, rate, noise, kind):
         assert (whole.history_["rate_share"] == 1).all()
 
 
+@pytest.mark.every(3)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @each_type
 @each_prior
@@ -227,6 +230,7 @@ def test_gaussian_weights_never_leave_the_domain(covariance_type, weight_prior):
     assert np.median(shares) > 0.1
 
 
+@pytest.mark.every(5)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @each_type
 @each_prior
@@ -525,6 +529,7 @@ def together(mixture, weight, data=X):
         return weighted, clone(mixture).fit(repeated), repeated
 
 
+@pytest.mark.every(7)
 @unconverged
 @each_type
 @pytest.mark.parametrize("init_params", STARTS)
@@ -701,6 +706,7 @@ def test_bad_data_leave_the_old_fit():
         mixture.fit(X)
 
 
+@pytest.mark.every(3)
 @unconverged
 @each_type
 @each_prior
@@ -733,6 +739,7 @@ def test_data_without_a_regular_covariance(covariance_type, weight_prior):
     np.testing.assert_allclose(regular.covariance_prior_, expected)
 
 
+@pytest.mark.every(2)
 @each_type
 def test_a_collapse_is_told_as_scikit_learn_tells_it(covariance_type):
     random = np.random.default_rng(0)
@@ -788,6 +795,7 @@ def started_at(responsibilities, mixture):
     return mixture
 
 
+@pytest.mark.every(3)
 @each_prior
 @pytest.mark.parametrize(
     ("moves", "n_columns", "covariance_type"),
@@ -816,6 +824,7 @@ def test_moves_find_the_clusters(moves, n_columns, covariance_type, weight_prior
     assert history["move_bound"][-1] == moved.lower_bound_
 
 
+@pytest.mark.every(4)
 @each_prior
 @pytest.mark.parametrize("n_components", [4, 10])
 def test_tied_moves_find_the_clusters_from_any_start(n_components, weight_prior):

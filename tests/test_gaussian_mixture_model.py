@@ -363,6 +363,7 @@ def assert_agree(ours, theirs, X, tol=1e-8):
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
 
 
+@pytest.mark.every(3)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @each_type
 @each_prior
@@ -567,6 +568,7 @@ def test_the_bound_is_an_expectation(weight_prior):
     assert abs(values.mean() - bound) < 4 * error
 
 
+@pytest.mark.every(5)
 @each_type
 @each_prior
 @pytest.mark.parametrize("target", ["likelihood", "posterior"])

@@ -135,6 +135,7 @@ def sound(kind, family):
     return estimator_of(kind, family).fit(data_for(family).astype(np.float32))
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", HOSTILE)

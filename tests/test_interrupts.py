@@ -356,6 +356,7 @@ def test_ctrl_c_in_the_posteriors_of_many_items(monkeypatch):
 # -- memory ----------------------------------------------------------------------------
 
 
+@pytest.mark.every(4)
 @each_model
 def test_a_stream_leaves_no_memory_behind(name):
     """``.ci/memory`` does this 10,000 times."""

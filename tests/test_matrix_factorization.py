@@ -490,6 +490,7 @@ KINDS = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kind", KINDS)
 def test_threads_and_chunks_change_no_bit(kind, dtype):
@@ -658,6 +659,7 @@ def test_a_stream_may_begin_with_few_users():
     assert np.isfinite(nobody.partial_fit(X).predict(X)).all()
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("batch_size", [20, "auto"])
 @each_estimator
 def test_batches_find_what_a_fit_to_all_finds(cls, batch_size):

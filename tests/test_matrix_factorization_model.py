@@ -750,6 +750,7 @@ def test_the_tempered_bound_never_falls(biases, temperature, target):
         assert bounds[-1] > bounds[0] + 0.1
 
 
+@pytest.mark.every(3)
 @each_biases
 @pytest.mark.parametrize("settings", [{}, {"noise_variance": 0.5}, {"rank": 12}])
 def test_the_bound_never_falls_while_all_is_learned(biases, settings):
@@ -1220,6 +1221,7 @@ def noisy_users(model, X, items, hyper, powers):
     return out
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("name", "biases"),
     [

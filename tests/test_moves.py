@@ -250,6 +250,7 @@ def test_a_callback_that_stops_the_passes_stops_the_moves(whole):
 # -- going on --------------------------------------------------------------------------
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("n_moves", [1, 7])
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt, Broken])
 @pytest.mark.parametrize("pickled", [False, True])
@@ -345,6 +346,7 @@ def test_each_start_has_its_moves():
 # -- odd data --------------------------------------------------------------------------
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "X",
     [

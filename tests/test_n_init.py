@@ -84,6 +84,7 @@ CONFIGURATIONS = {
 # -- what is kept ----------------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("lda", CONFIGURATIONS.values(), ids=CONFIGURATIONS.keys())
 def test_the_best_of_the_fits_is_kept(lda):
     winners, X = set(), data_of(lda)

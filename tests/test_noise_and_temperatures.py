@@ -342,6 +342,7 @@ def joint_objective(X, topic_word, gamma, phi, state):
     return ladder_bound(state.probabilities, state, E, X.sum()) + rest, E
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("partition_priors", [None, (0.05, 0.05)])
 @pytest.mark.parametrize("score", ["expected", "plug-in"])
 def test_which_updates_never_lower_the_joint_objective(score, partition_priors, counts):

@@ -325,6 +325,33 @@ def test_words_of_a_collection_are_those_of_topics(tmp_path):
     assert lda.fit(vectorizer.transform(texts)).top_words()[0][0].isdigit()
 
 
+def test_shards_in_groups_are_rows_in_their_order(tmp_path):
+    random = np.random.default_rng(0)
+    X = random.integers(0, 3, size=(50, 7))
+    counts = datasets.write_counts(tmp_path / "counts", [X], shard_rows=6)
+    dense = datasets.write_dense(tmp_path / "dense", [X * 1.0], shard_rows=6)
+    rows = random.permutation(50)[:31]
+    for collection in (counts, dense):
+        for n_parts in (1, 2, 9, 20):
+            opened = type(collection)(collection.folder, n_parts)
+            data = opened.as_data(lambda X: X)
+            assert len(data.parts) == min(n_parts, 9)
+            assert pickle.loads(pickle.dumps(data.parts[0])).n_rows == (
+                data.parts[0].n_rows
+            )
+            if n_parts == 1:
+                found = data.parts[0].rows(rows)
+                found = found if isinstance(found, np.ndarray) else found.toarray()
+                np.testing.assert_array_equal(found, X[rows])
+            ordered = data.by_part(rows)
+            found = data.rows(ordered)
+            found = found if isinstance(found, np.ndarray) else found.toarray()
+            np.testing.assert_array_equal(found, X[ordered])
+            assert data.parts[0].rows(np.arange(0)).shape == (0, 7)
+    with pytest.raises(ValueError, match="n_parts must be an int"):
+        datasets.open_counts(counts.folder, n_parts=0)
+
+
 def write_ratings_matrix(folder, batches, **options):
     triples = [(X.tocoo().row, X.tocoo().col, X.tocoo().data) for X in batches]
     return datasets.write_ratings(folder, triples, **options)

@@ -205,6 +205,7 @@ def test_golden_pickles_are_small():
 # -- skops -----------------------------------------------------------------------------
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("name", NAMES)
 def test_skops(name):
     """With the types to trust that doc/guide.md names."""

@@ -522,6 +522,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(("estimator_of", "dtype"), KINDS)
 @pytest.mark.parametrize("batch_size", [None, 600])
 def test_any_number_of_threads_gives_the_same_bits(estimator_of, dtype, batch_size):
@@ -538,6 +539,7 @@ def test_any_number_of_threads_gives_the_same_bits(estimator_of, dtype, batch_si
             np.testing.assert_array_equal(getattr(many, method)(X), expected)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(("estimator_of", "dtype"), KINDS)
 @pytest.mark.parametrize("method", ["transform", "score_samples"])
 def test_any_chunks_give_the_same_bits(estimator_of, method, dtype):

@@ -127,7 +127,7 @@ def test_callbacks_see_each_pass_and_stop_a_fit(row, kind):
 @each_kind
 def test_the_best_of_several_starts_is_kept(row, kind):
     X, random = row.data(120), np.random.RandomState(0)
-    estimator = estimator_of(row, {}, kind)
+    estimator = estimator_of(row, {"moves": True} if row.moves else {}, kind)
     fits = [
         quietly(clone(estimator).set_params(random_state=random).fit, X)
         for _ in range(3)

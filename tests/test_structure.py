@@ -51,6 +51,7 @@ MAY_IMPORT = {
     "plotting": set(),
     "datasets": {"_data", "_linalg", "_validation"},
     "base": {"_estimator"},
+    "dask": {"_data", "_estimator", "_linalg", "_loop", "model"},
     "__init__": {"_check_build", *MODELS},
 }
 #: Lines of code that a function, and lines that a file may have.

@@ -8,6 +8,12 @@ from ._rows import Rows
 
 __all__ = ["Data", "Source", "data_of"]
 
+#: Said of what would be fetched as a whole.
+OF_DASK = (
+    "X is a Dask collection, which goes to functions of sktemper.dask instead of "
+    "methods: sktemper.dask.fit(estimator, X), and likewise sktemper.dask.partial_fit, "
+    "transform, predict, predict_proba, score_samples, score and lower_bound."
+)
 #: Runs that data have at least, where neighbours are visited together.
 FEWEST_RUNS = 256
 
@@ -53,6 +59,19 @@ class Data:
 
     def __len__(self):
         return self.shape[0]
+
+    def workers(self, threads, n_threads, stop):
+        """Return who works on the parts: threads, where these can be reached from here.
+
+        Parameters
+        ----------
+        threads : callable
+            ``threads(n_threads, stop)`` returns workers of this process.
+        n_threads : int
+        stop : ndarray of shape (1,), int
+            `ConjugateModel.stop`.
+        """
+        return threads(n_threads, stop)
 
     def all_rows(self):
         """Return all rows as `Rows`."""
@@ -143,11 +162,16 @@ def data_of(X, validate):
 
     Raises
     ------
+    TypeError
+        If it is a Dask collection, which goes to other functions.
     ValueError
         If the parts have different numbers of columns.
     """
     if isinstance(X, Source):
         return X.as_data(validate)
+    first = X[0] if isinstance(X, list) and X else None
+    if hasattr(X, "__dask_graph__") or hasattr(first, "__dask_graph__"):
+        raise TypeError(OF_DASK)
     if not _is_list_of_parts(X):
         X = validate(X)
         return Data([InMemory(X)], [X], X)

@@ -18,6 +18,7 @@ from ._kinds import (
     svi_plus,
 )
 from ._mixtures import MixtureMixin
+from ._pickles import without_callbacks
 
 __all__ = [
     "TOL_OF_BOUND",
@@ -31,4 +32,5 @@ __all__ = [
     "svi_plus",
     "validate_counts",
     "warn_of_heat",
+    "without_callbacks",
 ]

@@ -1,7 +1,6 @@
 """What is called after a fit: scores, bounds, and views of the state."""
 
 import contextlib
-import functools
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -11,6 +10,7 @@ from .._data import data_of
 from .._loop import Problem
 from ..model import Request
 from ._endings import warn_of_heat
+from ._pickles import Validation
 
 __all__ = ["AfterFitMixin"]
 
@@ -45,13 +45,13 @@ class AfterFitMixin:
     def _at_work(self, X, sample_weight=None):
         """Yield the `Problem` of the fitted model and ``X``."""
         check_is_fitted(self, "state_")
-        data = data_of(X, functools.partial(self._validate, reset=False))
+        data = data_of(X, Validation(self, "_validate", reset=False))
         sample_weight = self._validate_weight(sample_weight, data)
         for look in data.looks:
             self._check_weighted(look, sample_weight)
         model = self._fitted_model()
         warn_of_heat(self)
-        with self._workers(model) as workers:
+        with self._workers(model, data) as workers:
             yield Problem(model, data, workers, sample_weight)
 
     def _names(self, feature_names=None):
@@ -136,13 +136,17 @@ class AfterFitMixin:
         weight = self._validate_weight(sample_weight, scores)
         if weight is not None:
             scores, n_held_out = weight * scores, weight * n_held_out
-        total = n_held_out.sum()
-        if total == 0:
-            raise ValueError(
-                "Nothing is held out to be scored: no row of X has enough to split "
-                "into an observed and a held-out half, or has a value at all."
-            )
-        return float(scores.sum() / total)
+        return _per_unit(scores.sum(), n_held_out.sum())
+
+    def _score(self, X, sample_weight):
+        """Return the score of data whose rows' scores are not to be gathered."""
+        with self._at_work(X, sample_weight) as problem:
+            state, weight = self.state_, problem.sample_weight
+            if weight is None:
+                weight = np.ones(len(problem.data))
+            prepared = problem.model.prepare(state.globals_, state.hyper)
+            blocks = problem.map(_score_of_block, prepared, values=weight)
+            return _per_unit(*np.sum(list(blocks), axis=0))
 
     @available_if(_has_sample_temperatures)
     def temperatures(self, X):
@@ -229,3 +233,18 @@ class AfterFitMixin:
             raise AttributeError(
                 f"This {type(self).__name__} is not fitted yet."
             ) from None
+
+
+def _score_of_block(model, block, prepared, weight):
+    """Return the sums of the scores of a block, and of what is held out."""
+    return [(weight * part).sum() for part in model.log_predictive(block, prepared)]
+
+
+def _per_unit(score, n_held_out):
+    """Return a score per unit, or raise if nothing is held out."""
+    if n_held_out == 0:
+        raise ValueError(
+            "Nothing is held out to be scored: no row of X has enough to split "
+            "into an observed and a held-out half, or has a value at all."
+        )
+    return float(score / n_held_out)

@@ -2,7 +2,6 @@
 
 import contextlib
 import copy
-import functools
 from numbers import Integral, Real
 
 import numpy as np
@@ -24,7 +23,7 @@ from ..noise import as_noise
 from ..tempering import as_tempering
 from ._after import AfterFitMixin
 from ._endings import change_at_rest, is_hot, warn_of_a_long_stream, warn_of_the_end
-from ._pickles import PicklesMixin, writable
+from ._pickles import PicklesMixin, Validation, writable
 from ._plans import plan_stream
 from ._runs import run_fits
 
@@ -137,8 +136,6 @@ class TemperedEstimator(
         return as_moves(self.moves)
 
     # -- fitting -----------------------------------------------------------------------
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
         """Fit the model to ``X``, from the start.
 
@@ -184,6 +181,12 @@ class TemperedEstimator(
         of the completed fits.
         """
         continued = self.warm_start and hasattr(self, "state_")
+        return self._fit(X, sample_weight, continued)
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _fit(self, X, sample_weight, continued):
+        """Fit, or go on with the fit that there is."""
         self._said = {"hot": True}  # what a callback asks under way needs no warning
         with self._as_before_if_it_raises():
             data = self._training_data(X, fresh=not continued)
@@ -249,7 +252,7 @@ class TemperedEstimator(
 
     def _training_data(self, X, fresh):
         """Return valid `Data` to be trained on."""
-        data = data_of(X, functools.partial(self._validate_training, reset=fresh))
+        data = data_of(X, Validation(self, "_validate_training", reset=fresh))
         if fresh:
             self._names_ = data.feature_names
         if fresh and len(data) < self._fewest_samples:
@@ -272,7 +275,7 @@ class TemperedEstimator(
         return Problem(
             model,
             data,
-            self._workers(model),
+            self._workers(model, data),
             sample_weight,
             total_samples=self.total_samples,
         )
@@ -348,5 +351,5 @@ class TemperedEstimator(
             )
         )
 
-    def _workers(self, model):
-        return Workers(effective_n_jobs(self.n_jobs), model.stop)
+    def _workers(self, model, data):
+        return data.workers(Workers, effective_n_jobs(self.n_jobs), model.stop)

@@ -8,7 +8,13 @@ from dataclasses import fields, is_dataclass, replace
 import numpy as np
 from sklearn.exceptions import InconsistentVersionWarning
 
-__all__ = ["PicklesMixin", "VersionWarning", "writable"]
+__all__ = [
+    "PicklesMixin",
+    "Validation",
+    "VersionWarning",
+    "without_callbacks",
+    "writable",
+]
 
 
 class VersionWarning(InconsistentVersionWarning):
@@ -82,6 +88,44 @@ class PicklesMixin:
         """Raise if what a fit keeps beside the state does not belong to the model."""
 
 
+class Validation:
+    """``validate(X)`` of an estimator; a pickle is light, and holds no callbacks.
+
+    Parameters
+    ----------
+    estimator : TemperedEstimator
+    method : str
+        Its method that validates.
+    reset : bool
+    """
+
+    def __init__(self, estimator, method, reset):
+        self.estimator, self.method, self.reset = estimator, method, reset
+
+    def __call__(self, X):
+        return getattr(self.estimator, self.method)(X, reset=self.reset)
+
+    def __reduce__(self):
+        attributes = {
+            name: value
+            for name, value in vars(self.estimator).items()
+            if not name.startswith("_")
+        }
+        if "state_" in attributes:
+            # validation looks at types and priors, not at what was fitted
+            attributes["state_"] = replace(
+                attributes["state_"], globals_=None, local=None, best=None, history=None
+            )
+        told = type(self.estimator), attributes, self.method, self.reset
+        return _light_validation, told
+
+
+def _light_validation(cls, attributes, method, reset):
+    estimator = object.__new__(cls)
+    vars(estimator).update(attributes, _said={})
+    return Validation(estimator, method, reset)
+
+
 def _version():
     return sys.modules[__name__.partition(".")[0]].__version__
 
@@ -100,3 +144,14 @@ def writable(value):
         parts = {one.name: writable(getattr(value, one.name)) for one in fields(value)}
         return replace(value, **parts)
     return value
+
+
+def without_callbacks(estimator, **others):
+    """Return a shallow copy without callbacks, to be sent; with some other attributes.
+
+    What callbacks hold need not be picklable.
+    """
+    copied = object.__new__(type(estimator))
+    kept = {k: v for k, v in vars(estimator).items() if "callback" not in k}
+    vars(copied).update(kept, **others)
+    return copied

@@ -13,6 +13,7 @@ from ._problem import QUIETLY, Batch, Problem, generator
 from ._state import MovesDone, State
 from ._step import Steps
 from ._stopping import Best, heldout_score
+from ._sums import combined, compacted, tree_sum
 from ._workers import Workers
 
 __all__ = [
@@ -27,9 +28,12 @@ __all__ = [
     "State",
     "Steps",
     "Workers",
+    "combined",
+    "compacted",
     "generator",
     "heldout_score",
     "run_moves",
     "run_passes",
     "run_pieces",
+    "tree_sum",
 ]

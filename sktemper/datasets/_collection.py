@@ -2,11 +2,13 @@
 
 import os
 from functools import cached_property
+from numbers import Integral
 
 import numpy as np
 
 from .._data import Data, Source
 from ._files import opened_npy, read_json
+from ._groups import groups
 from ._meta import read_meta
 from ._parts import Part
 from ._sparse import csr_container
@@ -22,6 +24,15 @@ class Collection(Source):
     of counts or of ratings, or an array, whose entries are mapped from disk and
     read-only.  Nothing is opened before it is asked for, and a pickle holds no more
     than where the folder is.
+
+    Parameters
+    ----------
+    folder : str or path
+    n_parts : int, default=None
+        In how many parts, of neighbouring shards, a fit adds what the rows tell: so
+        many workers of a cluster can take part in a step.  The bits of a fit depend on
+        it, its quality does not.  None is 16, or the number of shards if these are
+        fewer.
 
     Attributes
     ----------
@@ -44,7 +55,7 @@ class Collection(Source):
     user_labels, item_labels : ndarray or None
         Of ratings, whose row and which item's column each is; mapped from disk.
     parts : tuple of Part
-        Handles of the shards, for the loop over data.
+        Handles of the shards.
     run : int
         How many neighbouring rows a shuffled pass visits together.
 
@@ -61,7 +72,10 @@ class Collection(Source):
 
     run = 256
 
-    def __init__(self, folder):
+    def __init__(self, folder, n_parts=None):
+        if n_parts is not None and (not isinstance(n_parts, Integral) or n_parts < 1):
+            raise ValueError(f"n_parts must be an int of at least 1, got {n_parts!r}.")
+        self.n_parts = n_parts
         self.folder = os.path.abspath(os.fspath(folder))
         self._meta = read_meta(self.folder)
         self.kind = self._meta["kind"]
@@ -94,7 +108,7 @@ class Collection(Source):
         )
 
     def __reduce__(self):
-        return Collection, (self.folder,)
+        return Collection, (self.folder, self.n_parts)
 
     @cached_property
     def feature_names(self):  # noqa: D102  described with the class
@@ -120,14 +134,14 @@ class Collection(Source):
         return opened_npy(os.path.join(self.folder, name), shape=(size,))
 
     def as_data(self, validate):
-        """Return the shards as parts of `Data`, if an estimator takes such values.
+        """Return groups of shards as parts of `Data`, if such values are valid.
 
         Parameters
         ----------
         validate : callable
             ``validate(X)`` returns a valid matrix; it is given `extremes`.
         """
-        parts = [part for part in self.parts if part.n_rows]
+        parts = groups(self.parts, self.n_parts)
         return Data(parts, [validate(self.extremes())], self, self.run)
 
     def extremes(self):
@@ -161,12 +175,14 @@ class Collection(Source):
         return rows
 
 
-def open_counts(folder):
+def open_counts(folder, n_parts=None):
     """Open counts that `write_counts` wrote.
 
     Parameters
     ----------
     folder : str or path
+    n_parts : int, default=None
+        See `Collection`.
 
     Returns
     -------
@@ -180,15 +196,17 @@ def open_counts(folder):
         If it holds no finished collection of counts, or its description is damaged.
         The shards are checked when each is first used.
     """
-    return _open(folder, "counts")
+    return _open(folder, "counts", n_parts)
 
 
-def open_dense(folder):
+def open_dense(folder, n_parts=None):
     """Open dense data that `write_dense` wrote.
 
     Parameters
     ----------
     folder : str or path
+    n_parts : int, default=None
+        See `Collection`.
 
     Returns
     -------
@@ -202,15 +220,17 @@ def open_dense(folder):
         If it holds no finished collection of dense data, or its description is
         damaged.  The shards are checked when each is first used.
     """
-    return _open(folder, "dense")
+    return _open(folder, "dense", n_parts)
 
 
-def open_ratings(folder):
+def open_ratings(folder, n_parts=None):
     """Open ratings that `write_ratings` wrote.
 
     Parameters
     ----------
     folder : str or path
+    n_parts : int, default=None
+        See `Collection`.
 
     Returns
     -------
@@ -225,11 +245,11 @@ def open_ratings(folder):
         If it holds no finished collection of ratings, or its description is damaged.
         The shards are checked when each is first used.
     """
-    return _open(folder, "ratings")
+    return _open(folder, "ratings", n_parts)
 
 
-def _open(folder, kind):
-    collection = Collection(folder)
+def _open(folder, kind, n_parts):
+    collection = Collection(folder, n_parts)
     if collection.kind != kind:
         raise ValueError(
             f"{collection.folder} holds a collection of {collection.kind}; open it "

@@ -11,6 +11,8 @@ __all__ = ["Documents", "Prepared", "Topics", "WordStatistics", "deal_words"]
 
 #: Statistics keep this many blocks apart before they are added up.
 MOST_PARTS = 16
+#: Rows of a sum that are moved in one go.
+MOVED_AT_ONCE = 1024
 
 
 class Documents(NamedTuple):
@@ -80,6 +82,10 @@ class WordStatistics:
         """Return the same with each word once, itself where that is so already."""
         return self if len(self.parts) == 1 else self.merged()
 
+    def accumulator(self):
+        """Return what adds statistics to these, see `LocalStep`."""
+        return _Accumulator(self)
+
     def scaled(self, factor):
         """Return ``factor`` times the statistics."""
         parts = tuple((words, factor * rows) for words, rows in self.parts)
@@ -91,6 +97,34 @@ class WordStatistics:
         for words, rows in self.parts:
             _kernels.add_rows(out, totals, words, rows, 1.0)
         return out
+
+
+class _Accumulator:
+    """A sum of `WordStatistics` in an array for all words, of which few are touched.
+
+    What is added is first made compact: so its bits do not depend on how far it is.
+    """
+
+    def __init__(self, statistics):
+        width = statistics.parts[0][1].shape[1]
+        self._rows = np.zeros((statistics.n_features, width))
+        self._totals = np.zeros(width)
+        self._known = np.zeros(statistics.n_features, dtype=bool)
+        self.add(statistics)
+
+    def add(self, statistics):
+        ((words, rows),) = statistics.compacted().parts
+        _kernels.add_rows(self._rows, self._totals, words, rows, 1.0)
+        self._known[words] = True
+
+    def total(self):
+        words, rows = np.flatnonzero(self._known), self._rows
+        # in place, a few at a time: a word's row never lies before its place
+        for start in range(0, len(words), MOVED_AT_ONCE):
+            moved = words[start : start + MOVED_AT_ONCE]
+            rows[start : start + len(moved)] = rows[moved]
+        rows = rows[: len(words)]
+        return WordStatistics(((words, rows),), len(self._known))
 
 
 @dataclass(frozen=True)

@@ -117,8 +117,9 @@ class LocalStep:
     ----------
     statistics : object or None
         Sum over units of weight * power * E[t].  A value of the model:
-        ``a + b`` and ``a.scaled(c)``; where sums may be larger than need be, also
-        ``a.compacted()``, which then changes no bits of what is compact.
+        ``a + b`` and ``a.scaled(c)``; where ``+`` costs much, also
+        ``a.accumulator()``, which returns what adds ``b`` by ``add(b)``, changes
+        neither, and says the sum by ``total()``.
     n_rows : int
         Samples.
     n_observed : float
@@ -198,8 +199,11 @@ class LocalStep:
         )
 
     def __add__(self, other):
+        return self._plus(other, self.statistics + other.statistics)
+
+    def _plus(self, other, statistics):
         return LocalStep(
-            self.statistics + other.statistics,
+            statistics,
             self.n_rows + other.n_rows,
             self.n_observed + other.n_observed,
             self.n_iterations + other.n_iterations,
@@ -215,6 +219,10 @@ class LocalStep:
         if not hasattr(self.statistics, "compacted"):
             return self
         return replace(self, statistics=self.statistics.compacted())
+
+    def accumulator(self):
+        """Return what adds steps to this one, see `accumulator` of the statistics."""
+        return _StepAccumulator(self)
 
     def with_log_partitions(self, rows):
         """Return a block's step with log C of its rows, if a policy wants its sum."""
@@ -259,3 +267,25 @@ class LocalStep:
         if rows is None:
             return self.log_partition
         return (row_weight[:, None] * rows).sum(axis=0)
+
+
+class _StepAccumulator:
+    """A sum of steps, see `LocalStep.accumulator`."""
+
+    def __init__(self, step):
+        self._step = step
+        self._statistics = None
+        if hasattr(step.statistics, "accumulator"):
+            self._statistics = step.statistics.accumulator()
+
+    def add(self, step):
+        if self._statistics is None:
+            self._step = self._step + step
+        else:
+            self._statistics.add(step.statistics)
+            self._step = self._step._plus(step, None)
+
+    def total(self):
+        if self._statistics is None:
+            return self._step
+        return replace(self._step, statistics=self._statistics.total())

@@ -1,0 +1,42 @@
+"""Estimators on a Dask cluster: functions that take ordinary estimators.
+
+From the ground up: `_remote` is what workers call, `_workers` the engine that has the
+blocks of a step worked on there, `_collections` the data that lie there, `_checkpoints`
+what is written of a fit under way, `_fit` and `_after` the functions.
+
+Everything but the blocks stays in the process that calls: policies, history, early
+stopping, callbacks and each step's commit.  The parameters that `fit` leaves are, bit
+for bit, those of threads on a list of the same parts, whatever the number of workers.
+"""
+
+try:
+    import dask  # noqa: F401
+    import distributed  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "sktemper.dask needs dask and distributed: python -m pip install "
+        '"sktemper[dask]"'
+    ) from error
+
+from ._after import (
+    lower_bound,
+    predict,
+    predict_proba,
+    score,
+    score_samples,
+    transform,
+)
+from ._counts import counts
+from ._fit import fit, partial_fit
+
+__all__ = [
+    "counts",
+    "fit",
+    "lower_bound",
+    "partial_fit",
+    "predict",
+    "predict_proba",
+    "score",
+    "score_samples",
+    "transform",
+]

@@ -1,0 +1,252 @@
+"""What is asked of a fitted estimator about data on a cluster."""
+
+import uuid
+
+import dask
+import dask.array as da
+import distributed
+import numpy as np
+from dask.delayed import Delayed
+from sklearn.utils.validation import check_is_fitted
+
+from .._data import Source
+from .._estimator import without_callbacks
+from ._cluster import client_of
+from ._collections import OnCluster, not_a_collection
+from ._fit import estimator_of, weights_of
+
+__all__ = [
+    "lower_bound",
+    "predict",
+    "predict_proba",
+    "score",
+    "score_samples",
+    "transform",
+]
+
+
+# -- lazy ------------------------------------------------------------------------------
+def transform(estimator, X):
+    """Return what ``estimator.transform`` does of each block, lazily.
+
+    Parameters
+    ----------
+    estimator : TemperedEstimator
+        Fitted; it is in the graph once, as it is now.
+    X : dask array, list of Delayed or Future, or collection on disk
+        As in `fit`; of shape (n_samples, n_features).
+
+    Returns
+    -------
+    transformed : dask array of shape (n_samples, n_components)
+        With the chunks of ``X``, which may be of unknown size, or empty.
+
+    Raises
+    ------
+    NotFittedError
+        If the estimator is not fitted.
+    AttributeError
+        If it has no such method.
+    TypeError, ValueError
+        If ``X`` is no such collection, or of another width.  Errors in the data are
+        raised where they are computed.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> import sktemper.dask
+    >>> from sktemper import AnnealedGaussianMixture
+    >>> samples = np.random.default_rng(0).normal(size=(300, 2))
+    >>> mixture = AnnealedGaussianMixture(2, max_iter=50, random_state=0).fit(samples)
+    >>> X = da.from_array(samples, chunks=(100, 2))
+    >>> sktemper.dask.transform(mixture, X)
+    dask.array<transform, shape=(300, 2), dtype=float64, chunksize=(100, 2), ...
+    """
+    return _lazily(estimator, "transform", X)
+
+
+def predict(estimator, X):
+    """Return what ``estimator.predict`` does of each block, lazily, see `transform`.
+
+    Parameters
+    ----------
+    estimator : TemperedEstimator
+    X : dask array, list of Delayed or Future, or collection on disk
+
+    Returns
+    -------
+    predicted : dask array of shape (n_samples,) or (n_samples, n_items)
+        Labels of mixtures; ratings of matrix factorizations.
+
+    Raises
+    ------
+    NotFittedError, AttributeError, TypeError, ValueError
+        As `transform`.
+    """
+    return _lazily(estimator, "predict", X)
+
+
+def predict_proba(estimator, X):
+    """Return what ``estimator.predict_proba`` does, lazily, see `transform`.
+
+    Parameters
+    ----------
+    estimator : TemperedEstimator
+    X : dask array, list of Delayed or Future, or collection on disk
+
+    Returns
+    -------
+    responsibilities : dask array of shape (n_samples, n_components)
+
+    Raises
+    ------
+    NotFittedError, AttributeError, TypeError, ValueError
+        As `transform`.
+    """
+    return _lazily(estimator, "predict_proba", X)
+
+
+def score_samples(estimator, X):
+    """Return what ``estimator.score_samples`` does, lazily, see `transform`.
+
+    Parameters
+    ----------
+    estimator : TemperedEstimator
+    X : dask array, list of Delayed or Future, or collection on disk
+
+    Returns
+    -------
+    scores : dask array of shape (n_samples,)
+        In nats, see `TemperedEstimator.score_samples`.
+
+    Raises
+    ------
+    NotFittedError, AttributeError, TypeError, ValueError
+        As `transform`.
+    """
+    return _lazily(estimator, "score_samples", X)
+
+
+def _lazily(estimator, method, X):
+    """Return a dask array of what a method says of each block."""
+    check_is_fitted(estimator_of(estimator), "state_")
+    getattr(estimator, method)  # which a model may not have
+    X = _array_of(estimator, X)
+    n_features = estimator.n_features_in_
+    if X.shape[1:] != (n_features,) and not np.isnan(X.shape[1]):
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{n_features} features as input."
+        )
+    # a worker has a thread for each task
+    model = without_callbacks(estimator, n_jobs=1, _said={"hot": True})
+    meta = _said_of(np.zeros((1, n_features)), model, method, None)[:0]
+    one = dask.delayed(model, name=f"fitted-{uuid.uuid4().hex}", traverse=False)
+    return X.map_blocks(
+        _said_of,
+        one,
+        method,
+        meta,
+        name=f"{method}-{uuid.uuid4().hex}",
+        dtype=meta.dtype,
+        meta=meta,
+        **(
+            {"drop_axis": 1}
+            if meta.ndim == 1
+            else {"chunks": (X.chunks[0], (meta.shape[1],))}
+        ),
+    )
+
+
+def _said_of(block, estimator, method, empty):
+    """Return what a method says of a block; ``empty`` of one without rows."""
+    if block.shape[0] == 0:
+        return empty
+    return np.asarray(getattr(estimator, method)(block))
+
+
+def _array_of(estimator, X):
+    """Return a collection as a dask array of blocks of rows."""
+    if isinstance(X, da.Array):
+        if X.ndim != 2:
+            raise ValueError(f"Expected a dask array of two dimensions, got {X!r}.")
+        return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+    if isinstance(X, Source):
+        return da.concatenate([_shard(part) for part in X.parts])
+    if isinstance(X, list) and X:
+        if all(isinstance(x, Delayed | distributed.Future) for x in X):
+            shape = (np.nan, estimator.n_features_in_)
+            meta = np.zeros((0, 0))
+            blocks = [da.from_delayed(x, shape, meta=meta) for x in X]
+            return da.concatenate(blocks, allow_unknown_chunksizes=True)
+    raise not_a_collection(X)
+
+
+def _shard(part):
+    """Return a part of a collection on disk as a dask array."""
+    rows = dask.delayed(part, traverse=False).rows(slice(None))
+    n_rows, n_features = part.n_rows, part.rows(slice(0, 1)).shape[1]
+    return da.from_delayed(rows, (n_rows, n_features), meta=np.zeros((0, 0)))
+
+
+# -- numbers ---------------------------------------------------------------------------
+def score(estimator, X, *, client=None, sample_weight=None):
+    """Return the held-out log-likelihood per held-out unit at T=1.
+
+    Parameters
+    ----------
+    estimator : TemperedEstimator
+        Fitted.
+    X : dask array, list of Delayed or Future, or collection on disk
+        As in `fit`.
+    client : distributed.Client, default=None
+        None is the one that was made last.
+    sample_weight : array-like or dask array of shape (n_samples,), default=None
+        How often each sample counts.
+
+    Returns
+    -------
+    score : float
+        In nats per token, sample or rating, see `TemperedEstimator.score`: scores and
+        counts are summed on the workers.
+
+    Raises
+    ------
+    ValueError
+        If nothing at all is held out, or for bad data.
+    NotFittedError, TypeError, ConnectionError
+        As `fit`, and if the estimator is not fitted.
+    """
+    check_is_fitted(estimator_of(estimator), "state_")
+    source = OnCluster(client_of(client), X)
+    return estimator._score(source, weights_of(sample_weight))
+
+
+def lower_bound(estimator, X, *, client=None, sample_weight=None):
+    """Return the evidence lower bound of the data at T=1, with every constant.
+
+    Parameters
+    ----------
+    estimator : TemperedEstimator
+        Fitted.
+    X : dask array, list of Delayed or Future, or collection on disk
+        As in `fit`; taken as all of the data.
+    client : distributed.Client, default=None
+        None is the one that was made last.
+    sample_weight : array-like or dask array of shape (n_samples,), default=None
+        How often each sample counts: pass those of the fit.
+
+    Returns
+    -------
+    bound : float
+        In nats.
+
+    Raises
+    ------
+    NotFittedError, TypeError, ValueError, ConnectionError
+        As `fit`, and if the estimator is not fitted.
+    """
+    check_is_fitted(estimator_of(estimator), "state_")
+    source = OnCluster(client_of(client), X)
+    return estimator.lower_bound(source, sample_weight=weights_of(sample_weight))

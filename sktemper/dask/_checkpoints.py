@@ -1,0 +1,130 @@
+"""Checkpoints of a fit: the estimator, pickled every so many steps."""
+
+import os
+import pickle
+import re
+from numbers import Integral
+from pathlib import Path
+
+import cloudpickle
+import numpy as np
+
+from .._estimator import without_callbacks
+
+__all__ = ["Checkpoints"]
+
+#: Files of a fit under way, and of one that is finished.
+UNFINISHED, FINISHED = "unfinished.pkl", "estimator.pkl"
+#: Parameters that may change while a fit goes on: they change no bits.
+FREE = {"n_jobs", "verbose", "warm_start"}
+
+
+class Checkpoints:
+    """The checkpoints of one fit, in a folder.
+
+    Parameters
+    ----------
+    estimator : TemperedEstimator
+    folder : str or path
+    every : int
+        Steps and moves between two.
+
+    Raises
+    ------
+    ValueError
+        If ``every`` is no positive int, or there are several fits.
+    """
+
+    def __init__(self, estimator, folder, every):
+        if isinstance(every, bool) or not isinstance(every, Integral) or every < 1:
+            raise ValueError(f"every must be an int of at least 1, got {every!r}.")
+        if estimator.n_init > 1:
+            raise ValueError(
+                f"A fit with n_init={estimator.n_init} has no checkpoints: fit with "
+                "n_init=1 and other seeds, each into a folder of its own."
+            )
+        self.estimator, self.folder, self.every = estimator, Path(folder), every
+        self._before = vars(estimator).get("state_")
+        self._written = 0
+
+    def fit(self, X, sample_weight):
+        """Fit, or go on with the fit that the folder holds, or return its result."""
+        estimator = self.estimator
+        if self._found(FINISHED):
+            return estimator
+        continued = self._found(UNFINISHED)
+        if continued:
+            estimator._fit(X, sample_weight, True)
+        else:
+            estimator.fit(X, sample_weight=sample_weight)
+        self._write(FINISHED)
+        (self.folder / UNFINISHED).unlink(missing_ok=True)
+        return estimator
+
+    def after(self):
+        """Write a checkpoint if one is due; what was committed last is in it."""
+        state = vars(self.estimator).get("state_")
+        if state is None or state is self._before:
+            return
+        done = _progress(state)
+        if done >= self._written + self.every:
+            self._write(UNFINISHED)
+            self._written = done
+
+    def _found(self, name):
+        """Give the estimator the fit of a file, if there is one."""
+        path = self.folder / name
+        if not path.exists():
+            return False
+        with open(path, "rb") as file:
+            found = pickle.load(file)
+        self._check(found, path)
+        fitted = {key: value for key, value in vars(found).items() if key[-1:] == "_"}
+        vars(self.estimator).update(fitted)
+        self._before, self._written = found.state_, _progress(found.state_)
+        return True
+
+    def _check(self, found, path):
+        """Raise if a checkpoint is of another fit."""
+        if type(found) is not type(self.estimator):
+            changed = ["the estimator's class"]
+        else:
+            theirs = found.get_params(deep=False)
+            ours = self.estimator.get_params(deep=False)
+            changed = [
+                name
+                for name in ours
+                if name not in FREE and not _is_same(ours[name], theirs[name])
+            ]
+        if changed:
+            raise ValueError(
+                f"{path} is of another fit: {', '.join(changed)} differs. Choose "
+                "another folder, or delete this one to fit anew."
+            )
+
+    def _write(self, name):
+        """Write the estimator whole, or leave what was there."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        part = self.folder / f"{name}.part"
+        with open(part, "wb") as file:
+            cloudpickle.dump(without_callbacks(self.estimator), file, protocol=5)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, self.folder / name)
+
+
+def _progress(state):
+    return state.steps + state.moves.made
+
+
+def _is_same(one, other):
+    """Return whether two values of a parameter are, one of them from a pickle."""
+    if isinstance(one, np.random.RandomState):
+        return isinstance(other, np.random.RandomState)
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    return one == other or _shown(one) == _shown(other)
+
+
+def _shown(value):
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))

@@ -1,0 +1,222 @@
+"""A cluster: tasks are submitted, awaited, taken again, and told to stop."""
+
+import contextlib
+import threading
+import time
+import uuid
+from concurrent.futures import CancelledError
+
+import dask
+import distributed
+from distributed.comm import CommClosedError
+
+from . import _remote
+
+__all__ = ["Cluster", "ClusterLost", "client_of"]
+
+#: What a cluster does to tasks, not their code: what is pure is done again.
+OF_THE_CLUSTER = (distributed.KilledWorker, CommClosedError, CancelledError)
+#: How often something is done again, at most.
+MOST_RETRIES = 12
+#: Seconds between two looks at a cluster that is waited for.
+LOOK_EVERY = 2.0
+#: Seconds that there may be no scheduler, no answer of it, and no worker.
+NO_SCHEDULER, NO_ANSWER, NO_WORKERS = 10.0, 15.0, 45.0
+
+
+class ClusterLost(ConnectionError):
+    """The scheduler, all workers or the data are gone for good."""
+
+
+def client_of(client):
+    """Return the client to be used; None is the one that was made last.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    TypeError
+        If it is no client that waits.
+    """
+    if client is None:
+        try:
+            client = distributed.default_client()
+        except ValueError as error:
+            raise ValueError(
+                "There is no Dask client: make one, client = "
+                "distributed.Client(address), or pass client=."
+            ) from error
+    if not isinstance(client, distributed.Client) or client.asynchronous:
+        raise TypeError(
+            "client must be a distributed.Client that is not asynchronous, "
+            f"got {client!r}."
+        )
+    return client
+
+
+class Cluster:
+    """A client of a cluster, and the tasks that are under way for one caller.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+
+    def __init__(self, client):
+        self.client = client
+        #: Of the flag that stops the tasks that are under way.
+        self.token = uuid.uuid4().hex
+        #: Futures of parts of the data, which are mended after a failure.
+        self.kept = ()
+        self._under_way = set()
+        self._seen = time.monotonic()
+
+    # -- tasks -------------------------------------------------------------------------
+    def submit(self, function, *arguments, workers=None):
+        """Return the future of a task; on these workers if that is no trouble."""
+        where = {"workers": workers, "allow_other_workers": True} if workers else {}
+        future = self.client.submit(function, *arguments, pure=False, **where)
+        self._under_way.add(future)
+        return future
+
+    def ship(self, value, stop=None):
+        """Return the future of a `Shipped` value, made by a task: it has a recipe."""
+        shipped = _remote.Shipped.of(value, stop, self.token)
+        # Dask warns of large arguments, which here are the model
+        with dask.config.set(
+            {"distributed.admin.large-graph-warning-threshold": "1TB"}
+        ):
+            return self.submit(_remote.unwrapped, shipped)
+
+    def release(self, *futures):
+        """Forget futures: they live for as long as others need them."""
+        for future in futures:
+            if future in self._under_way:
+                self._under_way.discard(future)
+                future.release()
+
+    def keep_only(self, futures):
+        """Keep the parts of the data, forget all other futures."""
+        self._under_way.difference_update(futures)
+        self.release(*tuple(self._under_way))
+        self.kept = tuple(futures)
+
+    def result(self, future):
+        """Wait for a future and return its result, or raise what it raised."""
+        self.wait([future])
+        result = future.result()
+        if isinstance(result, str) and result == _remote.STOPPED:
+            raise CancelledError("The tasks were told to stop by somebody else.")
+        return result
+
+    def results(self, futures):
+        """Wait for futures and return their results, or raise what one raised."""
+        self.wait(futures)
+        return self.client.gather(futures)
+
+    def wait(self, futures):
+        """Wait until futures are done, or raise what the first that failed raised."""
+        self._seen = time.monotonic()
+        while True:
+            try:
+                distributed.wait(futures, timeout=LOOK_EVERY)
+                return
+            except TimeoutError:
+                for future in futures:
+                    if future.status == "error":
+                        future.result()
+                self._look()
+
+    # -- what goes wrong ---------------------------------------------------------------
+    def tried(self, function):
+        """Return ``function()``, called again where the cluster made it fail."""
+        for left in reversed(range(MOST_RETRIES)):
+            try:
+                return function()
+            except (*OF_THE_CLUSTER, OSError) as error:
+                if not self._is_of_the_cluster(error):
+                    self.stop()
+                    raise
+                if not left:
+                    raise ClusterLost(
+                        f"The same tasks failed {MOST_RETRIES} times because workers "
+                        "or connections did."
+                    ) from error
+                self.stop()
+                self._recover(error)
+            except BaseException:
+                self.stop()
+                raise
+
+    def _is_of_the_cluster(self, error):
+        """Return whether it was not the code of a task that failed."""
+        return isinstance(error, OF_THE_CLUSTER) or self.client.status != "running"
+
+    def stop(self):
+        """Stop and forget the tasks that are under way."""
+        token, self.token = self.token, uuid.uuid4().hex
+        under_way, self._under_way = self._under_way, set()
+        if under_way and self.client.status == "running":
+            self.asked(self.client.run, _remote.stop, token, on_error="ignore")
+        for future in under_way:
+            future.release()
+
+    def _recover(self, error):
+        """Wait until there are a scheduler and workers, and mend what is kept."""
+        self._await_scheduler()
+        try:
+            self.client.wait_for_workers(1, timeout=NO_WORKERS)
+        except TimeoutError:
+            raise self._without_workers() from error
+        failed = [future for future in self.kept if future.status == "error"]
+        if failed:
+            self.client.retry(failed)
+        if any(future.status in ("cancelled", "lost") for future in self.kept):
+            raise ClusterLost(
+                "Data were lost with a worker, or with the scheduler, and cannot be "
+                "made again: pass a collection that has a recipe, not what was "
+                "scattered."
+            ) from error
+
+    def _look(self):
+        """Raise if there is nothing that would be worth to be waited for."""
+        self._await_scheduler()
+        threads = self.asked(self.client.nthreads)
+        if threads is None and self.client.status == "running":
+            raise ClusterLost(
+                f"The scheduler has not answered for {NO_ANSWER:g} seconds. The "
+                "estimator has the last complete step."
+            )
+        if threads:
+            self._seen = time.monotonic()
+        elif time.monotonic() - self._seen > NO_WORKERS:
+            raise self._without_workers()
+
+    def _await_scheduler(self):
+        end = time.monotonic() + NO_SCHEDULER
+        while self.client.status != "running":
+            if self.client.status == "closed" or time.monotonic() > end:
+                raise ClusterLost(
+                    "The connection to the scheduler is lost. The estimator has the "
+                    "last complete step."
+                )
+            time.sleep(0.1)
+
+    def _without_workers(self):
+        return ClusterLost(
+            f"There was no worker for {NO_WORKERS:g} seconds. The estimator has the "
+            "last complete step."
+        )
+
+    def asked(self, function, *arguments, seconds=NO_ANSWER, **options):
+        """Return what a function of the client answers in time, or None."""
+        answers = []
+
+        def ask():
+            with contextlib.suppress(Exception):
+                answers.append(function(*arguments, **options))
+
+        thread = threading.Thread(target=ask, daemon=True)
+        thread.start()
+        thread.join(seconds)
+        return answers[0] if answers else None

@@ -1,0 +1,249 @@
+"""Data on a cluster: Dask collections, and collections on disk that workers open."""
+
+import time
+import warnings
+
+import dask
+import distributed
+import numpy as np
+from dask.delayed import Delayed
+from scipy import sparse
+
+from .._data import Data, InMemory, Source
+from . import _remote
+from ._cluster import Cluster
+from ._workers import DaskWorkers
+
+__all__ = ["ClusterData", "OnCluster", "not_a_collection"]
+
+#: Seconds for which it is taken for known where parts lie.
+KNOWN_FOR = 1.0
+#: With more rows than these, neighbouring ones are visited together.
+MOST_SINGLE_ROWS, ROWS_TOGETHER = 10**7, 256
+
+
+class Part:
+    """A part by name.
+
+    Parameters
+    ----------
+    lies : distributed.Future or the like
+        What a task is given to reach it.
+    n_rows : int
+    number : int
+        Its place among the parts.
+    data : ClusterData
+    """
+
+    def __init__(self, lies, n_rows, number, data):
+        self.lies, self.n_rows, self.number, self.data = lies, n_rows, number, data
+
+    def rows(self, rows):
+        """Return some rows as a matrix: they are fetched."""
+        return self.data.fetched([(self, rows)])[0]
+
+    def take(self, model, rows):
+        """Return some rows as a block of a model."""
+        X = self.rows(rows)
+        return model.take(X, slice(0, X.shape[0]))
+
+    def units_per_row(self, model, rows):
+        """Return how many units some rows have."""
+        X = self.rows(rows)
+        return model.units_per_row(X, slice(0, X.shape[0]))
+
+
+class ClusterData(Data):
+    """Rows of the same width, in parts that lie on a cluster.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    places : list of (Future or the like, int)
+        How to reach each part, and its number of rows.
+    look : ndarray or CSR
+        What was validated in place of all: it has their least and largest values.
+    source : object
+        What the user passed.
+    run : int
+        See `Data`.
+    after : callable
+        See `DaskWorkers`.
+    """
+
+    def __init__(self, cluster, places, look, source, run, after):
+        parts = [Part(*place, i, self) for i, place in enumerate(places)]
+        super().__init__(parts, [look], source, run)
+        self.cluster, self.after = cluster, after
+        self._on_cluster = [
+            part for part in parts if isinstance(part.lies, distributed.Future)
+        ]
+        cluster.keep_only([part.lies for part in self._on_cluster])
+        self._holders, self._asked_at = {}, -np.inf
+
+    def workers(self, threads, n_threads, stop):
+        """Return the workers of the cluster."""
+        return DaskWorkers(self, stop, self.after)
+
+    def rows(self, rows):
+        """Return some rows, in the order of their parts, as one matrix in memory."""
+        asked = [(part, chosen) for part, chosen, _ in self.groups(rows)]
+        found = self.fetched(asked)
+        if sparse.issparse(found[0]):
+            return sparse.vstack(found, format="csr")
+        return np.concatenate(found)
+
+    def fetched(self, asked):
+        """Return rows of parts, all fetched at once."""
+        cluster = self.cluster
+
+        def fetch():
+            futures = [
+                cluster.submit(_remote.rows_of, part.lies, rows) for part, rows in asked
+            ]
+            found = cluster.results(futures)
+            cluster.release(*futures)
+            return found
+
+        return cluster.tried(fetch)
+
+    # -- where parts lie ---------------------------------------------------------------
+    def n_threads(self):
+        """Return how many threads the cluster has, at least one."""
+        threads = self.cluster.asked(self.cluster.client.nthreads) or {}
+        return max(1, sum(threads.values()))
+
+    def workers_of(self, part):
+        """Return the addresses of the workers on which tasks of a part are best."""
+        if time.monotonic() > self._asked_at + KNOWN_FOR:
+            self._look()
+        return self._holders.get(part.number)
+
+    def _look(self):
+        cluster, client = self.cluster, self.cluster.client
+        holders = self._on_cluster and cluster.asked(client.who_has, cluster.kept) or {}
+        self._holders = {
+            part.number: list(holders.get(part.lies.key, ()))
+            for part in self._on_cluster
+        }
+        addresses = sorted(cluster.asked(client.nthreads) or ())
+        for part in self.parts:
+            if part.number not in self._holders and addresses:
+                # neighbours together: their sums meet first
+                place = part.number * len(addresses) // len(self.parts)
+                self._holders[part.number] = [addresses[place]]
+        self._asked_at = time.monotonic()
+
+
+class OnCluster(Source):
+    """What a user passes, as data of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    X : dask array, list of Delayed or Future, or Source
+    after : callable
+        See `DaskWorkers`.
+    """
+
+    def __init__(self, client, X, after=lambda: None):
+        self.client, self.X, self.after = client, X, after
+
+    def as_data(self, validate):
+        """Return `ClusterData`; the blocks are validated where they lie."""
+        cluster = Cluster(self.client)
+        if isinstance(self.X, Source):
+            return self._on_disk(cluster, validate)
+        return cluster.tried(lambda: self._of_blocks(cluster, validate))
+
+    def _on_disk(self, cluster, validate):
+        data = self.X.as_data(validate)
+        if any(isinstance(part, InMemory) for part in data.parts):
+            raise TypeError(f"The parts of {self.X!r} are not on disk.")
+        places = [(part, part.n_rows) for part in data.parts]
+        look = data.looks[0]
+        return ClusterData(cluster, places, look, self.X, data.run, self.after)
+
+    def _of_blocks(self, cluster, validate):
+        shipped = cluster.ship(validate)
+        valid = [
+            cluster.submit(_remote.checked, shipped, block)
+            for block in blocks_of(self.X, self.client)
+        ]
+        abouts = cluster.results([cluster.submit(_remote.about, one) for one in valid])
+        widths = sorted({about.shape[1] for about in abouts})
+        if len(widths) > 1:
+            raise ValueError(
+                f"The parts of X have different numbers of columns: {widths[0]} and "
+                f"{widths[-1]}."
+            )
+        for category, message in dict.fromkeys(
+            message for about in abouts for message in about.messages
+        ):
+            warnings.warn(message, category, stacklevel=2)
+        places = [
+            (one, about.shape[0])
+            for one, about in zip(valid, abouts, strict=True)
+            if about.shape[0]
+        ]
+        look = validate(
+            _look_of([about for about in abouts if about.shape[0]] or abouts)
+        )
+        n_rows = sum(about.shape[0] for about in abouts)
+        run = ROWS_TOGETHER if n_rows > MOST_SINGLE_ROWS else 1
+        return ClusterData(cluster, places, look, self.X, run, self.after)
+
+
+def blocks_of(X, client):
+    """Return the futures of the blocks of a collection, in their order.
+
+    Raises
+    ------
+    TypeError
+        If it is none that has blocks of rows.
+    ValueError
+        If a dask array is not of two dimensions, or its columns are in several chunks.
+    """
+    if isinstance(X, list) and X and all(isinstance(x, distributed.Future) for x in X):
+        return X
+    if isinstance(X, list) and X and all(isinstance(x, Delayed) for x in X):
+        return client.compute(X)
+    if not (dask.is_dask_collection(X) and hasattr(X, "numblocks")):
+        raise not_a_collection(X)
+    if X.ndim != 2 or X.numblocks[1] != 1:
+        raise ValueError(
+            f"X must have two dimensions and all columns in one chunk, got {X!r}. Join "
+            "chunks by X.rechunk({1: -1})."
+        )
+    persisted = client.persist(X)
+    futures = {future.key: future for future in distributed.futures_of(persisted)}
+    return [futures[key] for (key,) in persisted.__dask_keys__()]
+
+
+def not_a_collection(X):
+    """Return what is raised of what is no collection with blocks of rows."""
+    return TypeError(
+        "X must be a dask array of blocks of rows, a list of delayed matrices or of "
+        f"futures, or an open collection on disk; got {type(X).__name__}. Of a data "
+        "frame take X.to_dask_array(); what is in memory goes to estimator.fit(X)."
+    )
+
+
+def _look_of(abouts):
+    """Return a matrix that has the least and the largest of all values, and a NaN."""
+    dtype = np.result_type(*(about.dtype for about in abouts))
+    n_features = abouts[0].shape[1]
+    values = [about.least for about in abouts if about.least is not None]
+    values += [about.largest for about in abouts if about.largest is not None]
+    values = list(dict.fromkeys([min(values), max(values)])) if values else []
+    if any(about.has_nan for about in abouts):
+        values.append(np.nan)
+    n_rows = min(sum(about.shape[0] for about in abouts), 2)
+    if all(about.is_sparse for about in abouts):
+        n_rows = max(n_rows, len(values))
+        places = np.arange(len(values)), np.zeros(len(values), dtype=int)
+        values = np.array(values, dtype=dtype)
+        return sparse.csr_array((values, places), shape=(n_rows, n_features))
+    n_rows = max(n_rows, -(-len(values) // n_features))
+    filled = np.resize(np.array(values or [0], dtype=dtype), n_rows * n_features)
+    return filled.reshape(n_rows, n_features)

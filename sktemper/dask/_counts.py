@@ -1,0 +1,79 @@
+"""Counts of text on a cluster."""
+
+import uuid
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.highlevelgraph import HighLevelGraph
+
+__all__ = ["counts"]
+
+
+def counts(text, vectorizer):
+    """Return the counts of words, lazily.
+
+    Parameters
+    ----------
+    text : dask Series or Bag of str
+        A document each.
+    vectorizer : object
+        With ``transform``, such as a `HashingVectorizer` with ``alternate_sign=False``
+        and ``norm=None``, or a `CountVectorizer` that was fitted to a sample or was
+        given its vocabulary.  It is in the graph once.
+
+    Returns
+    -------
+    counts : dask array of shape (n_documents, n_features)
+        Its blocks, one a partition and of unknown size, are CSR matrices.  Call
+        ``persist`` on it before what needs it more than once.
+
+    Raises
+    ------
+    TypeError
+        If it is no text in partitions.
+    NotFittedError
+        If the vectorizer does not know its words yet.
+
+    Examples
+    --------
+    >>> import dask.bag
+    >>> import sktemper.dask
+    >>> from sklearn.feature_extraction.text import HashingVectorizer
+    >>> text = dask.bag.from_sequence(["a cat", "a dog", "cat dog"], npartitions=2)
+    >>> vectorizer = HashingVectorizer(
+    ...     n_features=64, alternate_sign=False, norm=None
+    ... )
+    >>> X = sktemper.dask.counts(text, vectorizer)
+    >>> int(X.map_blocks(lambda block: block.sum(axis=1)).sum().compute())
+    4
+    """
+    is_text = dask.is_dask_collection(text) and hasattr(text, "npartitions")
+    if not is_text or hasattr(text, "columns") or not hasattr(text, "to_delayed"):
+        raise TypeError(
+            "text must be a dask Series or Bag of strings, got "
+            f"{type(text).__name__}. Of a data frame take a column."
+        )
+    meta = vectorizer.transform([""])[:0]
+    partitions = text.to_delayed()
+    one = dask.delayed(
+        vectorizer, name=f"vectorizer-{uuid.uuid4().hex}", traverse=False
+    )
+    blocks = [dask.delayed(_counted)(part, one, meta) for part in partitions]
+    name = f"counts-{uuid.uuid4().hex}"
+    graph = HighLevelGraph.from_collections(
+        name,
+        {(name, i, 0): (_same, block.key) for i, block in enumerate(blocks)},
+        dependencies=blocks,
+    )
+    chunks = (np.nan,) * len(blocks), (meta.shape[1],)
+    return da.Array(graph, name, chunks, meta=meta)
+
+
+def _counted(part, vectorizer, empty):
+    documents = list(part)
+    return vectorizer.transform(documents) if documents else empty
+
+
+def _same(block):
+    return block

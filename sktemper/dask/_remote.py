@@ -1,0 +1,260 @@
+"""What the workers of a cluster call, and what travels to them and back."""
+
+import functools
+import io
+import operator
+import pickle
+import threading
+import warnings
+from collections import OrderedDict
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple
+
+import cloudpickle
+import numpy as np
+from scipy import sparse
+
+from .._data import InMemory
+from .._linalg import one_blas_thread
+from .._loop import combined, compacted
+from ..model import Stopped
+
+__all__ = [
+    "STOPPED",
+    "About",
+    "Shipped",
+    "about",
+    "added",
+    "checked",
+    "each",
+    "flag",
+    "folded",
+    "packed",
+    "rows_of",
+    "stop",
+    "unwrapped",
+]
+
+#: What a task returns that was told to stop: an exception would fill workers' logs.
+STOPPED = "stopped"
+#: Flags that a process remembers.
+MOST_FLAGS = 256
+
+
+# -- flags -----------------------------------------------------------------------------
+_flags, _lock = OrderedDict(), threading.Lock()
+
+
+def flag(token):
+    """Return the `ConjugateModel.stop` of all tasks of this process with a token."""
+    with _lock:
+        if token not in _flags:
+            _flags[token] = np.zeros(1, dtype=np.intc)
+            while len(_flags) > MOST_FLAGS:
+                _flags.popitem(last=False)
+        return _flags[token]
+
+
+def stop(token):
+    """Stop all tasks of this process with a token, those that are to come, too."""
+    flag(token)[0] = 1
+
+
+# -- what travels ----------------------------------------------------------------------
+class _Pickler(cloudpickle.Pickler):
+    """Pickles classes of ``__main__``, too, and a model's flag by its token."""
+
+    def __init__(self, file, stop, token, buffers):
+        super().__init__(file, protocol=5, buffer_callback=buffers.append)
+        self.stop, self.token = stop, token
+
+    def reducer_override(self, value):
+        if value is self.stop:
+            return flag, (self.token,)
+        return super().reducer_override(value)
+
+
+class Shipped:
+    """A value that is pickled once, and loaded once in each process.
+
+    Its arrays are neither copied here nor where it arrives, and do not change there.
+
+    Parameters
+    ----------
+    frames : list of buffers
+        A pickle, and the memory of its arrays.
+    token : str
+        Of the flag that stops its tasks.
+    """
+
+    def __init__(self, frames, token):
+        self.frames, self.token = frames, token
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, value, stop, token):
+        """Pickle a value; in place of the array ``stop`` it has its process' flag."""
+        file, buffers = io.BytesIO(), []
+        _Pickler(file, stop, token, buffers).dump(value)
+        return cls([file.getbuffer(), *(buffer.raw() for buffer in buffers)], token)
+
+    def load(self):
+        """Return the value."""
+        with self._lock:
+            if not hasattr(self, "_value"):
+                pickled, *buffers = self.frames
+                self._value = pickle.loads(pickled, buffers=buffers)
+            return self._value
+
+    def __reduce_ex__(self, protocol):
+        return Shipped, ([pickle.PickleBuffer(f) for f in self.frames], self.token)
+
+    def __sizeof__(self):
+        return sum(memoryview(frame).nbytes for frame in self.frames)
+
+
+class Sum:
+    """A sum of results; Dask places tasks by its size."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __sizeof__(self):
+        return _size(self.value)
+
+
+def _size(value):
+    """Return the bytes of the arrays in a value."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if is_dataclass(value):
+        return sum(_size(getattr(value, one.name)) for one in fields(value))
+    if isinstance(value, list | tuple):
+        return sum(map(_size, value))
+    return 8
+
+
+def packed(items):
+    """Return what is to be done on a part as bytes, which Dask does not look into."""
+    return cloudpickle.dumps(items)
+
+
+# -- tasks -----------------------------------------------------------------------------
+def folded(task, shipped, part, items, is_only):
+    """Return the sum of ``task(shared, part, item)`` of a part, from left to right.
+
+    Compact, unless it is the only one: others are made so before they are added.
+    """
+    results = _results(task, shipped, part, items)
+    try:
+        with one_blas_thread():
+            total = functools.reduce(operator.add, results)
+            return Sum(total if is_only else compacted(total))
+    except Stopped:
+        return STOPPED
+
+
+def each(task, shipped, part, items):
+    """Return ``task(shared, part, item)`` of all items of a part, as a list."""
+    try:
+        with one_blas_thread():
+            return Sum(list(_results(task, shipped, part, items)))
+    except Stopped:
+        return STOPPED
+
+
+def _results(task, shipped, part, items):
+    stopped = flag(shipped.token)
+    for item in pickle.loads(items):
+        if stopped[0]:
+            raise Stopped
+        yield task(shipped.load(), part, item)
+
+
+def added(sums):
+    """Return the sum of a node of the tree."""
+    if any(one is STOPPED or one == STOPPED for one in sums):
+        return STOPPED
+    return Sum(combined([one.value for one in sums]))
+
+
+def unwrapped(value):
+    """Return what a task is given, as it is: so it has a recipe."""
+    return value
+
+
+def rows_of(part, rows):
+    """Return some rows of a part."""
+    return part.rows(rows)
+
+
+# -- blocks ----------------------------------------------------------------------------
+class Block(InMemory):
+    """A valid block; Dask places tasks by its size.
+
+    Attributes
+    ----------
+    messages : tuple of (class, str)
+        What validation warned of.
+    """
+
+    def __init__(self, X, messages=()):
+        super().__init__(X)
+        self.messages = messages
+
+    def __sizeof__(self):
+        return _bytes_of(self.X)
+
+
+def _bytes_of(X):
+    if sparse.issparse(X):
+        return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    return X.nbytes
+
+
+class About(NamedTuple):
+    """What the driver knows of a block.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : dtype
+    is_sparse : bool
+    least, largest : number or None
+        Of all values that are stored and no NaN; None if there is none.
+    has_nan : bool
+    messages : tuple of (class, str)
+    """
+
+    shape: tuple
+    dtype: Any
+    is_sparse: bool
+    least: Any
+    largest: Any
+    has_nan: bool
+    messages: tuple
+
+
+def checked(shipped, X):
+    """Return a `Block` that an estimator has found valid; an empty one as it is."""
+    shape = getattr(X, "shape", ())
+    if len(shape) == 2 and shape[0] == 0:
+        return Block(X)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        X = shipped.load()(X)
+    return Block(X, tuple((one.category, str(one.message)) for one in told))
+
+
+def about(block):
+    """Return `About` of a block."""
+    X = block.X
+    values = X.data if sparse.issparse(X) else X
+    has_nan = values.dtype.kind == "f" and bool(np.isnan(values).any())
+    least = largest = None
+    if values.size and not (has_nan and np.isnan(values).all()):
+        least, largest = np.fmin.reduce(values, None), np.fmax.reduce(values, None)
+    is_sparse = sparse.issparse(X)
+    return About(
+        X.shape, values.dtype, is_sparse, least, largest, has_nan, block.messages
+    )

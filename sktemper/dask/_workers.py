@@ -1,0 +1,148 @@
+"""The engine: the blocks of a step are worked on where the parts of the data lie."""
+
+import itertools
+from collections import deque
+
+from .._loop import Workers, tree_sum
+from . import _remote
+
+__all__ = ["DaskWorkers"]
+
+#: Maps have so many parts under way for each thread of the cluster.
+AHEAD = 2
+
+
+class DaskWorkers:
+    """Workers of a Dask cluster, with the methods of `Workers`.
+
+    A step whose tasks were lost with a worker is taken again; an error of a user's code
+    is not.
+
+    Parameters
+    ----------
+    data : ClusterData
+        Whose parts are worked on.
+    stop : ndarray of shape (1,), int
+        `ConjugateModel.stop`.
+    after : callable
+        Called after whatever was run whole, in one piece with it.
+    """
+
+    def __init__(self, data, stop, after):
+        self.data, self.cluster, self.after = data, data.cluster, after
+        self.stop = stop
+        self._driver = Workers(1, stop)
+
+    def __enter__(self):
+        self._driver.__enter__()
+        return self
+
+    def __exit__(self, *error):
+        try:
+            self.cluster.stop()
+        finally:
+            self._driver.__exit__(*error)
+
+    def run_whole(self, function):
+        """Run ``function()`` to its end or not at all, whatever signals arrive."""
+
+        def run():
+            function()
+            self.after()
+
+        self._driver.run_whole(run)
+
+    def sum(self, task, shared, groups):
+        """Return the sum of ``task(shared, part, item)``, see `Workers.sum`."""
+        groups = list(_packed(groups))
+        return self.cluster.tried(lambda: self._sum(task, shared, groups)).value
+
+    def _sum(self, task, shared, groups):
+        cluster, is_only = self.cluster, len(groups) == 1
+        shipped = cluster.ship(shared, self.stop)
+        leaves = [
+            self._submit(_remote.folded, part, task, shipped, items, is_only)
+            for part, items in groups
+        ]
+        cluster.release(shipped)
+        root = tree_sum(leaves, lambda: _Node(self._added))
+        result = cluster.result(root)
+        cluster.release(root)
+        return result
+
+    def _submit(self, function, part, task, shipped, items, *others):
+        return self.cluster.submit(
+            function,
+            task,
+            shipped,
+            part.lies,
+            items,
+            *others,
+            workers=self.data.workers_of(part),
+        )
+
+    def _added(self, sums):
+        if len(sums) == 1:
+            return sums[0]
+        node = self.cluster.submit(_remote.added, sums)
+        self.cluster.release(*sums)  # in memory for as long as the node needs them
+        return node
+
+    def map(self, task, shared, groups):
+        """Yield ``task(shared, part, item)`` in order, see `Workers.map`."""
+        cluster = self.cluster
+        groups, pending, shipped = _packed(groups), deque(), {}
+
+        def first():
+            if cluster.token not in shipped:  # as a failure has left nothing under way
+                shipped.clear()
+                shipped[cluster.token] = cluster.ship(shared, self.stop)
+            for one in pending:
+                if one.token != cluster.token:
+                    one.token = cluster.token
+                    one.future = self._submit(
+                        _remote.each, one.part, task, shipped[one.token], one.items
+                    )
+            return cluster.result(pending[0].future)
+
+        most = AHEAD * self.data.n_threads()
+        try:
+            while True:
+                for part, items in itertools.islice(groups, most - len(pending)):
+                    pending.append(_Pending(part, items))
+                if not pending:
+                    return
+                results = cluster.tried(first)
+                cluster.release(pending.popleft().future)
+                yield from results.value
+        finally:
+            cluster.release(*shipped.values(), *(one.future for one in pending))
+
+
+class _Node:
+    """The values of a node, which are only named here, see `tree_sum`."""
+
+    def __init__(self, added):
+        self._added, self._values = added, []
+
+    @property
+    def n_values(self):
+        return len(self._values)
+
+    def add(self, value):
+        self._values.append(value)
+
+    def total(self):
+        values, self._values = self._values, []
+        return self._added(values)
+
+
+class _Pending:
+    """What is to be done on a part, and its future, of the tasks with a token."""
+
+    def __init__(self, part, items):
+        self.part, self.items, self.token, self.future = part, items, None, None
+
+
+def _packed(groups):
+    return ((part, _remote.packed(list(items))) for part, items in groups)

@@ -1,0 +1,90 @@
+"""Shards in groups: the parts in which a fit adds what they tell."""
+
+import numpy as np
+from scipy import sparse
+
+__all__ = ["MOST_GROUPS", "Group", "groups"]
+
+#: Parts that a collection has, if it is not said how many.
+MOST_GROUPS = 16
+
+
+class Group:
+    """Neighbouring shards as one part of `Data`: a handle without data.
+
+    Parameters
+    ----------
+    shards : sequence of Part
+    """
+
+    def __init__(self, shards):
+        self.shards = tuple(shards)
+        self._ends = np.cumsum([shard.n_rows for shard in self.shards])
+
+    def __reduce__(self):
+        return Group, (self.shards,)
+
+    def __repr__(self):
+        return f"<{len(self.shards)} shards from {self.shards[0]!r} on>"
+
+    @property
+    def n_rows(self):
+        """Number of rows."""
+        return int(self._ends[-1])
+
+    def rows(self, rows):
+        """Return some rows in memory, see `Part.rows`.
+
+        Parameters
+        ----------
+        rows : slice or ndarray of int
+            From 0, without negative ones.
+        """
+        if isinstance(rows, slice):
+            rows = np.arange(*rows.indices(self.n_rows))
+        numbers = np.searchsorted(self._ends, rows, "right")
+        if len(rows) == 0 or (numbers == numbers[0]).all():
+            return self._of_shard(numbers[0] if len(rows) else 0, rows)
+        order = np.argsort(numbers, kind="stable")
+        starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+        found = [
+            self._of_shard(numbers[mine[0]], rows[mine])
+            for mine in np.split(order, starts[1:])
+        ]
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        if isinstance(found[0], np.ndarray):
+            return np.concatenate(found)[back]
+        block = sparse.vstack(found, format="csr")[back]
+        block.has_canonical_format = True
+        return block
+
+    def _of_shard(self, number, rows):
+        shard = self.shards[number]
+        rows = rows - (self._ends[number] - shard.n_rows)
+        return shard.rows(rows)
+
+    def take(self, model, rows):
+        """Return a block as a model takes it."""
+        return model.take(self.rows(rows), slice(None))
+
+    def units_per_row(self, model, rows):
+        """Return how many units a model counts in each row."""
+        block = self.rows(rows)
+        return model.units_per_row(block, np.arange(block.shape[0]))
+
+
+def groups(shards, n_groups):
+    """Return the shards that have rows in so many groups, as even as possible.
+
+    Parameters
+    ----------
+    shards : sequence of Part
+    n_groups : int or None
+        At most; None is `MOST_GROUPS`.
+    """
+    shards = [shard for shard in shards if shard.n_rows]
+    n_groups = min(len(shards), MOST_GROUPS if n_groups is None else n_groups)
+    ends = np.linspace(0, len(shards), n_groups + 1).round().astype(int)
+    pairs = zip(ends[:-1], ends[1:], strict=True)
+    return [Group(shards[first:last]) for first, last in pairs]
