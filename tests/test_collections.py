@@ -1,5 +1,6 @@
 """Data on disk: what is written is what was given, whatever happens in between."""
 
+import doctest
 import gzip
 import json
 import os
@@ -16,11 +17,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import (
     CountVectorizer,
     HashingVectorizer,
+    TfidfTransformer,
     TfidfVectorizer,
 )
+from sklearn.pipeline import make_pipeline
 
 from sktemper._linalg import sparse_rows
 from sktemper.datasets import (
@@ -87,6 +91,17 @@ def contents(folder):
 @pytest.fixture
 def X():
     return rows_of()
+
+
+PAGE = Path(__file__).parents[1] / "doc" / "on_disk.md"
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the page is not beside these tests")
+def test_the_page_is_right():
+    failed, tried = doctest.testfile(
+        str(PAGE), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
+    )
+    assert failed == 0 and tried > 20
 
 
 @pytest.fixture
@@ -191,6 +206,13 @@ def test_no_rows_and_no_batches(tmp_path):
     for shard_rows in 0, 1.5, True:
         with pytest.raises(ValueError, match="shard_rows"):
             write_counts(tmp_path / "X", [np.ones((1, 3))], shard_rows=shard_rows)
+    for matrix in np.ones((2, 2)), sparse.csr_matrix(np.ones((2, 2))):
+        with pytest.raises(ValueError, match="make a list"):
+            write_counts(tmp_path / "Y", matrix)
+    with pytest.raises(TypeError, match="no method transform: str"):
+        write_counts(tmp_path / "Z", [["a text"]], "count")
+    assert not (tmp_path / "Z").exists()
+    write_counts(tmp_path / "Z", [np.ones((3, 3))], shard_rows=np.int64(2))
 
 
 def test_empty_batches_and_empty_rows(tmp_path):
@@ -255,7 +277,7 @@ def test_words_take_bounded_memory(monkeypatch):
 
 
 def test_of_later_batches_few_texts_are_looked_at(monkeypatch):
-    monkeypatch.setattr(_words, "FIRST_DOCUMENTS", 10)
+    monkeypatch.setattr(_words, "FIRST_ENTRIES", 10)
     words = _words.HashedWords(HASHING)
     seen = []
     analyze = words.analyze
@@ -266,6 +288,16 @@ def test_of_later_batches_few_texts_are_looked_at(monkeypatch):
     common[321] = "hapax"  # the only one with a column that has no name
     words.look_at(common, HASHING.transform(common))
     assert len(seen) <= 20 and "hapax" in seen
+
+
+def test_a_pipeline_may_have_no_names(texts, tmp_path):
+    pipeline = make_pipeline(HASHING, TfidfTransformer()).fit(texts)
+    collection = write_counts(tmp_path / "X", [texts], pipeline)
+    assert collection.dtype == np.float64 and collection.feature_names is None
+    assert (joined(collection) != pipeline.transform(texts)).nnz == 0
+    with pytest.raises(NotFittedError):
+        write_counts(tmp_path / "Y", [texts], CountVectorizer())
+    assert not (tmp_path / "Y").exists()
 
 
 @pytest.mark.parametrize("batches", [["a text"], "a text", [iter(["a text"])]])
@@ -692,7 +724,7 @@ def test_integers_become_float64_and_bad_dense_data_are_refused(tmp_path):
     for number, (bad, what) in enumerate(
         [
             (np.array([[np.inf]]), "infinity"),
-            (sparse.eye_array(2), "write_counts"),
+            (sparse.csr_array(np.eye(2)), "write_counts"),
             (np.array([["a"]]), "no numbers"),
         ]
     ):
@@ -820,6 +852,31 @@ def test_stopped_ratings_go_on(small_runs, tmp_path):
         write_ratings(tmp_path / "X", batches[1:], duplicates="last")
     assert first.stat().st_mtime_ns == before
     write_ratings(tmp_path / "X", batches, duplicates="last")
+    assert contents(tmp_path / "X") == contents(tmp_path / "done")
+
+
+@pytest.mark.parametrize(
+    "stop",
+    ["users-00002.npy", "shard-00001.json", "user_labels.npy", "meta.json"],
+)
+def test_ratings_stopped_while_they_are_merged_go_on(
+    stop, small_runs, tmp_path, monkeypatch
+):
+    batches = in_batches(triples())
+    options = {"duplicates": "last", "shard_rows": 20}
+    write_ratings(tmp_path / "done", batches, **options)
+    replace = os.replace
+
+    def stopping(temporary, path):
+        if path.name == stop:
+            raise Stop
+        replace(temporary, path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", stopping)
+        with pytest.raises(Stop):
+            write_ratings(tmp_path / "X", batches, **options)
+    write_ratings(tmp_path / "X", batches, **options)
     assert contents(tmp_path / "X") == contents(tmp_path / "done")
 
 

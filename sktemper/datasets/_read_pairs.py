@@ -6,7 +6,6 @@ from numbers import Integral
 
 import numpy as np
 from scipy import sparse
-from sklearn.datasets import load_svmlight_file
 
 from ._batches import Batches, Lines, first_that_fails, refuse_line, words_of
 
@@ -180,6 +179,8 @@ def _parsed_pairs(lines, first, n_features, counted=False):
 
 def _loaded(rows):
     """Return the matrix of some lines, None if one cannot be parsed."""
+    from sklearn.datasets import load_svmlight_file  # it brings all data sets along
+
     try:
         X, _ = load_svmlight_file(io.BytesIO(b"\n".join(rows)), zero_based=True)
     except (ValueError, OverflowError):

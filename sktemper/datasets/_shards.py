@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from ._files import (
     META,
@@ -18,7 +19,7 @@ from ._files import (
 )
 from ._meta import index_dtype, joined, joined_dtype
 
-__all__ = ["Block", "ShardWriter", "check_shard_rows", "checksum"]
+__all__ = ["Block", "ShardWriter", "checked_shard_rows", "checksum"]
 
 #: Entries that a shard has about, if its number of rows is not given; and the numbers
 #: of rows that this may lead to.
@@ -82,8 +83,8 @@ class Block(NamedTuple):
         )
 
 
-def check_shard_rows(shard_rows):
-    """Raise if it is no number of rows; None is left to the writer."""
+def checked_shard_rows(shard_rows):
+    """Return a number of rows, or None; raise if it is neither."""
     if shard_rows is not None and (
         isinstance(shard_rows, bool)
         or not isinstance(shard_rows, Integral)
@@ -92,6 +93,7 @@ def check_shard_rows(shard_rows):
         raise ValueError(
             f"shard_rows must be an int of at least 1 or None, got {shard_rows!r}."
         )
+    return None if shard_rows is None else int(shard_rows)
 
 
 class ShardWriter:
@@ -111,7 +113,7 @@ class ShardWriter:
 
     def __init__(self, folder, kind, shard_rows=None, companion=None):
         self.folder, self.kind, self.companion = Path(folder), kind, companion
-        self.shard_rows = None if shard_rows is None else int(shard_rows)
+        self.shard_rows = shard_rows
         self.n_features, self.position = None, (0, 0)
         self.shards, self.stamps, self.blocks, self.buffered = [], [], [], 0
         self._go_on()
@@ -146,6 +148,10 @@ class ShardWriter:
         after : callable
             Called with each batch that was not passed over, once its rows are taken.
         """
+        if sparse.issparse(batches) or isinstance(batches, np.ndarray):
+            raise ValueError(
+                "batches must be batches of rows; of a single matrix make a list."
+            )
         number = -1
         for number, batch in enumerate(batches):
             self._recognise(number, stamp(batch, number))

@@ -7,8 +7,9 @@ from sklearn.feature_extraction import FeatureHasher
 
 __all__ = ["HashedWords"]
 
-#: Of the first documents all are looked at, later on a share of each batch.
-FIRST_DOCUMENTS, SHARE = 2000, 0.02
+#: The first documents are looked at until they have had so many entries; later on a
+#: share of each batch is.
+FIRST_ENTRIES, SHARE = 2**15, 0.02
 #: Words that are kept beyond one a column.
 SPARE_WORDS = 2**16
 #: A column has the names of up to so many words, each with this share of the counts.
@@ -34,13 +35,13 @@ class HashedWords:
         )
         self.counts, self.columns = Counter(), {}
         self.named = np.zeros(self.n_features, dtype=bool)
-        self.n_batches = self.n_looked_at = 0
+        self.n_batches = self.n_entries = 0
 
     def look_at(self, texts, X):
         """Count the words of some of the texts, whose columns ``X`` has."""
         n_texts = X.shape[0]
-        n_chosen = min(max(FIRST_DOCUMENTS - self.n_looked_at, 0), n_texts)
-        n_chosen = max(n_chosen, int(np.ceil(SHARE * n_texts)))
+        n_first = np.searchsorted(X.indptr[1:], FIRST_ENTRIES - self.n_entries)
+        n_chosen = min(max(int(n_first), int(np.ceil(SHARE * n_texts))), n_texts)
         chosen = self._chosen(X, n_chosen)
         texts = texts.tolist() if hasattr(texts, "tolist") else texts
         counts = Counter()
@@ -48,7 +49,7 @@ class HashedWords:
             counts.update(self.analyze(texts[number]))
         self.counts.update(counts)
         self.n_batches += 1
-        self.n_looked_at += len(chosen)
+        self.n_entries += X.nnz
         self._find_columns(counts)
         if len(self.counts) > self.n_features + SPARE_WORDS:
             self._forget()
@@ -112,7 +113,7 @@ class HashedWords:
         return {
             "counts": dict(self.counts),
             "n_batches": self.n_batches,
-            "n_looked_at": self.n_looked_at,
+            "n_entries": self.n_entries,
             "named": np.flatnonzero(self.named).tolist(),
         }
 
@@ -121,4 +122,4 @@ class HashedWords:
         self.counts, self.columns = Counter(state["counts"]), {}
         self._find_columns(self.counts)
         self.named[state["named"]] = True
-        self.n_batches, self.n_looked_at = state["n_batches"], state["n_looked_at"]
+        self.n_batches, self.n_entries = state["n_batches"], state["n_entries"]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils import check_array
 
@@ -12,7 +13,7 @@ from .._validation import check_sparse
 from ._collection import open_counts, open_dense
 from ._files import claim
 from ._meta import smallest
-from ._shards import Block, ShardWriter, check_shard_rows, checksum
+from ._shards import Block, ShardWriter, checked_shard_rows, checksum
 from ._words import HashedWords
 
 __all__ = ["write_counts", "write_dense"]
@@ -93,7 +94,7 @@ def write_counts(
     ...     X.shape, X.dtype.name, sorted(set(X.feature_names))[-3:]
     ((3, 64), 'uint8', ['and', 'rum', 'tea'])
     """
-    check_shard_rows(shard_rows)
+    shard_rows = checked_shard_rows(shard_rows)
     folder = Path(folder)
     names = _given_names(feature_names, batches, vectorizer)
     settings = {
@@ -102,11 +103,11 @@ def write_counts(
         "vectorizer": _described(vectorizer),
         "feature_names": None if names is None else zlib.crc32(repr(names).encode()),
     }
-    claim(folder, settings, overwrite)
     hashed = None
     if names is None and isinstance(vectorizer, HashingVectorizer):
         hashed = HashedWords(vectorizer) if vectorizer.input != "file" else None
     source = _Texts(vectorizer, hashed) if vectorizer is not None else _Matrices()
+    claim(folder, settings, overwrite)
     writer = ShardWriter(folder, "counts", shard_rows, hashed)
     writer.write(batches, source.stamp, source.block, source.after)
     if names is None:
@@ -159,7 +160,7 @@ def write_dense(
     ...     len(X), X.shape, X.dtype.name
     (3, (50, 3), 'float32')
     """
-    check_shard_rows(shard_rows)
+    shard_rows = checked_shard_rows(shard_rows)
     folder = Path(folder)
     names = _given_names(feature_names, batches)
     settings = {
@@ -180,7 +181,12 @@ def _given_names(feature_names, batches, vectorizer=None):
     if feature_names is None:
         feature_names = getattr(batches, "feature_names", None)
     if feature_names is None and hasattr(vectorizer, "get_feature_names_out"):
-        feature_names = vectorizer.get_feature_names_out()
+        try:
+            feature_names = vectorizer.get_feature_names_out()
+        except NotFittedError:  # which is an AttributeError, too
+            raise
+        except AttributeError:  # of a pipeline, one of whose steps has no names
+            return None
     if feature_names is None:
         return None
     if np.ndim(feature_names) != 1:

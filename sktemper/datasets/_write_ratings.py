@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 from ._collection import open_ratings
 from ._files import claim, opened_npy, read_json, remove, write_json, write_npy
 from ._ratings import csr_of_keys, merged_ratings, missing_labels
-from ._shards import Block, ShardWriter, check_shard_rows, checksum
+from ._shards import Block, ShardWriter, checked_shard_rows, checksum
 from ._write import stored
 
 __all__ = ["write_ratings"]
@@ -93,7 +93,7 @@ def write_ratings(
     ...     X.user_labels.tolist(), X.item_labels.tolist(), X[0].toarray().tolist()
     (['ann', 'bob'], ['gin', 'tea'], [[0, 5], [0, 3]])
     """
-    check_shard_rows(shard_rows)
+    shard_rows = checked_shard_rows(shard_rows)
     folder = Path(folder)
     settings = {"kind": "ratings", "shard_rows": shard_rows, "duplicates": duplicates}
     claim(folder, settings, overwrite)
