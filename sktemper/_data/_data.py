@@ -1,5 +1,7 @@
 """Data: parts of the same width, one after another."""
 
+import contextlib
+
 import numpy as np
 from scipy import sparse
 
@@ -72,6 +74,11 @@ class Data:
             `ConjugateModel.stop`.
         """
         return threads(n_threads, stop)
+
+    @contextlib.contextmanager
+    def held(self, rows):
+        """Expect that some rows are asked for again and again while inside."""
+        yield
 
     def all_rows(self):
         """Return all rows as `Rows`."""

@@ -70,7 +70,13 @@ def run_moves(problem, policies, state, hooks=Hooks(), least_gain=0.0):  # noqa:
         By how much the lower bound has to rise.
     """
     trials = _Trials(problem, state)
-    best = trials.bound(state) if any(state.moves.left) else None
+    if any(state.moves.left):
+        with problem.data.held(trials.rows):
+            _make_moves(trials, policies, state, hooks, least_gain)
+
+
+def _make_moves(trials, policies, state, hooks, least_gain):
+    problem, best = trials.problem, trials.bound(state)
     while any(state.moves.left):
         hooks.before()
         begin = time.perf_counter()

@@ -1,5 +1,6 @@
 """Data on a cluster: Dask collections, and collections on disk that workers open."""
 
+import contextlib
 import time
 import warnings
 
@@ -18,8 +19,16 @@ __all__ = ["ClusterData", "OnCluster", "not_a_collection"]
 
 #: Seconds for which it is taken for known where parts lie.
 KNOWN_FOR = 1.0
+#: Rows that are held here, at most.
+MOST_HELD = 100_000
 #: With more rows than these, neighbouring ones are visited together.
 MOST_SINGLE_ROWS, ROWS_TOGETHER = 10**7, 256
+
+
+def _is_among(rows, known):
+    """Return whether all rows are among known ones, which increase."""
+    places = np.minimum(np.searchsorted(known, rows), len(known) - 1)
+    return bool((known[places] == rows).all())
 
 
 class Part:
@@ -79,14 +88,48 @@ class ClusterData(Data):
             part for part in parts if isinstance(part.lies, distributed.Future)
         ]
         cluster.keep_only([part.lies for part in self._on_cluster])
-        self._holders, self._asked_at = {}, -np.inf
+        self._holders, self._asked_at, self._held = {}, -np.inf, None
 
     def workers(self, threads, n_threads, stop):
-        """Return the workers of the cluster."""
-        return DaskWorkers(self, stop, self.after)
+        """Return the workers of the cluster; threads work on what is held here."""
+        return DaskWorkers(self, stop, threads(n_threads, stop), self.after)
+
+    @contextlib.contextmanager
+    def held(self, rows):
+        """Fetch rows that are asked for again and again, unless they are many."""
+        if len(rows) <= MOST_HELD:
+            self._held = rows, self._fetched_parts(rows)
+        try:
+            yield
+        finally:
+            self._held = None
+
+    def _fetched_parts(self, rows):
+        groups = list(super().groups(rows))
+        found = self.fetched([(part, chosen) for part, chosen, _ in groups])
+        return {
+            part.number: (chosen, InMemory(X))
+            for (part, chosen, _), X in zip(groups, found, strict=True)
+        }
+
+    def groups(self, rows=None):
+        """Yield parts, those of rows that are held here in memory; see `Data`."""
+        groups = super().groups(rows)
+        return self._held_groups(groups) if self._has_here(rows) else groups
+
+    def _has_here(self, rows):
+        held = self._held
+        return held is not None and rows is not None and _is_among(rows, held[0])
+
+    def _held_groups(self, groups):
+        for part, chosen, places in groups:
+            known, part_here = self._held[1][part.number]
+            yield part_here, np.searchsorted(known, chosen), places
 
     def rows(self, rows):
         """Return some rows, in the order of their parts, as one matrix in memory."""
+        if self._has_here(rows):
+            return super().rows(rows)
         asked = [(part, chosen) for part, chosen, _ in self.groups(rows)]
         found = self.fetched(asked)
         if sparse.issparse(found[0]):

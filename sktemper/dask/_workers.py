@@ -3,7 +3,8 @@
 import itertools
 from collections import deque
 
-from .._loop import Workers, tree_sum
+from .._data import InMemory
+from .._loop import tree_sum
 from . import _remote
 
 __all__ = ["DaskWorkers"]
@@ -24,14 +25,16 @@ class DaskWorkers:
         Whose parts are worked on.
     stop : ndarray of shape (1,), int
         `ConjugateModel.stop`.
+    driver : Workers
+        Threads of this process.
     after : callable
         Called after whatever was run whole, in one piece with it.
     """
 
-    def __init__(self, data, stop, after):
+    def __init__(self, data, stop, driver, after):
         self.data, self.cluster, self.after = data, data.cluster, after
         self.stop = stop
-        self._driver = Workers(1, stop)
+        self._driver = driver
 
     def __enter__(self):
         self._driver.__enter__()
@@ -54,6 +57,9 @@ class DaskWorkers:
 
     def sum(self, task, shared, groups):
         """Return the sum of ``task(shared, part, item)``, see `Workers.sum`."""
+        here, groups = _here(groups)
+        if here:
+            return self._driver.sum(task, shared, groups)
         groups = list(_packed(groups))
         return self.cluster.tried(lambda: self._sum(task, shared, groups)).value
 
@@ -90,6 +96,11 @@ class DaskWorkers:
 
     def map(self, task, shared, groups):
         """Yield ``task(shared, part, item)`` in order, see `Workers.map`."""
+        here, groups = _here(groups)
+        map_ = self._driver.map if here else self._map
+        return map_(task, shared, groups)
+
+    def _map(self, task, shared, groups):
         cluster = self.cluster
         groups, pending, shipped = _packed(groups), deque(), {}
 
@@ -142,6 +153,13 @@ class _Pending:
 
     def __init__(self, part, items):
         self.part, self.items, self.token, self.future = part, items, None, None
+
+
+def _here(groups):
+    """Return whether the parts are in the memory of this process, and the groups."""
+    groups = iter(groups)
+    first = next(groups)
+    return isinstance(first[0], InMemory), itertools.chain([first], groups)
 
 
 def _packed(groups):

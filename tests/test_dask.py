@@ -1,0 +1,346 @@
+"""Estimators on a cluster: the bits of threads, whatever happens to workers."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from fits import Broken, Hooks, ctrl_c_after
+from registry import ROWS
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+
+from sktemper import AnnealedGaussianMixture, AnnealedLDA, SVIPlusLDA
+from sktemper.schedules import LinearSchedule
+
+dask = pytest.importorskip("dask", reason="sktemper.dask needs dask")
+distributed = pytest.importorskip("distributed", reason="sktemper.dask needs dask")
+da = pytest.importorskip("dask.array")
+skd = pytest.importorskip("sktemper.dask")
+
+pytestmark = [
+    # fits take a few steps
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    # of connections of workers that were killed
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        dask.config.set({"distributed.worker.daemon": True}),
+        distributed.LocalCluster(
+            2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        # classes of test modules are unknown there
+        from distributed.protocol import pickle as of_dask
+
+        import fits
+
+        of_dask.cloudpickle.register_pickle_by_value(fits)
+        yield client
+        of_dask.cloudpickle.unregister_pickle_by_value(fits)
+
+
+def parts_of(X, *sizes):
+    """Cut rows into parts; the rest is one, too."""
+    ends = np.cumsum([0, *sizes])
+    return [X[a:b] for a, b in zip(ends, [*ends[1:], X.shape[0]], strict=True)]
+
+
+def delayed_of(parts):
+    return [dask.delayed(part) for part in parts]
+
+
+def array_of(parts):
+    """A dask array of parts, of which nobody knows how many rows they have."""
+    shape = np.nan, parts[0].shape[1]
+    blocks = [da.from_delayed(d, shape, meta=parts[0][:0]) for d in delayed_of(parts)]
+    return da.concatenate(blocks, allow_unknown_chunksizes=True)
+
+
+def state_of(estimator):
+    state = estimator.state_
+    history = {k: v for k, v in estimator.history_.items() if "seconds" not in k}
+    return pickle.dumps((state.globals_, state.hyper, history))
+
+
+def lda_of(**parameters):
+    parameters = {"max_iter": 3, "batch_size": 60, "random_state": 0} | parameters
+    return AnnealedLDA(3, **parameters)
+
+
+# -- the bits of threads ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_a_fit_has_the_bits_of_threads(client, row):
+    X = row.data(120)
+    parts = parts_of(X, 1, 50, 0, 7)
+    weight = np.linspace(0.5, 2, 120)
+    parameters = {"max_iter": 2, "batch_size": None, "evaluate_every": 1}
+    if row.moves is not None:
+        parameters["moves"] = row.moves
+    threads = row.estimator("Annealed", **parameters).fit(parts, sample_weight=weight)
+    cluster = row.estimator("Annealed", **parameters)
+    assert skd.fit(cluster, array_of(parts), sample_weight=weight) is cluster
+    assert state_of(cluster) == state_of(threads)
+    X = client.scatter(parts)
+    assert skd.score(cluster, X) == pytest.approx(threads.score(parts), rel=1e-12)
+    bound = skd.lower_bound(cluster, X, sample_weight=weight)
+    assert bound == threads.lower_bound(parts, weight)
+
+
+def test_one_worker_and_two_do_the_same(client, documents):
+    parts = delayed_of(parts_of(documents, 40, 30, 20))
+    both = skd.fit(lda_of(), parts, client=client)
+    address = next(iter(client.scheduler_info(n_workers=-1)["workers"]))
+    pinned = [client.compute(part, workers=address) for part in parts]
+    one = skd.fit(lda_of(), pinned, client=client)
+    assert state_of(one) == state_of(both)
+
+
+def test_streams_have_the_bits_of_threads(client, documents):
+    threads, cluster = (lda_of(batch_size=30, total_samples=240) for _ in range(2))
+    for _ in range(2):
+        threads.partial_fit(parts_of(documents, 50, 30))
+        skd.partial_fit(cluster, array_of(parts_of(documents, 50, 30)), client=client)
+    assert state_of(cluster) == state_of(threads)
+
+
+def test_starts_and_early_stopping_have_the_bits_of_threads(client, documents):
+    parts = parts_of(documents, 70, 10)
+    parameters = {
+        "n_init": 2,
+        "n_iter_no_change": 1,
+        "schedule": LinearSchedule(1.0, 2),
+        "doc_update": "variational",
+    }
+    threads = lda_of(**parameters).fit(parts)
+    cluster = skd.fit(lda_of(**parameters), array_of(parts), client=client)
+    assert state_of(cluster) == state_of(threads)
+
+
+# -- lazy ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_lazy_answers_have_the_right_meta(client, row):
+    X = row.data(120)
+    fitted = row.estimator("Annealed", max_iter=1, n_jobs=2).fit(X)
+    parts = parts_of(X, 0, 50)
+    for name in ("transform", "predict", "predict_proba", "score_samples"):
+        if not hasattr(fitted, name):
+            with pytest.raises(AttributeError, match=name):
+                getattr(skd, name)(fitted, array_of(parts))
+            continue
+        expected = getattr(fitted, name)(X)
+        lazy = getattr(skd, name)(fitted, array_of(parts))
+        assert lazy.ndim == expected.ndim
+        assert (lazy.dtype, lazy._meta.dtype) == (expected.dtype, expected.dtype)
+        assert lazy.shape[1:] == expected.shape[1:]
+        np.testing.assert_array_equal(lazy.compute(), expected)
+
+
+def test_the_estimator_is_in_the_graph_once(documents):
+    lda = lda_of().fit(documents)
+    X = array_of(parts_of(documents, *[10] * 11))
+    graph = dict(skd.transform(lda, X).__dask_graph__())
+    holding = [key for key in graph if str(key).startswith("fitted")]
+    assert len(holding) == 1
+    embedded = [task for task in graph.values() if isinstance(task, AnnealedLDA)]
+    embedded += [
+        task.value
+        for task in graph.values()
+        if isinstance(getattr(task, "value", None), AnnealedLDA)
+    ]
+    assert len(embedded) == 1
+
+
+def test_known_chunks_stay_known(documents):
+    lda = lda_of().fit(documents)
+    X = da.from_array(documents.toarray(), chunks=(50, 60))
+    assert skd.transform(lda, X).chunks == ((50, 50, 20), (3,))
+    assert skd.score_samples(lda, X).chunks == ((50, 50, 20),)
+    with pytest.raises(ValueError, match="59 features.*60 features"):
+        skd.transform(lda, X[:, :59])
+
+
+def test_counts_of_text(client, texts):
+    hashing = HashingVectorizer(2**7, alternate_sign=False, norm=None)
+    bag = pytest.importorskip("dask.bag").from_sequence(texts, npartitions=3)
+    X = skd.counts(bag, hashing)
+    assert sparse.issparse(X._meta) and X._meta.format == "csr"
+    assert X._meta.dtype == X.dtype == np.float64
+    block = X.blocks[1].compute()
+    assert sparse.issparse(block) and block.format == "csr"
+    skd.fit(lda_of(max_iter=1), X, client=client)
+    with pytest.raises(Exception, match="not fitted|vocabulary"):
+        skd.counts(bag, CountVectorizer())
+    with pytest.raises(TypeError, match="Series or Bag"):
+        skd.counts(texts, hashing)
+
+
+def test_counts_of_a_series(client, texts):
+    frames = pytest.importorskip("dask.dataframe")
+    pandas = pytest.importorskip("pandas")
+    series = frames.from_pandas(pandas.Series(texts), npartitions=2)
+    counter = CountVectorizer().fit(texts)
+    X = skd.counts(series, counter)
+    whole = sparse.vstack([block.compute() for block in X.blocks])
+    assert (whole != counter.transform(texts)).nnz == 0
+
+
+# -- faults ----------------------------------------------------------------------------
+
+
+class Killing(Hooks):
+    """Kills a worker at the end of each of the first passes."""
+
+    def __init__(self, client, n_kills):
+        self.client, self.n_kills, self.killed = client, n_kills, []
+
+    def at_pass(self, estimator, fitted_estimator):
+        if len(self.killed) < self.n_kills:
+            pids = self.client.run(os.getpid)
+            self.killed.append(next(iter(pids.values())))
+            timer = threading.Timer(0.05, os.kill, (self.killed[-1], signal.SIGKILL))
+            timer.start()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9")
+def test_killed_workers_change_no_bits(client, documents):
+    parts = parts_of(documents, 40, 30, 20)
+    parameters = {"max_iter": 6, "batch_size": 20}
+    threads = lda_of(**parameters).fit(parts)
+    killing = Killing(client, 2)
+    cluster = lda_of(**parameters).set_callbacks(killing)
+    skd.fit(cluster, array_of(parts), client=client)
+    assert len(set(killing.killed)) == 2
+    assert state_of(cluster) == state_of(threads)
+    client.wait_for_workers(2, timeout=60)
+
+
+class BreakingSchedule(LinearSchedule):
+    """A schedule of a user's that fails at a step."""
+
+    def __call__(self, t):
+        if t >= 3:
+            raise Broken("at 3")
+        return super().__call__(t)
+
+
+class BreakingBlock:
+    """A reader that fails."""
+
+    def __call__(self):
+        raise Broken("no such file")
+
+
+def test_a_users_error_comes_back_as_itself(client, documents):
+    parts = parts_of(documents, 40, 30)
+    lda = lda_of(schedule=BreakingSchedule(2.0, 8), batch_size=20)
+    begin = time.monotonic()
+    with pytest.raises(Broken, match="at 3"):
+        skd.fit(lda, array_of(parts), client=client)
+    assert lda.n_batch_iter_ == 3
+    lda = lda_of()
+    with pytest.raises(Broken, match="no such file"):
+        skd.fit(lda, [*delayed_of(parts), dask.delayed(BreakingBlock())()])
+    assert not hasattr(lda, "state_")
+    assert time.monotonic() - begin < 60
+
+
+def test_bad_blocks_are_refused_as_by_threads(client, documents):
+    bad = documents.astype(float)
+    bad.data[5] = np.nan
+    lda = lda_of().fit(documents)
+    before = state_of(lda)
+    with pytest.raises(ValueError, match="NaN"):
+        skd.fit(lda, array_of([documents, bad]), client=client)
+    assert state_of(lda) == before
+    with pytest.raises(ValueError, match="different numbers of columns: 9 and 60"):
+        skd.fit(lda, delayed_of([documents, documents[:, :9]]), client=client)
+    with pytest.raises(ValueError, match="60 features"):
+        skd.score(lda, delayed_of([documents[:, :9]]), client=client)
+    with pytest.raises(ValueError, match="0 sample"):
+        skd.fit(lda, delayed_of([documents[:0], documents[:0]]), client=client)
+    dense = da.from_array(documents.toarray(), chunks=(50, 30))
+    with pytest.raises(ValueError, match="rechunk"):
+        skd.fit(lda, dense, client=client)
+    with pytest.raises(TypeError, match="estimator.fit"):
+        skd.fit(lda, documents, client=client)
+    with pytest.raises(TypeError, match="estimator must be"):
+        skd.fit(CountVectorizer(), dense, client=client)
+    with pytest.raises(ValueError, match="every"):
+        skd.fit(lda, dense, client=client, every=3)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "transform", "score"])
+def test_methods_name_the_functions(documents, method):
+    lda = lda_of().fit(documents)
+    for X in (array_of([documents]), delayed_of([documents])):
+        with pytest.raises(TypeError, match=rf"sktemper\.dask.*\b{method}"):
+            getattr(lda, method)(X)
+
+
+def test_ctrl_c_leaves_cluster_and_estimator_usable(client):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40_000, 30))
+    parameters = {"max_iter": 10_000, "tol": 0.0, "batch_size": None, "moves": None}
+    mixture = AnnealedGaussianMixture(20, random_state=0, **parameters)
+    with pytest.raises(KeyboardInterrupt), ctrl_c_after(3.0):
+        skd.fit(mixture, delayed_of(parts_of(X, 20_000)), client=client)
+    end = time.monotonic() + 5.0
+    while any(client.processing().values()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    again = clone(mixture).set_params(max_iter=2)
+    skd.fit(again, delayed_of(parts_of(X, 20_000)), client=client)
+    assert again.n_iter_ == 2
+
+
+# -- checkpoints -----------------------------------------------------------------------
+
+
+class Stopping(Hooks):
+    """Breaks a fit after so many passes."""
+
+    def __init__(self, n_passes):
+        self.left = n_passes
+
+    def at_pass(self, estimator, fitted_estimator):
+        self.left -= 1
+        if self.left == 0:
+            raise Broken
+
+
+def test_a_checkpoint_goes_on_with_the_same_bits(client, documents, tmp_path):
+    parts = array_of(parts_of(documents, 40, 30))
+    lda = SVIPlusLDA(3, max_iter=4, batch_size=25, random_state=0)
+    whole = skd.fit(clone(lda), parts, client=client)
+    folder = tmp_path / "checkpoint"
+    options = {"client": client, "checkpoint": folder, "every": 2}
+    with pytest.raises(Broken):
+        skd.fit(clone(lda).set_callbacks(Stopping(2)), parts, **options)
+    with open(folder / "unfinished.pkl", "rb") as file:
+        assert 0 < pickle.load(file).n_batch_iter_ < whole.n_batch_iter_
+    with pytest.raises(ValueError, match="another fit: batch_size"):
+        skd.fit(clone(lda).set_params(batch_size=20), parts, **options)
+    resumed = skd.fit(clone(lda).set_params(n_jobs=2), parts, **options)
+    assert state_of(resumed) == state_of(whole)
+    assert sorted(path.name for path in folder.iterdir()) == ["estimator.pkl"]
+    assert state_of(skd.fit(clone(lda), parts, **options)) == state_of(whole)
+    with pytest.raises(ValueError, match="n_init=2"):
+        skd.fit(lda_of(n_init=2), parts, **options)
+    with pytest.raises(ValueError, match="every must be"):
+        skd.fit(lda, parts, client=client, checkpoint=folder, every=0)
