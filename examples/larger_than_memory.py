@@ -98,8 +98,9 @@ def largest_memory():
 
 
 def fit_on_cluster(folder, arguments):
-    import sktemper.dask
     from distributed import Client, LocalCluster
+
+    import sktemper.dask
 
     with (
         LocalCluster(

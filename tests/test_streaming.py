@@ -2,9 +2,11 @@
 
 import contextlib
 import pickle
+import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
@@ -162,6 +164,20 @@ def test_a_given_total_stands_even_if_exceeded(counts, total):
             lda.partial_fit(counts[rows])
         assert total_of_last_step(lda, counts[rows]) == pytest.approx(total)
     assert lda.history_["passes"][-1] == 90 / total
+
+
+def test_rows_without_words_do_not_make_a_stream_come_again(counts):
+    empty = sparse.csr_array((9, counts.shape[1]), dtype=counts.dtype)
+    chunks = [sparse.vstack([empty, counts[i : i + 20]], format="csr") for i in (0, 60)]
+    lda = lda_of(total_samples=10, batch_size=40)
+    with pytest.warns(ConvergenceWarning, match="samples were seen, but"):
+        for chunk in chunks:
+            lda.partial_fit(chunk)
+    same = lda_of(total_samples=10, batch_size=40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(3):
+            same.partial_fit(counts[:20])
 
 
 def test_the_total_after_fit(counts):

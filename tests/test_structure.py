@@ -36,7 +36,7 @@ MAY_IMPORT = {
     "_limits": {"_policy"},
     "_validation": set(),
     "model": {"_expfam"},
-    "_expfam": {"_linalg", "model"},
+    "_expfam": {"_limits", "_linalg", "model"},
     "schedules": {"_policy"},
     "learning_rates": {"_policy", "model", "schedules"},
     "tempering": {"_policy", "model", "schedules"},

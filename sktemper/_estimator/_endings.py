@@ -142,7 +142,7 @@ def warn_of_heat(estimator):
 def warn_of_a_long_stream(estimator):
     """Warn once of a stream that is far longer than it was said to be.
 
-    Not of one whose samples come again, as far as the first row of a chunk tells.
+    Not of one whose samples come again, as far as the first rows of a chunk tell.
     """
     total, seen = estimator.total_samples, estimator.n_samples_seen_
     repeated = estimator.state_.first_row == AGAIN

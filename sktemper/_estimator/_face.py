@@ -297,7 +297,8 @@ class TemperedEstimator(
 
     def _state_to_go_on_from(self):
         """Return a state whose arrays can be written to: a mapped pickle's cannot."""
-        return writable(copy.copy(self.state_))
+        state = copy.copy(self.state_)
+        return writable(state) if self._loaded else state
 
     def _starts(self, problem):
         """Yield new states, all from the same stream of random numbers."""
@@ -324,7 +325,7 @@ class TemperedEstimator(
 
     def _install(self, state, policies):
         """Make a step visible: the last thing that a commit does."""
-        self.state_ = state
+        self.state_, self._loaded = state, False
         self.tempering_, self.learning_rate_, self.gradient_noise_ = policies[:3]
         self.batch_size_ = state.batch_size
 

@@ -32,10 +32,14 @@ class VersionWarning(InconsistentVersionWarning):
 class PicklesMixin:
     """Of an estimator with a state."""
 
+    #: Whether the arrays of the state are those of a pickle: they may be read-only.
+    _loaded = False
+
     def __getstate__(self):
         """Return the attributes and the version; not what was warned of."""
         state = dict(super().__getstate__(), _sktemper_version=_version())
-        state.pop("_said", None)
+        for name in ("_said", "_loaded"):
+            state.pop(name, None)
         return state
 
     def __setstate__(self, state):
@@ -59,7 +63,7 @@ class PicklesMixin:
                 stacklevel=2,
             )
         super().__setstate__(state)
-        self._said = {}
+        self._said, self._loaded = {}, True
         if "state_" in state:
             self._check_loaded()
 

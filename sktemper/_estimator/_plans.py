@@ -1,10 +1,11 @@
 """What is decided before the first step: batches, held-out rows, policies, passes."""
 
+import hashlib
 import math
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import hash as digest
+from scipy import sparse
 
 from .._data import Rows
 from .._loop import Policies, State, generator
@@ -13,8 +14,10 @@ from ..schedules import Plan
 
 __all__ = ["AGAIN", "Run", "held_out_rows", "plan_fit", "plan_stream", "tasks_left"]
 
-#: In place of the digest of a stream's first row: it came again.
+#: In place of the digest of a stream's first rows: they came again.
 AGAIN = "again"
+#: Rows of a chunk that tell whether a stream has come to its beginning again.
+ROWS_NOTED = 8
 #: Keys of random numbers: for the policies, and for the rows that are held out.
 POLICIES, HELD_OUT = 2, 3
 
@@ -77,19 +80,29 @@ def plan_stream(estimator, problem, state, fresh):
     policies = _resolved_policies(estimator, model, state, RobbinsMonro())
     state.best = None
     if estimator.total_samples is not None:
-        state.first_row = _noted(state.first_row, data.rows(np.zeros(1, int)))
+        state.first_row = _noted(state.first_row, data)
     if estimator.batch_size != "auto":
         return policies, state.batch_size
     n_rows = len(data)  # a chunk is cut evenly
     return policies, math.ceil(n_rows / max(1, round(n_rows / state.batch_size)))
 
 
-def _noted(first_row, row):
-    """Return what to know of the first row of a stream when a chunk begins with one."""
-    if first_row == AGAIN:
+def _noted(first_rows, data):
+    """Return what to know of the first rows of a stream when a chunk begins with data.
+
+    Rows without entries tell nothing.
+    """
+    if first_rows == AGAIN:
         return AGAIN
-    this = digest(row)
-    return AGAIN if this == first_row else first_row or this
+    head = data.parts[0].rows(slice(0, ROWS_NOTED))
+    arrays = (head.indices, head.data) if sparse.issparse(head) else (head,)
+    if not np.any(arrays[-1]):
+        return first_rows
+    digest = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).view(np.uint8))
+    this = digest.hexdigest()
+    return AGAIN if this == first_rows else first_rows or this
 
 
 def tasks_left(state):

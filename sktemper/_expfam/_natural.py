@@ -1,7 +1,7 @@
 """Natural parameters as values, and models whose global parameters are such."""
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class Natural:
 
     def arrays(self):
         """Return the arrays, in the order of the fields."""
-        return tuple(getattr(self, field.name) for field in fields(self))
+        return [getattr(self, name) for name in self.__match_args__]
 
     def __add__(self, other):
         return type(self)(*map(np.add, self.arrays(), other.arrays()))

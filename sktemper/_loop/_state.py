@@ -78,7 +78,8 @@ class State:
         Rows of the data so far as known: those of `fit` once, and those of later
         `partial_fit` calls.
     first_row : str or None
-        A digest of the first row of a stream of known size; "again" once it came again.
+        A digest of the first rows of a stream of known size; "again" once they came
+        again.
     steps, samples : int
         Global steps done, and samples seen, repeats included.
     idle_steps, idle_samples : int
