@@ -69,8 +69,9 @@ def mark_machine(item):
 def mark_deep(item, first):
     """Mark checks of scikit-learn on all but the first configuration of a class.
 
-    Not those that are numerical, unless they are expected to fail.  And tests of kernels at a high rank, which have slow
-    references, but for one of each; and runs of whole modules as on other processors.
+    Not those that are numerical, unless they are expected to fail.  And tests of
+    kernels at a high rank, which have slow references, but for one of each; and runs of
+    whole modules as on other processors.
     """
     if item.name.startswith(
         ("test_kernels_on_every_instruction_set", "test_the_kernels_are_right_on_every")
