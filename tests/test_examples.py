@@ -208,6 +208,15 @@ def test_a_kernel_of_ones_own(poisson_mixture, dtype):
     np.testing.assert_allclose(model.log_joint(block, prepared), expected, rtol=rtol)
 
 
+def test_the_page_shows_the_loop_as_it_is():
+    page = EXAMPLES.parent / "doc" / "own_model.md"
+    if not page.exists():
+        pytest.skip("doc/ is not beside these tests")
+    (shown,) = re.findall("```c\n(.*?)```", page.read_text("utf-8"), re.S)
+    loops = EXAMPLES / "poisson_kernel" / "_loops.h"
+    assert loops.read_text("utf-8").endswith(shown)
+
+
 def test_the_kernel_is_declared_by_its_headers(monkeypatch):
     """What setup.py reads in them, without a compiler."""
     pytest.importorskip("Cython")
