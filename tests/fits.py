@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import re
 import signal
 import threading
 
@@ -124,15 +125,11 @@ def overlapping_shapes(n_samples, seed=0):
 
 
 def data_of(estimator, many=False):
-    """Data for an estimator; ``many`` take three blocks of rows."""
-    name = type(estimator).__name__
-    if name.endswith(("LDA", "MultinomialMixture")):
-        return documents_of(700 if many else 120)
-    if name.endswith("BernoulliMixture"):
-        return (samples_of(4500 if many else 120) > 0.5).astype(np.float64)
-    if name.endswith("MatrixFactorization"):
-        return ratings_of(9000 if many else 120)
-    return samples_of(4500 if many else 120)
+    """Data for an estimator, those of its row; ``many`` take three blocks of rows."""
+    from registry import ROWS  # which has its data from here
+
+    name = re.sub("^(Tempered|Annealed|SVIPlus)", "", type(estimator).__name__)
+    return ROWS[name].data(ROWS[name].n_many if many else 120)
 
 
 # -- comparisons -----------------------------------------------------------------------

@@ -158,6 +158,7 @@ def test_progress_bar_of_a_grid_search(documents, texts, n_jobs, in_pipeline, ca
     assert "100%" in output
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_callback_stops_the_fits_of_a_grid_search(documents, n_jobs):
     class Stop:  # local, and so sent to processes that cannot import this file

@@ -135,7 +135,7 @@ def same_parameters(one, other):
 @pytest.mark.parametrize("tempering", ["global", "local"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_shortcuts(row, tempering):
-    named = row.estimator(tempering=tempering, batch_size=40, max_iter=10)
+    named = row.estimator(tempering=tempering, batch_size=40, max_iter=4)
     X = row.data(120)
     policy = {"global": GlobalTempering(), "local": LocalTempering()}[tempering]
     other = clone(named).set_params(tempering=policy)
@@ -149,7 +149,7 @@ def test_shortcuts(row, tempering):
 @pytest.mark.filterwarnings("ignore:.*did not converge.*")
 @pytest.mark.filterwarnings("ignore:The lower bound still changed")
 def test_svi_plus_is_tempered_with_noise(row):
-    shared = {"batch_size": 40, "max_iter": 10}
+    shared = {"batch_size": 40, "max_iter": 4}
     named = row.estimator("SVIPlus", effective_batch_size=10, **shared)
     X = row.data(120)
     named.fit(X)
@@ -186,7 +186,7 @@ def test_nested_parameters_of_an_effective_batch_size(row):
 @pytest.mark.parametrize("target", ["local_step", "likelihood", "posterior"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_annealed_is_tempered_by_a_schedule(row, target):
-    shared = {"batch_size": 40, "max_iter": 10}
+    shared = {"batch_size": 40, "max_iter": 4}
     named = row.estimator("Annealed", target=target, **shared)
     if row.moves:
         named.set_params(moves=row.moves)

@@ -3,7 +3,9 @@
 import contextlib
 import importlib.util
 import io
+import re
 import runpy
+import shutil
 import subprocess
 import sys
 import warnings
@@ -11,6 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
+
+import sktemper
+from sktemper.model import MixtureModel
+from sktemper.testing import check_model
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 pytestmark = pytest.mark.skipif(
@@ -157,3 +164,83 @@ def test_stream_of_hashed_words(tmp_path):
 def test_stream_of_a_file(tmp_path):
     (tmp_path / "lines.txt").write_text("a stream of words\nwords of a file\n" * 50)
     assert "pass 3: " in run("stream_text", "lines.txt", directory=tmp_path)
+
+
+# -- the folder of a model with a kernel -----------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def poisson_mixture(tmp_path_factory):
+    """The module of the folder, compiled in a tree of its own by setup.py."""
+    for module in "Cython", "setuptools":
+        pytest.importorskip(module)
+    root, tree = EXAMPLES.parent, tmp_path_factory.mktemp("tree")
+    kernels = shutil.ignore_patterns("*.so", "*.pyd", "*.pyx", "__pycache__")
+    shutil.copytree(root / "sktemper/_simd", tree / "sktemper/_simd", ignore=kernels)
+    shutil.copytree(EXAMPLES / "poisson_kernel", tree / "sktemper/poisson_mixture")
+    shutil.copy(root / "sktemper/__init__.py", tree / "sktemper/__init__.py")
+    for name in "setup.py", "pyproject.toml", "README.md", "LICENSE":
+        shutil.copy(root / name, tree / name)
+    done = subprocess.run(
+        [sys.executable, "setup.py", "-q", "build_ext", "--inplace"],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        paths = [*sktemper.__path__, str(tree / "sktemper")]
+        patch.setattr(sktemper, "__path__", paths)
+        yield importlib.import_module("sktemper.poisson_mixture")
+        for name in [n for n in sys.modules if n.startswith("sktemper.poisson")]:
+            del sys.modules[name]
+        del sktemper.poisson_mixture
+
+
+@pytest.mark.deep  # compiles
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_kernel_of_ones_own(poisson_mixture, dtype):
+    random = np.random.default_rng(0)
+    rates = random.gamma(2.0, 2.0, size=(3, 12))
+    X = random.poisson(rates[np.arange(300) % 3]).astype(dtype)
+    check_model(poisson_mixture.TemperedPoissonMixture(3), X[:40])
+    for name in poisson_mixture.__all__:
+        cls = getattr(poisson_mixture, name)
+        mixture = cls(3, n_init=2, random_state=0).fit(X)
+        assert adjusted_rand_score(np.arange(300) % 3, mixture.predict(X)) > 0.9
+        assert mixture.components_.dtype == dtype
+        for parameter in mixture.get_params(deep=False):
+            documented = rf"^    {parameter}(,.*)? : "
+            assert re.search(documented, cls.__doc__, re.M), parameter
+    model, state = mixture._fitted_model(), mixture.state_
+    prepared = model.prepare(state.globals_, state.hyper)
+    block = model.take(X, slice(0, 50))
+    expected = MixtureModel.log_joint(model, block, prepared)
+    rtol = 1e-12 if dtype == np.float64 else 1e-5
+    np.testing.assert_allclose(model.log_joint(block, prepared), expected, rtol=rtol)
+
+
+def test_the_page_shows_the_loop_as_it_is():
+    page = EXAMPLES.parent / "doc" / "own_model.md"
+    if not page.exists():
+        pytest.skip("doc/ is not beside these tests")
+    (shown,) = re.findall("```c\n(.*?)```", page.read_text("utf-8"), re.S)
+    loops = EXAMPLES / "poisson_kernel" / "_loops.h"
+    assert loops.read_text("utf-8").endswith(shown)
+
+
+def test_the_kernel_is_declared_by_its_headers(monkeypatch):
+    """What setup.py reads in them, without a compiler."""
+    pytest.importorskip("Cython")
+    pytest.importorskip("setuptools")
+    monkeypatch.syspath_prepend(str(EXAMPLES.parent))
+    setup = importlib.import_module("setup")
+    folder = EXAMPLES / "poisson_kernel"
+    loops = setup.loops(folder)
+    assert loops == {
+        f"poisson_logs_{kind}": f"int (*poisson_logs_{kind})(poisson_block *block)"
+        for kind in ("f32", "f64")
+    }
+    lines = setup.constants_and_structs(folder)
+    assert lines[0] == "ctypedef struct poisson_block:"
+    assert "    const void *counts" in lines

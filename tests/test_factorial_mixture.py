@@ -499,6 +499,7 @@ def test_streams(cls):
     assert np.isfinite(one_by_one.components_).all()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("distribution", ["dirichlet", "gaussian"])
 @pytest.mark.parametrize("learned", [True, False])
 def test_noisy_steps_stay_in_the_domain(distribution, learned):

@@ -275,6 +275,7 @@ def test_no_probability_overflows(cooling):
         assert ((nu >= 0) & (nu <= 1)).all()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("structured", [True, False])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_200_components(structured, missing):

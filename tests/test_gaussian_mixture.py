@@ -102,13 +102,13 @@ def expected_failures(estimator):
 @unconverged
 @parametrize_with_checks(
     [
-        TemperedGaussianMixture(),
-        AnnealedGaussianMixture(),
-        SVIPlusGaussianMixture(max_iter=9),
         TemperedGaussianMixture(
             **QUICK, tempering=None, covariance_type="tied", n_init=2
         ),
         AnnealedGaussianMixture(**QUICK, moves=FEW),
+        SVIPlusGaussianMixture(max_iter=9),
+        TemperedGaussianMixture(),
+        AnnealedGaussianMixture(),
         AnnealedGaussianMixture(
             4, max_iter=20, moves=FEW, init_params="random_from_data"
         ),
@@ -918,6 +918,7 @@ def test_moves_after_minibatches_are_judged_on_some_samples(monkeypatch):
     np.testing.assert_array_equal(unmoved.means_, stuck.means_)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("batch_size", [None, 16])
 def test_moves_on_parts_go_on_with_the_same_bits(batch_size, monkeypatch):
     monkeypatch.setattr(moves_of_loop, "JUDGING_ROWS", 160)

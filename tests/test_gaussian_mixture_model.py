@@ -414,6 +414,7 @@ def test_priors_are_those_of_scikit_learn(covariance_type, weight_prior):
     assert_agree(ours, theirs, X)
 
 
+@pytest.mark.every(3)
 @each_type
 @each_prior
 def test_bounds_differ_from_those_of_scikit_learn_by_a_constant(
@@ -528,6 +529,7 @@ def test_the_bound_is_that_of_the_definition(covariance_type, weight_prior, powe
     assert step.bound == pytest.approx(step.row_bounds.sum())
 
 
+@pytest.mark.every(2)
 @each_prior
 def test_the_bound_is_an_expectation(weight_prior):
     """That of log p - log q, over draws from q."""

@@ -387,6 +387,7 @@ def n_recovered(mixture, shapes):
     return (cosines[linear_sum_assignment(-cosines)] > 0.98).sum()
 
 
+@pytest.mark.deep  # the third block of the readme does, too
 def test_moves_find_all_features_of_a_toy():
     X, shapes, _ = overlapping_shapes(600)
     plain, annealed, moved = (

@@ -299,6 +299,7 @@ def breaking_at(n_passes, error):
     return Recorder(at_pass)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("n_passes", [1, 5, 6, 10, 14])
 @pytest.mark.parametrize(
     ("cls", "error"), [(AnnealedLDA, Broken), (TemperedLDA, KeyboardInterrupt)]

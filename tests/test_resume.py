@@ -133,6 +133,7 @@ class Snapshots(StopAt):
 # -- pickle ----------------------------------------------------------------------------
 
 
+@pytest.mark.every(5)
 @each_configuration
 def test_a_pickle_from_within_a_fit_goes_on_with_the_same_bits(lda):
     X = data_of(lda)
@@ -559,6 +560,7 @@ def test_any_chunks_give_the_same_bits(estimator_of, method, dtype):
     np.testing.assert_array_equal(function(X[order]), expected[order])
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("estimator_of", [lda_of, mixture_of, factorization_of])
 def test_a_fitted_model_may_be_used_from_many_threads(estimator_of):
     fitted = estimator_of(learning_rate=0.5)

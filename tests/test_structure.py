@@ -21,13 +21,7 @@ GROUND = {"_check_build", "_policy", "model", "_expfam", "_linalg", "_simd"}
 POLICIES = {"schedules", "tempering", "learning_rates", "noise", "moves"}
 CHECKS = {"_limits", "_validation"}
 FACE = GROUND | POLICIES | CHECKS | {"_data", "_loop", "_estimator"}
-MODELS = [
-    "discrete_mixture",
-    "factorial_mixture",
-    "gaussian_mixture",
-    "lda",
-    "matrix_factorization",
-]
+MODELS = sorted(path.parent.name for path in PACKAGE.glob("*/_model.py"))
 MAY_IMPORT = {
     "_check_build": set(),
     "_simd": set(),

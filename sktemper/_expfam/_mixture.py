@@ -208,6 +208,14 @@ class MixtureModel(NaturalModel):
         weights = self.weights.prior(1.0).shape
         return weights, (self.n_components, *self.family.shape)
 
+    def hyper_shapes(self):
+        """Return the shapes of the parts of `hyper`."""
+        return [(), self.family.shape]
+
+    def global_shapes(self, globals_):
+        """Return the shapes of the parts of the global parameters."""
+        return list(self.shapes())
+
     def is_valid(self, globals_):
         """Return whether these are parameters of distributions."""
         return bool((globals_.weights > -1).all()) and self.family.is_valid(

@@ -51,14 +51,6 @@ class _DiscreteMixtureModel(MixtureModel):
             return max(1000, fewest)
         return max(1, min(max(round(total / 10), fewest), 5000, total // 2))
 
-    def hyper_shapes(self):
-        """Return the shapes of the parts of `hyper`."""
-        return [(), self.family.shape]
-
-    def global_shapes(self, globals_):
-        """Return the shapes of the parts of the global parameters."""
-        return list(self.shapes())
-
 
 class BernoulliFamily(DirichletFamily):
     """Beta distributions of features that are observed once or not at all."""
