@@ -88,7 +88,6 @@ def constants(client, arguments):
         there = client.submit(
             np.resize, there, size // 8, workers=addresses[:1], pure=False
         )
-        there.result  # noqa: B018
         client.submit(len, there, workers=addresses[:1], pure=False).result()
         begin = time.perf_counter()
         client.submit(len, there, workers=addresses[1:2], pure=False).result()

@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 
+import fits
 import numpy as np
 import pytest
 from fits import Broken, Hooks, ctrl_c_after
@@ -19,6 +20,7 @@ from sktemper.schedules import LinearSchedule
 
 dask = pytest.importorskip("dask", reason="sktemper.dask needs dask")
 distributed = pytest.importorskip("distributed", reason="sktemper.dask needs dask")
+cloudpickle = pytest.importorskip("cloudpickle")
 da = pytest.importorskip("dask.array")
 skd = pytest.importorskip("sktemper.dask")
 
@@ -41,13 +43,10 @@ def client():
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        # classes of test modules are unknown there
-        import fits
-        from distributed.protocol import pickle as of_dask
-
-        of_dask.cloudpickle.register_pickle_by_value(fits)
+        # modules of tests are unknown there
+        cloudpickle.register_pickle_by_value(fits)
         yield client
-        of_dask.cloudpickle.unregister_pickle_by_value(fits)
+        cloudpickle.unregister_pickle_by_value(fits)
 
 
 def parts_of(X, *sizes):
