@@ -63,8 +63,9 @@ class HashedWords:
         n_left = n_chosen - len(chosen)
         if n_left == 0:
             return chosen.tolist()
-        unknown = np.concatenate([[0], np.cumsum(~self.named[X.indices])])
-        unknown = unknown[X.indptr[1:]] - unknown[X.indptr[:-1]]
+        unknown = np.flatnonzero(np.take(~self.named, X.indices))
+        rows = np.searchsorted(X.indptr, unknown, side="right") - 1
+        unknown = np.bincount(rows, minlength=n_texts)
         most = np.argpartition(-unknown, n_left)[:n_left]
         return np.union1d(chosen, most[unknown[most] > 0]).tolist()
 
