@@ -80,6 +80,7 @@ def tree_sum(values, fold=Fold):
     levels = []
     for value in values:
         _put(levels, 0, value, fold)
+        del value  # not to be held while the next is computed
     left_over = None
     for node in levels:
         # what is left over of the nodes below comes last
