@@ -59,7 +59,7 @@ def test_the_kernel_is_the_reference(name, dtype, rtol, k):
         max_iter=300,
     )
     np.testing.assert_allclose(step.local_parameters, gamma, rtol=rtol, atol=rtol)
-    np.testing.assert_allclose(step.statistics.dense(k), sums, rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(step.statistics.dense(), sums, rtol=rtol, atol=rtol)
     np.testing.assert_allclose(step.row_bounds, bounds, rtol=rtol, atol=rtol)
     if dtype == np.float64:
         assert step.n_iterations == iterations
@@ -78,7 +78,7 @@ def test_many_topics(dtype, rtol, k):
         X, topics.dense(), model.doc_topic_prior, **powers, tol=0.0, max_iter=30
     )
     np.testing.assert_allclose(step.local_parameters, gamma, rtol=rtol, atol=rtol)
-    np.testing.assert_allclose(step.statistics.dense(k), sums, rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(step.statistics.dense(), sums, rtol=rtol, atol=rtol)
     np.testing.assert_allclose(step.row_bounds, bounds, rtol=rtol, atol=rtol)
 
 
@@ -107,7 +107,7 @@ def test_topics_left_out_do_not_matter(name, dtype, rtol, k):
             model.topic_word_prior.T,
         )
         steps.append(local(model, X, topics, POWERS[name]))
-    all_in, some_out = (step.statistics.dense(k) for step in steps)
+    all_in, some_out = (step.statistics.dense() for step in steps)
     assert np.abs(all_in - some_out).sum() < rtol * all_in.sum()
     a, b = (step.local_parameters for step in steps)
     np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4 * 0.05)
@@ -158,7 +158,7 @@ def test_a_temperature_and_a_weight_for_each_document():
         max_iter=2000,
     )
     np.testing.assert_allclose(step.local_parameters, gamma, rtol=1e-10)
-    np.testing.assert_allclose(step.statistics.dense(K), sums, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(step.statistics.dense(), sums, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(step.row_bounds, bounds, rtol=1e-10)
 
 
@@ -178,7 +178,7 @@ def test_words_whose_mass_underflows(dtype):
     )
     rtol = 1e-4 if dtype == np.float32 else 1e-10
     np.testing.assert_allclose(step.local_parameters, gamma, rtol=rtol)
-    np.testing.assert_allclose(step.statistics.dense(3), sums, rtol=rtol, atol=1e-20)
+    np.testing.assert_allclose(step.statistics.dense(), sums, rtol=rtol, atol=1e-20)
     # sums of terms of up to 20, some of which cancel
     np.testing.assert_allclose(step.row_bounds, bounds, rtol=rtol, atol=1e-13)
 
@@ -191,11 +191,11 @@ def test_statistics_add_up_over_blocks():
     for part in parts[1:]:
         total = total + part
     np.testing.assert_allclose(
-        total.statistics.dense(K), whole.statistics.dense(K), rtol=1e-12, atol=1e-14
+        total.statistics.dense(), whole.statistics.dense(), rtol=1e-12, atol=1e-14
     )
     np.testing.assert_allclose(
-        total.statistics.scaled(2.0).dense(K),
-        2 * whole.statistics.dense(K),
+        total.statistics.scaled(2.0).dense(),
+        2 * whole.statistics.dense(),
         rtol=1e-12,
         atol=1e-14,
     )
@@ -213,7 +213,7 @@ def test_the_lazy_step_is_the_dense_step(name):
         chosen = np.sort(random.choice(V, 7, replace=False))
         rows = np.zeros((7, 16))
         rows[:, :K] = random.gamma(1, 1, (7, K))
-        statistics = WordStatistics(((chosen, rows), (chosen[:3], rows[:3])), V)
+        statistics = WordStatistics(((chosen, rows), (chosen[:3], rows[:3])), V, K)
         target = model.target_parameters(statistics, 3.0, power, hyper)
         vector = (1 - rate) * vector + rate * target
         topics = model.step(topics, statistics, 3.0, power, rate, hyper)
@@ -288,7 +288,7 @@ def test_a_step_of_rate_one_reaches_the_target():
     np.testing.assert_allclose(model.natural_parameters(reached), target, rtol=1e-12)
     # base measure: (eta + T s + T - 1) / T with s tempered already
     b = powers.prior
-    expected = b * (model.topic_word_prior.T - 1) + 2 * statistics.dense(K) + 1
+    expected = b * (model.topic_word_prior.T - 1) + 2 * statistics.dense() + 1
     np.testing.assert_allclose(reached.dense(), expected, rtol=1e-12)
 
 
@@ -327,7 +327,7 @@ def test_a_document_of_1e5_distinct_words(dtype, rtol, k):
         X, topic_word, alpha, **Powers()._asdict(), **settings
     )
     np.testing.assert_allclose(step.local_parameters, gamma, rtol=rtol)
-    np.testing.assert_allclose(step.statistics.dense(k), sums, rtol=10 * rtol)
+    np.testing.assert_allclose(step.statistics.dense(), sums, rtol=10 * rtol)
     np.testing.assert_allclose(step.row_bounds, bounds, rtol=rtol)
 
 
@@ -339,7 +339,7 @@ def test_subnormals_are_flushed_in_the_kernel_alone(dtype, stopped):
     tiny = np.finfo(dtype).smallest_normal / 8
     with pytest.raises(Stopped) if stopped else contextlib.nullcontext():
         step = local(model, X, topics, Powers(), unit_noise=np.full(N, float(tiny)))
-        flushed = step.statistics.dense(K).max() == 0
+        flushed = step.statistics.dense().max() == 0
         assert flushed or platform.machine() not in ("x86_64", "AMD64")
     # the thread of this test is the kernel's
     assert np.multiply(tiny, dtype(1)) > 0
@@ -354,5 +354,5 @@ def test_long_and_empty_documents():
     step = local(model, X, topics, Powers())
     np.testing.assert_allclose(step.local_parameters[1], 0.3, rtol=1e-12)
     np.testing.assert_allclose(
-        step.statistics.dense(4).sum(axis=1), X.sum(axis=0), rtol=1e-10, atol=1e-12
+        step.statistics.dense().sum(axis=1), X.sum(axis=0), rtol=1e-10, atol=1e-12
     )

@@ -63,7 +63,7 @@ def test_mean_counts_are_those_of_the_posterior(dtype, temperature, own):
     expected = expected_counts(document, topics, b)
     # 4000 independent chains: each entry's standard error is at most
     error = np.sqrt(expected * (document[:, None] ** 2) / n) + 1e-3
-    found = step.statistics.dense(K) / n
+    found = step.statistics.dense() / n
     np.testing.assert_array_less(np.abs(found - expected), 4 * error)
     # the standard errors do not hide a wrong temperature
     other = expected_counts(document, topics, 1.5 - b)
@@ -86,7 +86,7 @@ def test_a_chain_starts_token_by_token(monkeypatch):
     for k in range(K):
         p = (ALPHA + np.eye(K)[k]) * beta[1]
         second += first[k] * p / p.sum()
-    found = step.statistics.dense(K) / n
+    found = step.statistics.dense() / n
     np.testing.assert_allclose(found[0], first, atol=0.015)
     np.testing.assert_allclose(found[1], second, atol=0.015)
 
@@ -100,7 +100,7 @@ def test_each_documents_tokens_are_all_counted_once():
     weights, share = random.uniform(0, 2, 300), random.uniform(0, 1, 300)
     weights[3] = 0
     step = local(model, topics, X, Powers(statistics=share), unit_noise=weights, seed=3)
-    sums = step.statistics.dense(70).sum(axis=1)
+    sums = step.statistics.dense().sum(axis=1)
     np.testing.assert_allclose(sums, (weights * share) @ X, rtol=1e-12)
     np.testing.assert_allclose(
         step.local_parameters.sum(axis=1), 7.0 + X.sum(axis=1), rtol=1e-12

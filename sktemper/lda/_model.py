@@ -188,7 +188,7 @@ class LDAModel(ConjugateModel):
         wanted = "score" in request.want
         scores = self._scores(block, prepared, gamma) if wanted else None
         return LocalStep.of_rows(
-            statistics=WordStatistics(parts, self.n_features),
+            statistics=WordStatistics(parts, self.n_features, self.n_topics),
             row_observed=block.tokens(),
             row_bounds=bounds,
             row_scores=scores,
@@ -310,7 +310,7 @@ class LDAModel(ConjugateModel):
 
     def target_parameters(self, statistics, scale, powers, hyper):
         """Return ``power * (eta - 1) + scale * statistics`` as a vector."""
-        target = scale * statistics.dense(self.n_topics)
+        target = scale * statistics.dense()
         target += powers.prior * (self.topic_word_prior.T - 1.0)
         return target.ravel()
 

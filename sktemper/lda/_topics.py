@@ -1,6 +1,6 @@
 """The values of LDA: documents, what they tell of words, and topics."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,25 +58,26 @@ def deal_words(block):
 class WordStatistics:
     """Sum of counts * phi, for the words that occurred: blocks in their order.
 
-    ``parts`` are pairs of words and rows; a word may occur in several.
+    ``parts`` are pairs of words and rows; a word may occur in several.  Rows may have
+    columns beyond those of the topics, for padding.
     """
 
     parts: tuple
     n_features: int
+    n_topics: int
 
     def __add__(self, other):
-        total = WordStatistics(self.parts + other.parts, self.n_features)
+        total = replace(self, parts=self.parts + other.parts)
         return total.merged() if len(total.parts) > MOST_PARTS else total
 
     def merged(self):
         """Return the same with each word once."""
         words = np.unique(np.concatenate([words for words, _ in self.parts]))
-        rows = np.zeros((len(words), self.parts[0][1].shape[1]))
-        totals = np.zeros(rows.shape[1])
+        rows, totals = np.zeros((len(words), self.n_topics)), np.zeros(self.n_topics)
         for part_words, part_rows in self.parts:
             places = np.searchsorted(words, part_words)
             _kernels.add_rows(rows, totals, places, part_rows, 1.0)
-        return WordStatistics(((words, rows),), self.n_features)
+        return replace(self, parts=((words, rows),))
 
     def compacted(self):
         """Return the same with each word once, itself where that is so already."""
@@ -89,11 +90,12 @@ class WordStatistics:
     def scaled(self, factor):
         """Return ``factor`` times the statistics."""
         parts = tuple((words, factor * rows) for words, rows in self.parts)
-        return WordStatistics(parts, self.n_features)
+        return replace(self, parts=parts)
 
-    def dense(self, n_topics):
+    def dense(self):
         """Return the statistics as an array of shape (n_features, n_topics)."""
-        out, totals = np.zeros((self.n_features, n_topics)), np.zeros(n_topics)
+        out = np.zeros((self.n_features, self.n_topics))
+        totals = np.zeros(self.n_topics)
         for words, rows in self.parts:
             _kernels.add_rows(out, totals, words, rows, 1.0)
         return out
@@ -106,9 +108,8 @@ class _Accumulator:
     """
 
     def __init__(self, statistics):
-        width = statistics.parts[0][1].shape[1]
-        self._rows = np.zeros((statistics.n_features, width))
-        self._totals = np.zeros(width)
+        self._rows = np.zeros((statistics.n_features, statistics.n_topics))
+        self._totals = np.zeros(statistics.n_topics)
         self._known = np.zeros(statistics.n_features, dtype=bool)
         self.add(statistics)
 
@@ -124,7 +125,7 @@ class _Accumulator:
             moved = words[start : start + MOVED_AT_ONCE]
             rows[start : start + len(moved)] = rows[moved]
         rows = rows[: len(words)]
-        return WordStatistics(((words, rows),), len(self._known))
+        return WordStatistics(((words, rows),), len(self._known), rows.shape[1])
 
 
 @dataclass(frozen=True)
