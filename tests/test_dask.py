@@ -42,9 +42,8 @@ def client():
         distributed.Client(cluster) as client,
     ):
         # classes of test modules are unknown there
-        from distributed.protocol import pickle as of_dask
-
         import fits
+        from distributed.protocol import pickle as of_dask
 
         of_dask.cloudpickle.register_pickle_by_value(fits)
         yield client
