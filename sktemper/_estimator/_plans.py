@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from joblib import hash as digest
+from scipy.sparse import issparse
 
 from .._data import Rows
 from .._loop import Policies, State, generator
@@ -88,6 +89,9 @@ def _noted(first_row, row):
     """Return what to know of the first row of a stream when a chunk begins with one."""
     if first_row == AGAIN:
         return AGAIN
+    values = row.data if issparse(row) else np.asarray(row)
+    if not np.nan_to_num(values).any():  # nothing: many rows may be that
+        return first_row
     this = digest(row)
     return AGAIN if this == first_row else first_row or this
 
