@@ -16,18 +16,22 @@ TERMS_AT_ONCE = 2**27
 
 
 class _Nested:
-    """How many are at work; the first limits BLAS, the last gives it back."""
+    """Who is at work; the first limits BLAS, the last gives it back.
+
+    Ctrl-C may come anywhere: who is inside is known by name, not by number, and what
+    BLAS had before until all of it is given back.
+    """
 
     def __init__(self):
-        self.lock, self.depth, self.limits = threading.Lock(), 0, None
+        self.lock, self.inside, self.before = threading.Lock(), set(), []
 
 
 _nested = _Nested()
 
 
 @functools.cache
-def _controller():
-    return ThreadpoolController()
+def _libraries():
+    return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
 @contextlib.contextmanager
@@ -37,17 +41,22 @@ def one_blas_thread():
     Parallelism is that of the loop over blocks; and a product on two threads has other
     bits than on one.
     """
-    with _nested.lock:
-        if _nested.depth == 0:
-            _nested.limits = _controller().limit(limits=1, user_api="blas")
-        _nested.depth += 1
+    name = object()
     try:
+        with _nested.lock:
+            if not _nested.inside and not _nested.before:
+                _nested.before = [(one, one.num_threads) for one in _libraries()]
+            _nested.inside.add(name)
+            for library, _ in _nested.before:
+                library.set_num_threads(1)
         yield
     finally:
         with _nested.lock:
-            _nested.depth -= 1
-            if _nested.depth == 0:
-                _nested.limits.restore_original_limits()
+            _nested.inside.discard(name)
+            if not _nested.inside:
+                for library, n_threads in _nested.before:
+                    library.set_num_threads(n_threads)
+                _nested.before = []
 
 
 def tiled_matmul(rows, matrix):

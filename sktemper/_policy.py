@@ -6,15 +6,26 @@ are pure, and whatever changes during a fit lives in the state of the fit.
 
 import math
 import sys
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils._param_validation import Interval, InvalidParameterError
 
 #: The largest number that is finite.
 LARGEST = sys.float_info.max
+
+
+class WholeNumber(Interval):
+    """Constraint of a parameter: an integer from a number up, and no bool."""
+
+    def __init__(self, least):
+        super().__init__(Integral, least, None, closed="left")
+
+    def is_satisfied_by(self, value):
+        """Return whether a value is one."""
+        return not isinstance(value, bool) and super().is_satisfied_by(value)
 
 
 class Slot(NamedTuple):

@@ -6,10 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from fits import data_of
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+import sktemper
 from sktemper import (
     AnnealedFactorialMixture,
     AnnealedGaussianMixture,
@@ -766,3 +768,11 @@ def test_numbers_of_samples_and_words_are_whole(counts, number):
         mixture.sample(10**30)
     with pytest.raises(ValueError, match="'n_words' parameter must be an int"):
         lda_of().partial_fit(counts).top_words(n_words=number)
+
+
+@pytest.mark.parametrize("name", [n for n in sktemper.__all__ if n[0].isupper()])
+def test_true_is_no_number_of_components(name):
+    estimator = getattr(sktemper, name)(True)
+    with pytest.raises(ValueError, match="'n_components' parameter .* Got True"):
+        estimator.fit(data_of(estimator))
+    assert not hasattr(estimator, "state_")

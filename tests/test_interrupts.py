@@ -5,11 +5,12 @@ How long it takes is measured by ``.ci/interrupts``.
 
 import copy
 import gc
+import itertools
 import pickle
+import sys
 import threading
 import time
 import tracemalloc
-from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -24,7 +25,8 @@ from fits import (
 from sklearn.base import clone
 
 from sktemper import AnnealedGaussianMixture
-from sktemper._loop import History, Workers, _workers
+from sktemper._loop import History, Workers, _tasks
+from sktemper._loop._tasks import Task
 from sktemper.matrix_factorization import _kernels as ratings_kernels
 from sktemper.matrix_factorization import _model as ratings_model
 from sktemper.moves import BirthMoves
@@ -137,35 +139,82 @@ def test_an_error_of_a_commit_is_raised():
         workers.run_whole(lambda: (_ for _ in ()).throw(Broken))
 
 
-class Slow(Future):
-    """Done in the moment in which a wait for it ended."""
-
-    def __init__(self, n_waits):
-        super().__init__()
-        self.waits, self.n_waits = [], n_waits
-
-    def result(self, timeout=None):
-        if not self.done():
-            self.waits.append(timeout)
-            if len(self.waits) == self.n_waits:
-                self.set_result("done")
-            raise TimeoutError
-        return super().result(timeout)
-
-
-def test_the_calling_thread_looks_for_ctrl_c_many_times_a_second():
+def test_the_calling_thread_looks_for_ctrl_c_many_times_a_second(monkeypatch):
     """A signal does not wake it up that comes before it sleeps."""
-    future = Slow(5)
-    assert _workers._result(future) == "done"
-    assert len(future.waits) == 5
-    assert max(future.waits) <= 0.05
+    task, looks = Task(lambda: "done"), []
+
+    def look(queue):
+        looks.append(queue)
+        if len(looks) == 5:
+            task.run()
+
+    monkeypatch.setattr(_tasks, "_look", look)
+    assert task.result() == "done"
+    assert len(looks) == 5
+    assert _tasks.LONGEST_SLEEP <= 0.05
 
 
-def test_a_time_out_of_a_task_is_its_error():
-    future = Future()
-    future.set_exception(TimeoutError("own"))
-    with pytest.raises(TimeoutError, match="own"):
-        _workers._result(future)
+def test_an_error_of_a_task_is_raised_whenever_it_is_asked_for():
+    task = Task(lambda: (_ for _ in ()).throw(TimeoutError("own")))
+    task.run()
+    for _ in range(2):
+        with pytest.raises(TimeoutError, match="own"):
+            task.result()
+
+
+def test_a_task_is_made_or_cancelled():
+    made, task = [], Task(lambda: made.append(1))
+    assert task.cancel() and task.cancel()
+    task.run()
+    assert not made and not task.done()
+    task = Task(lambda: made.append(1))
+    task.run()
+    task.run()
+    assert made == [1] and not task.cancel()
+
+
+def test_ctrl_c_at_any_moment_locks_nobody_up():
+    """Before each instruction of the calling thread's Python code, one after another.
+
+    With `concurrent.futures` a lock stays locked after some, and this never ends.
+    """
+    stop, rooms = np.zeros(1, dtype=np.intc), ("_loop", "threading", "concurrent")
+    before = sys.gettrace()
+
+    def work(workers):
+        workers.run_whole(lambda: None)
+        return list(workers.map(lambda *call: call[-1], None, [(None, range(3))]))
+
+    for moment in itertools.count(1):
+        count = 0
+
+        def trace(frame, event, _, moment=moment):
+            nonlocal count
+            if not any(room in frame.f_code.co_filename for room in rooms):
+                return None
+            frame.f_trace_opcodes = True
+            count += event == "opcode"
+            if count == moment:
+                count += 1
+                raise KeyboardInterrupt
+            return trace
+
+        pool = None
+        try:
+            with Workers(2, stop) as workers:
+                pool = workers._pool
+                sys.settrace(trace)
+                answer = work(workers)
+                sys.settrace(before)
+            break
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+            stop[0] = 0
+        assert not pool.is_alive()
+    assert answer == [0, 1, 2]
+    assert moment > 100
 
 
 # -- kernels ---------------------------------------------------------------------------

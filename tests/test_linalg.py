@@ -287,3 +287,26 @@ def test_one_thread_lasts_until_the_last_has_left():
     before, within, after = done.stdout.split()
     assert within == "1"
     assert before == after
+
+
+@pytest.mark.parametrize("call", [1, 2, 3, 4])
+def test_ctrl_c_leaves_the_threads_of_blas(call, monkeypatch):
+    """Whoever is next gives back what Ctrl-C kept from being given back."""
+    calls = []
+
+    class Library:
+        num_threads = 7
+
+        def set_num_threads(self, n_threads):
+            calls.append(n_threads)
+            if len(calls) == call:
+                raise KeyboardInterrupt
+            self.num_threads = n_threads
+
+    libraries = [Library(), Library()]
+    monkeypatch.setattr(linalg, "_libraries", lambda: libraries)
+    with pytest.raises(KeyboardInterrupt), one_blas_thread():
+        pass
+    with one_blas_thread():
+        assert [one.num_threads for one in libraries] == [1, 1]
+    assert [one.num_threads for one in libraries] == [7, 7]

@@ -32,8 +32,9 @@ from sktemper import (
     TemperedLDA,
     TemperedMatrixFactorization,
 )
-from sktemper._loop import State
+from sktemper._loop import State, _workers
 from sktemper._loop._passes import first_batch
+from sktemper._loop._tasks import Pool
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
 from sktemper.moves import BirthMoves
 from sktemper.noise import GradientNoise, SVIPlusNoise
@@ -323,20 +324,22 @@ ENDLESS = {
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "transform", "score"])
 @pytest.mark.parametrize("name", ENDLESS)
-def test_ctrl_c_within_a_long_kernel(name, n_jobs, method):
+def test_ctrl_c_within_a_long_kernel(name, n_jobs, method, monkeypatch):
     """The local step on one sample takes an hour."""
     estimator_of, limit, parameters, n_features = ENDLESS[name]
     X = np.random.default_rng(0).poisson(3, (1, n_features)).astype(float)
     fitted = estimator_of(batch_size=1, warm_start=True, max_iter=20, **parameters)
     fitted.set_params(n_jobs=n_jobs, **{limit: 1}).fit(X)
-    before = fitted.components_
+    before, pools = fitted.components_, []
     fitted.set_params(**{limit: 10**9})
+    monkeypatch.setattr(_workers, "Pool", lambda n: pools.append(Pool(n)) or pools[-1])
     begin = time.perf_counter()
     with pytest.raises(KeyboardInterrupt), ctrl_c_after(0.15):
         getattr(fitted, method)(X)
     assert time.perf_counter() - begin < 2
+    assert pools
     np.testing.assert_array_equal(fitted.components_, before)
-    assert not [t for t in threading.enumerate() if t.name.startswith("sktemper")]
+    assert not any(pool.is_alive() for pool in pools)
     assert_usable(fitted.set_params(**{limit: 1}), X)
 
 

@@ -12,6 +12,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from sktemper import AnnealedLDA, TemperedLDA, schedules
+from sktemper._estimator._plans import AGAIN
+from sktemper._estimator._plans import _noted as noted
 from sktemper._loop import History
 from sktemper.datasets import make_lda_documents
 from sktemper.learning_rates import ConstantRate, RobbinsMonro
@@ -344,3 +346,13 @@ def test_the_history_of_an_endless_stream_stays_small():
     )
     assert len(set(np.diff(table["step"][~scored]))) == 1  # even
     assert len(pickle.dumps(history)) < 10_000
+
+
+def test_rows_of_nothing_do_not_tell_that_a_stream_is_repeated():
+    nothing = sparse.csr_array((1, 4)), np.zeros((1, 4)), np.full((1, 4), np.nan)
+    for row in nothing:
+        assert noted(noted(None, row), row) is None
+    row = np.arange(4.0)[None]
+    known = noted(None, row)
+    assert noted(known, nothing[0]) == known != AGAIN
+    assert noted(known, row) == noted(AGAIN, nothing[1]) == AGAIN

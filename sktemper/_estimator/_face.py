@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight
 from .._data import data_of
 from .._limits import checked_weights
 from .._loop import QUIETLY, Problem, State, Workers, run_pieces
-from .._policy import Slot, SlotsMixin
+from .._policy import Slot, SlotsMixin, WholeNumber
 from ..learning_rates import RobbinsMonro, as_learning_rate
 from ..model import NOT_FINITE, IllDefined, all_finite
 from ..moves import as_moves
@@ -58,7 +58,7 @@ class TemperedEstimator(
         "moves": Slot(as_moves, True, "sktemper.moves.BirthMoves()"),
     }
     _parameter_constraints: dict = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [WholeNumber(1)],
         "tempering": "no_validation",
         "learning_rate": "no_validation",
         "gradient_noise": "no_validation",

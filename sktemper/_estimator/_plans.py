@@ -96,7 +96,7 @@ def _noted(first_rows, data):
         return AGAIN
     head = data.parts[0].rows(slice(0, ROWS_NOTED))
     arrays = (head.indices, head.data) if sparse.issparse(head) else (head,)
-    if not np.any(arrays[-1]):
+    if not np.nan_to_num(arrays[-1]).any():
         return first_rows
     digest = hashlib.blake2b(digest_size=16)
     for array in arrays:

@@ -8,7 +8,6 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky
 from scipy.linalg.blas import dtrsm
 
-from .._limits import largest_value
 from ._natural import Natural
 
 __all__ = [
@@ -24,7 +23,7 @@ __all__ = [
 
 #: The least eigenvalue of a learned covariance, in its largest; and the least variance:
 #: of ratings that are all the same it would go on to fall until its inverse overflows.
-LEAST_EIGENVALUE, LEAST_VARIANCE = 1e-9, largest_value(np.float64) ** -2
+LEAST_EIGENVALUE, LEAST_VARIANCE = 1e-9, 1e-120
 
 
 @dataclass(frozen=True)

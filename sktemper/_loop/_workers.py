@@ -5,15 +5,12 @@ import functools
 import itertools
 import operator
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError, wait
 
 from .._linalg import one_blas_thread
 from ._sums import tree_sum
+from ._tasks import Pool, Task
 
 __all__ = ["Workers"]
-
-#: Seconds that the calling thread may sleep without a look for Ctrl-C.
-LONGEST_SLEEP = 0.05
 
 
 class Workers:
@@ -32,7 +29,7 @@ class Workers:
     def __init__(self, n_threads, stop):
         self.n_threads = n_threads
         self.stop = stop
-        self._pool = ThreadPoolExecutor(n_threads, "sktemper")
+        self._pool = Pool(n_threads)
         self._blas = one_blas_thread()
 
     def __enter__(self):
@@ -43,7 +40,7 @@ class Workers:
         if error is not None:
             self.stop[0] = 1  # for what nobody waited for
         try:
-            self._pool.shutdown(cancel_futures=True)
+            self._pool.shutdown()
             self.stop[0] = 0
         finally:
             self._blas.__exit__(None, None, None)
@@ -71,15 +68,17 @@ class Workers:
         try:
             while True:
                 for call in itertools.islice(calls, 2 * self.n_threads - len(pending)):
-                    pending.append(self._pool.submit(call))
+                    pending.append(Task(call))
+                    self._pool.submit(pending[-1])
                 if not pending:
                     return
-                yield _result(pending[0])
+                yield pending[0].result()
                 pending.popleft()
         except BaseException as error:
             self.stop[0] = 1
             # what has not begun never does, and nobody is told of it
-            wait([future for future in pending if not future.cancel()])
+            for begun in [task for task in pending if not task.cancel()]:
+                begun.wait()
             if not isinstance(error, KeyboardInterrupt):
                 self.stop[0] = 0  # else a task may be on its way that is not pending
             raise
@@ -106,34 +105,12 @@ class Workers:
 
     def run_whole(self, function):
         """Run ``function()`` to its end or not at all, whatever signals arrive."""
-        future = Future()
-
-        def run():
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(function())
-                except BaseException as error:
-                    future.set_exception(error)
-
+        task = Task(function)
         try:
-            self._pool.submit(run)
-            _result(future)
+            self._pool.submit(task)
+            task.result()
         except KeyboardInterrupt:
-            while not future.cancel() and not future.done():
+            while not task.cancel() and not task.done():
                 with contextlib.suppress(KeyboardInterrupt):  # one is enough
-                    wait([future])
+                    task.wait()
             raise
-
-
-def _result(future):
-    """Return a future's result, or raise; a signal raises soon.
-
-    One that arrives in the moment before the thread sleeps does not wake it up, and on
-    Windows none does.
-    """
-    while True:
-        try:
-            return future.result(timeout=LONGEST_SLEEP)
-        except TimeoutError:
-            if future.done():  # meanwhile, or with this very error
-                return future.result()
