@@ -122,8 +122,13 @@ def test_functions_and_files_of_loop_and_face_are_short(path):
         assert len(set(arguments) - {"self", "cls"}) <= MOST_PARAMETERS, node.name
 
 
-@pytest.mark.parametrize("path", rooms("_expfam", *MODELS), ids=lambda p: p.stem)
-def test_functions_and_files_of_models_are_short(path):
+@pytest.mark.parametrize(
+    "path",
+    rooms(".", "_expfam", "model", "plotting", "schedules", "tempering", "testing")
+    + rooms(*MODELS),
+    ids=lambda p: p.stem,
+)
+def test_functions_and_files_are_short(path):
     if path.stem == "_estimators":  # of public signatures and docstrings
         pytest.skip("signatures and docstrings")
     source = path.read_text(encoding="utf-8")

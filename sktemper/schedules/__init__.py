@@ -1,0 +1,28 @@
+"""Schedules: a number as a function of training progress.
+
+A schedule is called with a time *t*, 0 at the first step, and returns a number: a
+temperature, or the effective batch size of SVI+.  Time is counted in minibatch steps,
+or in passes over the data (``unit="passes"``).
+"""
+
+from ._base import AUTO_START, HOTTEST, Clock, Plan, Schedule  # noqa: F401
+from ._composed import FunctionSchedule, StepSchedule, as_schedule  # noqa: F401
+from ._ramps import (
+    AUTO_LENGTH,  # noqa: F401
+    STREAM_LENGTH,  # noqa: F401
+    ConstantSchedule,
+    ExponentialSchedule,
+    LinearSchedule,
+    RampSchedule,
+)
+
+__all__ = [
+    "Clock",
+    "ConstantSchedule",
+    "ExponentialSchedule",
+    "LinearSchedule",
+    "Plan",
+    "RampSchedule",
+    "Schedule",
+    "StepSchedule",
+]

@@ -1,0 +1,135 @@
+"""Schedules made of others, or of functions."""
+
+import math
+from numbers import Integral, Real
+
+from sklearn.utils._param_validation import Interval
+
+from .._policy import Slot, refuse
+from ._base import Schedule
+from ._ramps import ExponentialSchedule
+
+__all__ = ["FunctionSchedule", "StepSchedule", "as_schedule"]
+
+
+class StepSchedule(Schedule):
+    r"""Another schedule, its value held between updates.
+
+    .. math:: T(t) = schedule(every \lfloor t / every \rfloor)
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule that is sampled.
+    every : float, default=1000
+        Time between updates, in the unit of ``schedule``.
+
+    Examples
+    --------
+    >>> from sktemper.schedules import LinearSchedule, StepSchedule
+    >>> schedule = StepSchedule(LinearSchedule(start=3, length=100), every=50)
+    >>> [schedule(t) for t in (0, 49, 50, 99, 100)]
+    [3.0, 3.0, 2.0, 2.0, 1.0]
+    """
+
+    _slots = {"schedule": Slot(lambda value: as_schedule(value, "schedule"))}
+    _parameter_constraints = {
+        "schedule": "no_validation",
+        "every": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(self, schedule=None, every=1000):
+        self.schedule = schedule
+        self.every = every
+
+    @property
+    def unit(self):
+        """The unit of the inner schedule."""
+        return as_schedule(self.schedule, "schedule").unit
+
+    def __call__(self, t):
+        """Return the value at time ``t >= 0``."""
+        held = self.every * math.floor(t / self.every)
+        return as_schedule(self.schedule, "schedule")(held)
+
+    def lowest(self):
+        """Return the lowest value of the inner schedule."""
+        return as_schedule(self.schedule, "schedule").lowest()
+
+    def settles_at(self):
+        """Return the time of the update from which the value stays the same."""
+        settled = as_schedule(self.schedule, "schedule").settles_at()
+        if math.isinf(settled):
+            return settled
+        return self.every * math.ceil(settled / self.every)
+
+    def resolved(self, plan):
+        """Return a schedule with ``"auto"`` replaced by what suits the `Plan`."""
+        inner = as_schedule(self.schedule, "schedule").resolved(plan)
+        return StepSchedule(inner, self.every)
+
+
+class FunctionSchedule(Schedule):
+    """Any function of t, in steps.
+
+    Whether the function still changes nobody can know: its temperature counts as
+    settled where it is 1.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(t)`` returns a number, at least 1.
+    """
+
+    _parameter_constraints = {"function": [callable]}
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, t):
+        """Return the value at time ``t >= 0``."""
+        return self.function(t)
+
+    def _called(self):
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        return f"The schedule {name}"
+
+    def settles_at(self):
+        """Return infinity: nobody knows."""
+        return math.inf
+
+    def is_settled(self, clock):
+        """Return whether the value is 1."""
+        return self.at(clock) == 1.0
+
+
+def as_schedule(value, parameter="schedule"):
+    """Return the schedule that ``value`` stands for.
+
+    Parameters
+    ----------
+    value : Schedule, callable or None
+        None stands for ``ExponentialSchedule()``.
+    parameter : str
+        The name that an error gives it.
+
+    Raises
+    ------
+    sklearn.utils._param_validation.InvalidParameterError
+        For numbers, which could be meant as a constant or as a start, and for
+        anything else.
+    """
+    if value is None:
+        return ExponentialSchedule()
+    if isinstance(value, Schedule):
+        return value
+    if isinstance(value, Real | Integral):
+        refuse(
+            parameter,
+            f"a schedule: ExponentialSchedule(start={value}) begins there and cools "
+            f"to 1, ConstantSchedule({value}) stays there for ever",
+            value,
+        )
+    if callable(value) and not isinstance(value, type):
+        return FunctionSchedule(value)
+    refuse(parameter, "a schedule (see sktemper.schedules), a callable or None", value)

@@ -1,0 +1,228 @@
+"""Schedules that stay, fall or rise."""
+
+import math
+from numbers import Real
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ._base import AUTO_START, Schedule
+
+__all__ = [
+    "AUTO_LENGTH",
+    "AUTO_PASSES",
+    "STREAM_LENGTH",
+    "ConstantSchedule",
+    "ExponentialSchedule",
+    "LinearSchedule",
+    "RampSchedule",
+]
+
+#: What ``length="auto"`` aims at, in steps, when the fit is long enough; and what it is
+#: in a stream, which may end at any step.
+AUTO_LENGTH, STREAM_LENGTH = 150, 15
+#: The most passes it takes, if a pass has several steps: small data gain nothing from
+#: more, and lose from many.
+AUTO_PASSES = 5
+
+
+class ConstantSchedule(Schedule):
+    """The same value for ever.
+
+    Parameters
+    ----------
+    value : float, default=1.0
+
+    Examples
+    --------
+    >>> from sktemper.schedules import ConstantSchedule
+    >>> ConstantSchedule(1.5)(1000)
+    1.5
+    """
+
+    _parameter_constraints = {"value": [Interval(Real, 0, None, closed="neither")]}
+
+    def __init__(self, value=1.0):
+        self.value = value
+
+    def __call__(self, t):
+        """Return the value at time ``t >= 0``."""
+        return self.value
+
+    def lowest(self):
+        """Return the value."""
+        return self.value
+
+
+class _Ramp(Schedule):
+    """From ``start`` to ``stop`` within ``length``."""
+
+    _parameter_constraints = {
+        "start": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "stop": [Interval(Real, 0, None, closed="neither")],
+        "length": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "unit": [StrOptions({"steps", "passes"})],
+    }
+
+    def __init__(self, start="auto", stop=1.0, length="auto", unit="steps"):
+        self.start = start
+        self.stop = stop
+        self.length = length
+        self.unit = unit
+
+    def __call__(self, t):
+        """Return the value at time ``t >= 0``."""
+        length = self.settles_at()
+        if t >= length:
+            return self.stop
+        start = AUTO_START if self.start == "auto" else self.start
+        return self._between(start, t / length)
+
+    def lowest(self):
+        """Return the lower end; that of "auto" is at least 1."""
+        return self.stop if self.start == "auto" else min(self.start, self.stop)
+
+    def settles_at(self):
+        """Return the time from which the value stays the same."""
+        if self.length == "auto":
+            return STREAM_LENGTH if self.unit == "steps" else 1.0
+        return self.length
+
+    def resolved(self, plan):
+        """Return a schedule whose parameters are numbers that suit the `Plan`."""
+        start, length = self.start, self.length
+        if start == "auto":
+            start = plan.hot_start()
+            if plan.n_steps is None:
+                start = min(start, AUTO_START)
+        if length == "auto":
+            length = STREAM_LENGTH
+            if plan.n_steps is not None:
+                length = min(AUTO_LENGTH, plan.n_steps // 2)
+            in_batches = plan.steps_per_pass and plan.steps_per_pass > 1
+            if in_batches and plan.n_steps is not None:
+                length = min(length, math.ceil(AUTO_PASSES * plan.steps_per_pass))
+            if self.unit == "passes":
+                length = length / plan.steps_per_pass if plan.steps_per_pass else 1.0
+        return type(self)(start, self.stop, length, self.unit)
+
+
+class LinearSchedule(_Ramp):
+    r"""A straight line, then constant.
+
+    .. math:: T(t) = start + (stop - start) \min(t / length, 1)
+
+    Parameters
+    ----------
+    start : float or "auto", default="auto"
+        First value.  "auto" is set when a fit begins: what suits the model, for LDA
+        the fourth root of the number of topics (3.2 for 100); at most 2 in a stream
+        of unknown length.
+    stop : float, default=1.0
+        Last value.
+    length : float or "auto", default="auto"
+        When ``stop`` is reached.  "auto" is set when a fit begins: 150 steps, at
+        most half of those planned and five passes; 15 in a stream of unknown length,
+        which may end at any step.
+    unit : {"steps", "passes"}, default="steps"
+        What ``t`` and ``length`` count.  Passes are samples seen, repeats included,
+        over the size of the data: in a stream they need ``total_samples``.
+
+    Examples
+    --------
+    >>> from sktemper.schedules import LinearSchedule
+    >>> schedule = LinearSchedule(start=3, length=100)
+    >>> [schedule(t) for t in (0, 50, 100, 1000)]
+    [3.0, 2.0, 1.0, 1.0]
+    """
+
+    def _between(self, start, share):
+        return start + (self.stop - start) * share
+
+
+class ExponentialSchedule(_Ramp):
+    r"""Geometric cooling, then constant: the default of the ``Annealed*`` estimators.
+
+    .. math:: T(t) = start \, (stop / start)^{\min(t / length, 1)}
+
+    Parameters
+    ----------
+    start : float or "auto", default="auto"
+        First value.  "auto" is set when a fit begins: what suits the model, for LDA
+        the fourth root of the number of topics (3.2 for 100); at most 2 in a stream
+        of unknown length.
+    stop : float, default=1.0
+        Last value.
+    length : float or "auto", default="auto"
+        When ``stop`` is reached.  "auto" is set when a fit begins: 150 steps, at
+        most half of those planned and five passes; 15 in a stream of unknown length,
+        which may end at any step.
+    unit : {"steps", "passes"}, default="steps"
+        What ``t`` and ``length`` count.  Passes are samples seen, repeats included,
+        over the size of the data: in a stream they need ``total_samples``.
+
+    Examples
+    --------
+    >>> from sktemper.schedules import ExponentialSchedule
+    >>> schedule = ExponentialSchedule(start=4, length=100)
+    >>> [schedule(t) for t in (0, 50, 100, 1000)]
+    [4.0, 2.0, 1.0, 1.0]
+    """
+
+    def _between(self, start, share):
+        return start * (self.stop / start) ** share
+
+
+class RampSchedule(Schedule):
+    r"""A straight line that rises for ever: an effective batch that grows.
+
+    .. math:: M(t) = start + slope \, t
+
+    As the ``effective_batch_size`` of `sktemper.noise.SVIPlusNoise` it fades the noise
+    out; the defaults are M = 50, 100, 150, ... [1]_, section IV.A, whose first
+    iteration, 1, is t = 0 here.
+
+    Parameters
+    ----------
+    start : float, default=50.0
+        First value.
+    slope : float, default=50.0
+        What a unit of time adds.
+    unit : {"steps", "passes"}, default="steps"
+        What ``t`` counts.  Passes are samples seen, repeats included, over the size of
+        the data: in a stream they need ``total_samples``.
+
+    References
+    ----------
+    .. [1] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+
+    Examples
+    --------
+    >>> from sktemper.schedules import RampSchedule
+    >>> schedule = RampSchedule()
+    >>> [schedule(t) for t in (0, 1, 2, 1000)]
+    [50.0, 100.0, 150.0, 50050.0]
+    """
+
+    _parameter_constraints = {
+        "start": [Interval(Real, 0, None, closed="neither")],
+        "slope": [Interval(Real, 0, None, closed="neither")],
+        "unit": [StrOptions({"steps", "passes"})],
+    }
+
+    def __init__(self, start=50.0, slope=50.0, unit="steps"):
+        self.start = start
+        self.slope = slope
+        self.unit = unit
+
+    def __call__(self, t):
+        """Return the value at time ``t >= 0``."""
+        return self.start + self.slope * t
+
+    def lowest(self):
+        """Return the start."""
+        return self.start
+
+    def settles_at(self):
+        """Return infinity: it never does."""
+        return math.inf
