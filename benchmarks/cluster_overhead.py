@@ -11,14 +11,13 @@ formula says of 100 million documents and 64 workers.
 
 import argparse
 import math
-import pickle
 import time
 import warnings
 
 import dask
 import numpy as np
 import psutil
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, wait
 from scipy import sparse
 
 import sktemper.dask
@@ -77,47 +76,45 @@ def per_step(fit, arguments):
     return [(b - a) / arguments.steps for a, b in zip(few, many, strict=True)]
 
 
-def constants(client, arguments):
-    """Measure the constants of the formula: bytes a second, and seconds a task."""
+def constants(client, arguments, n=5, n_tasks=200):
+    """Measure the constants of the formula in CPU time: bytes and tasks a second."""
     size = 8 * arguments.topics * arguments.words
-    array = np.random.default_rng(0).random(size // 8)
-    addresses = sorted(client.nthreads())
+    first, second = sorted(client.nthreads())[:2]
 
-    def moved():
-        there = client.submit(np.copy, array[:1], workers=addresses[:1], pure=False)
-        there = client.submit(
-            np.resize, there, size // 8, workers=addresses[:1], pure=False
-        )
-        client.submit(len, there, workers=addresses[:1], pure=False).result()
-        begin = time.perf_counter()
-        client.submit(len, there, workers=addresses[1:2], pure=False).result()
-        return time.perf_counter() - begin
+    def made():
+        there = [
+            client.submit(np.full, size // 8, i, workers=[first], pure=False)
+            for i in range(n)
+        ]
+        wait(there)
+        return there
 
-    def added():
-        other = array.copy()
-        begin = time.perf_counter()
-        other += array
-        return time.perf_counter() - begin
+    def move(there):
+        wait([client.submit(len, x, workers=[second], pure=False) for x in there])
 
-    def dumped():
-        begin = time.perf_counter()
-        pickle.loads(pickle.dumps(array, protocol=5))
-        return time.perf_counter() - begin
+    def fetch(there):
+        for x in there:
+            x.result()
 
-    def tasks(n=200):
-        begin = time.perf_counter()
-        client.gather([client.submit(int, i, pure=False) for i in range(n)])
-        return (time.perf_counter() - begin) / n
+    def add(there):
+        total, other = np.zeros(size // 8), np.ones(size // 8)
+        for _ in there:
+            total += other
 
-    best = [
-        min(measure() for _ in range(3)) for measure in (moved, added, dumped, tasks)
-    ]
+    def submit(there):
+        client.gather([client.submit(int, i, pure=False) for i in range(n_tasks)])
+
+    def cpu(function):
+        there = made()
+        return timed(lambda: function(there))[0]
+
+    moving, fetching, adding = (cpu(one) / n for one in (move, fetch, add))
     return {
         "S": size,
-        "B": size / best[0],
-        "M": size / best[1],
-        "D": size / best[2],
-        "tau": best[3],
+        "B": size / moving,
+        "M": size / adding,
+        "D": size / fetching,
+        "tau": cpu(submit) / n_tasks,
     }
 
 
@@ -127,7 +124,7 @@ def seconds_of_step(rows, workers, rate, known, size=None, fan_in=4):
     B, M, D, tau = (known[name] for name in ("B", "M", "D", "tau"))
     down = math.ceil(math.log2(workers + 1)) * S / B
     levels = math.ceil(math.log(workers, fan_in))
-    up = levels * (fan_in - 1) * (S / B + S / M) + S / B
+    up = levels * (fan_in - 1) * (S / B + S / M)
     n_tasks = workers + math.ceil(workers / (fan_in - 1)) + 1
     return rows / (workers * rate) + down + 2 * S / M + up + S / D + tau * n_tasks
 

@@ -1,5 +1,6 @@
 """Estimators on a cluster: the bits of threads, whatever happens to workers."""
 
+import dataclasses
 import os
 import pickle
 import signal
@@ -9,7 +10,7 @@ import time
 import fits
 import numpy as np
 import pytest
-from fits import Broken, Hooks, ctrl_c_after
+from fits import Broken, Hooks, press_ctrl_c
 from registry import ROWS
 from scipy import sparse
 from sklearn.base import clone
@@ -41,7 +42,7 @@ def client():
         distributed.LocalCluster(
             2, threads_per_worker=1, processes=True, dashboard_address=None
         ) as cluster,
-        distributed.Client(cluster) as client,
+        distributed.Client(cluster, set_as_default=False) as client,
     ):
         # modules of tests are unknown there
         cloudpickle.register_pickle_by_value(fits)
@@ -69,7 +70,19 @@ def array_of(parts):
 def state_of(estimator):
     state = estimator.state_
     history = {k: v for k, v in estimator.history_.items() if "seconds" not in k}
-    return pickle.dumps((state.globals_, state.hyper, history))
+    values = numbers((state.globals_, state.hyper, sorted(history.items())))
+    return [(value.dtype, value.shape, value.tobytes()) for value in values]
+
+
+def numbers(value):
+    """Yield arrays: pickles tell types from equal ones that came from a pickle."""
+    if dataclasses.is_dataclass(value):
+        value = list(vars(value).values())
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from numbers(part)
+    else:
+        yield np.asarray(value)
 
 
 def lda_of(**parameters):
@@ -90,11 +103,13 @@ def test_a_fit_has_the_bits_of_threads(client, row):
         parameters["moves"] = row.moves
     threads = row.estimator("Annealed", **parameters).fit(parts, sample_weight=weight)
     cluster = row.estimator("Annealed", **parameters)
-    assert skd.fit(cluster, array_of(parts), sample_weight=weight) is cluster
+    options = {"client": client, "sample_weight": weight}
+    assert skd.fit(cluster, array_of(parts), **options) is cluster
     assert state_of(cluster) == state_of(threads)
     X = client.scatter(parts)
-    assert skd.score(cluster, X) == pytest.approx(threads.score(parts), rel=1e-12)
-    bound = skd.lower_bound(cluster, X, sample_weight=weight)
+    score = skd.score(cluster, X, client=client)
+    assert score == pytest.approx(threads.score(parts), rel=1e-12)
+    bound = skd.lower_bound(cluster, X, **options)
     assert bound == threads.lower_bound(parts, weight)
 
 
@@ -174,7 +189,7 @@ def test_known_chunks_stay_known(documents):
 
 
 def test_counts_of_text(client, texts):
-    hashing = HashingVectorizer(2**7, alternate_sign=False, norm=None)
+    hashing = HashingVectorizer(n_features=2**7, alternate_sign=False, norm=None)
     bag = pytest.importorskip("dask.bag").from_sequence(texts, npartitions=3)
     X = skd.counts(bag, hashing)
     assert sparse.issparse(X._meta) and X._meta.format == "csr"
@@ -253,7 +268,8 @@ def test_a_users_error_comes_back_as_itself(client, documents):
     assert lda.n_batch_iter_ == 3
     lda = lda_of()
     with pytest.raises(Broken, match="no such file"):
-        skd.fit(lda, [*delayed_of(parts), dask.delayed(BreakingBlock())()])
+        broken = [*delayed_of(parts), dask.delayed(BreakingBlock())()]
+        skd.fit(lda, broken, client=client)
     assert not hasattr(lda, "state_")
     assert time.monotonic() - begin < 60
 
@@ -281,6 +297,10 @@ def test_bad_blocks_are_refused_as_by_threads(client, documents):
         skd.fit(CountVectorizer(), dense, client=client)
     with pytest.raises(ValueError, match="every"):
         skd.fit(lda, dense, client=client, every=3)
+    with pytest.raises(ValueError, match="no Dask client"):
+        skd.fit(lda, dense)
+    with pytest.raises(TypeError, match="client must be"):
+        skd.fit(lda, dense, client="tcp://scheduler:8786")
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "transform", "score"])
@@ -296,8 +316,20 @@ def test_ctrl_c_leaves_cluster_and_estimator_usable(client):
     X = random.normal(size=(40_000, 30))
     parameters = {"max_iter": 10_000, "tol": 0.0, "batch_size": None, "moves": None}
     mixture = AnnealedGaussianMixture(20, random_state=0, **parameters)
-    with pytest.raises(KeyboardInterrupt), ctrl_c_after(3.0):
+    interrupted = threading.Event()
+
+    def press():
+        while not hasattr(mixture, "state_"):
+            time.sleep(0.02)
+        if not interrupted.is_set():
+            press_ctrl_c()
+
+    thread = threading.Thread(target=press, daemon=True)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
         skd.fit(mixture, delayed_of(parts_of(X, 20_000)), client=client)
+    interrupted.set()
+    thread.join()
     end = time.monotonic() + 5.0
     while any(client.processing().values()):
         assert time.monotonic() < end

@@ -60,8 +60,11 @@ def transform(estimator, X):
     >>> samples = np.random.default_rng(0).normal(size=(300, 2))
     >>> mixture = AnnealedGaussianMixture(2, max_iter=50, random_state=0).fit(samples)
     >>> X = da.from_array(samples, chunks=(100, 2))
-    >>> sktemper.dask.transform(mixture, X)
-    dask.array<transform, shape=(300, 2), dtype=float64, chunksize=(100, 2), ...
+    >>> responsibilities = sktemper.dask.transform(mixture, X)
+    >>> responsibilities.chunks
+    ((100, 100, 100), (2,))
+    >>> bool((responsibilities.sum(axis=1).round(6) == 1).all().compute())
+    True
     """
     return _lazily(estimator, "transform", X)
 

@@ -119,7 +119,8 @@ class Cluster:
         self._seen = time.monotonic()
         while True:
             try:
-                distributed.wait(futures, timeout=LOOK_EVERY)
+                with self.client.as_current():  # there may be others
+                    distributed.wait(futures, timeout=LOOK_EVERY)
                 return
             except TimeoutError:
                 for future in futures:

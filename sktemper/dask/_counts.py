@@ -45,11 +45,11 @@ def counts(text, vectorizer):
     ...     n_features=64, alternate_sign=False, norm=None
     ... )
     >>> X = sktemper.dask.counts(text, vectorizer)
-    >>> int(X.map_blocks(lambda block: block.sum(axis=1)).sum().compute())
-    4
+    >>> [int(block.compute().sum()) for block in X.blocks]
+    [2, 2]
     """
-    is_text = dask.is_dask_collection(text) and hasattr(text, "npartitions")
-    if not is_text or hasattr(text, "columns") or not hasattr(text, "to_delayed"):
+    has_partitions = dask.is_dask_collection(text) and hasattr(text, "npartitions")
+    if not has_partitions or getattr(text, "ndim", 1) != 1:
         raise TypeError(
             "text must be a dask Series or Bag of strings, got "
             f"{type(text).__name__}. Of a data frame take a column."
