@@ -301,6 +301,13 @@ def test_tiny_counts():
     assert np.isfinite(lda.history_["batch_bound"]).all()
 
 
+def test_noise_too_small_for_the_ratings():
+    """A fit to ratings that are all the same would end, and refuse all others."""
+    X = np.full((9, 4), 3.0)
+    with pytest.raises(ValueError, match="noise_variance=1e-60 is too small"):
+        estimator_of("Annealed", "MatrixFactorization", noise_variance=1e-60).fit(X)
+
+
 def test_factors_too_wide_for_the_noise():
     with pytest.raises(ValueError, match="too large for a noise variance"):
         estimator_of("Annealed", "MatrixFactorization", component_variance=1e31).fit(

@@ -35,7 +35,7 @@ def first_hyper(model, X, sample_weight=None):
         variances[model.n_components :] = variance
     prior = GaussianPrior(np.zeros(model.n_own), np.diag(variances))
     noise = variance if model.noise_variance is None else model.noise_variance
-    _check_variances(model.component_variance, noise)
+    _check_variances(model.component_variance, noise, variance)
     return Hyper(
         model.n_components,
         model.user_noise,
@@ -48,13 +48,22 @@ def first_hyper(model, X, sample_weight=None):
     )
 
 
-def _check_variances(component_variance, noise):
+def _check_variances(component_variance, noise, variance):
     """Raise if products of factors are so wide that no rating tells them apart.
+
+    Where the variance of factors is learned, products begin as wide as ratings.
 
     Precisions have eigenvalues of 1 / c and of c / noise: beyond a ratio of
     1 / epsilon they are not positive for rounding errors.
     """
-    ratio = (component_variance or 0.0) ** 2 / noise
+    if component_variance is None:
+        if variance / noise > LARGEST_RATIO:
+            raise ValueError(
+                f"noise_variance={noise:g} is too small for ratings of a variance of "
+                f"{variance:.3g}: that over it may be at most {LARGEST_RATIO:g}."
+            )
+        return
+    ratio = component_variance**2 / noise
     if ratio > LARGEST_RATIO:
         raise ValueError(
             f"component_variance={component_variance:g} is too large for a "
