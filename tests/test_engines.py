@@ -1,0 +1,172 @@
+"""Estimators in other engines: joblib's dask backend, dask_ml; recipes of the docs."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+from sktemper import AnnealedLDA
+
+PAGE = Path(__file__).parents[1] / "doc" / "engines.md"
+pytestmark = [
+    # fits take a few steps
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    # of connections of workers that end
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+# -- joblib ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def client():
+    dask = pytest.importorskip("dask", reason="a cluster needs dask")
+    distributed = pytest.importorskip("distributed", reason="a cluster needs it")
+    with (
+        dask.config.set({"distributed.worker.daemon": True}),
+        distributed.LocalCluster(
+            2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def test_a_grid_search_on_a_cluster(client, documents):
+    """Its fits are made by workers, and all results are those of one process."""
+    lda = AnnealedLDA(3, max_iter=3, batch_size=40, random_state=0, n_jobs=1)
+    grid = {"schedule__start": [1.0, 3.0], "schedule__length": [4]}
+    scoring = {
+        "score": lambda estimator, X, y=None: estimator.score(X),
+        "process": lambda estimator, X, y=None: os.getpid(),
+    }
+    here, there = (
+        GridSearchCV(lda, grid, cv=2, scoring=scoring, refit="score") for _ in range(2)
+    )
+    here.fit(documents)
+    with joblib.parallel_config(backend="dask"):
+        there.fit(documents)
+    workers = set(client.run(os.getpid).values())
+    for split in range(2):
+        assert set(there.cv_results_[f"split{split}_test_process"]) <= workers
+    scores = here.cv_results_["mean_test_score"]
+    assert scores[0] != scores[1]
+    np.testing.assert_array_equal(there.cv_results_["mean_test_score"], scores)
+    assert there.best_params_ == here.best_params_
+    np.testing.assert_array_equal(
+        there.best_estimator_.components_, here.best_estimator_.components_
+    )
+
+
+# -- dask_ml ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def incremental():
+    reason = "dask_ml is not among the tests' requirements"
+    return pytest.importorskip("dask_ml.wrappers", reason=reason).Incremental
+
+
+def stream_of(X, *sizes):
+    """Return blocks of rows, and a dask array of them."""
+    import dask
+    import dask.array as da
+
+    ends = np.cumsum([0, *sizes])
+    blocks = [X[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    arrays = [
+        da.from_delayed(dask.delayed(block), block.shape, meta=X[:0])
+        for block in blocks
+    ]
+    return blocks, da.concatenate(arrays)
+
+
+def lda_of_a_stream():
+    return AnnealedLDA(3, batch_size=20, total_samples=120, random_state=0)
+
+
+def test_incremental_is_partial_fit_of_each_block(incremental, documents):
+    blocks, X = stream_of(documents, 40, 30, 50)
+    lda, plain = lda_of_a_stream(), lda_of_a_stream()
+    wrapped = incremental(lda, shuffle_blocks=False).fit(X)
+    for n_steps in (7, 14):
+        for block in blocks:
+            plain.partial_fit(block)
+        fitted = wrapped.estimator_
+        assert fitted.n_batch_iter_ == plain.n_batch_iter_ == n_steps
+        np.testing.assert_array_equal(fitted.components_, plain.components_)
+        wrapped.partial_fit(X)
+    assert not hasattr(lda, "state_")
+
+
+def test_what_incremental_says_of_data(client, incremental, documents):
+    import sktemper.dask
+
+    _, X = stream_of(documents, 40, 80)
+    wrapped = incremental(lda_of_a_stream(), random_state=0).fit(X)
+    fitted = wrapped.estimator_
+    np.testing.assert_array_equal(
+        wrapped.transform(X).compute(), fitted.transform(documents)
+    )
+    assert wrapped.score(documents, None) == fitted.score(documents)
+    with pytest.raises(TypeError, match=r"sktemper\.dask.* score"):
+        wrapped.score(X, None)
+    assert sktemper.dask.score(fitted, X) == pytest.approx(fitted.score(documents))
+
+
+# -- the page --------------------------------------------------------------------------
+
+#: What each engine's recipe consists of, as numbers of the page's blocks, and prints.
+RECIPES = {
+    "distributed": ([0], "'schedule__start': 5.0"),
+    "dask_ml": ([1], "nats a token"),
+    "ray": ([2, 3], "True"),
+    "pyspark": ([2, 4], "True"),
+}
+
+
+def blocks_of_the_page():
+    return re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the page is not beside these tests")
+def test_each_block_belongs_to_a_recipe():
+    used = {number for numbers, _ in RECIPES.values() for number in numbers}
+    assert used == set(range(len(blocks_of_the_page())))
+    for block in blocks_of_the_page():
+        compile(block, str(PAGE), "exec")
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(not PAGE.exists(), reason="the page is not beside these tests")
+@pytest.mark.parametrize("engine", RECIPES)
+def test_a_recipe(engine, tmp_path):
+    """It runs as a script, with the package that is installed."""
+    if importlib.util.find_spec(engine) is None:
+        pytest.skip(f"there is no package {engine}")
+    if engine == "pyspark" and shutil.which("java") is None:
+        pytest.skip("Spark needs Java")
+    numbers, expected = RECIPES[engine]
+    blocks = blocks_of_the_page()
+    script = tmp_path / "recipe.py"
+    script.write_text("".join(blocks[number] for number in numbers), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-P", str(script)],
+        cwd=tmp_path,
+        env=os.environ | {"PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=500,
+    )
+    assert done.returncode == 0, done.stderr
+    assert expected in done.stdout, done.stderr
