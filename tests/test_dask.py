@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from sktemper import AnnealedGaussianMixture, AnnealedLDA, SVIPlusLDA
+from sktemper._data import Data, InMemory, Source
 from sktemper.schedules import LinearSchedule
 
 dask = pytest.importorskip("dask", reason="sktemper.dask needs dask")
@@ -141,6 +142,56 @@ def test_starts_and_early_stopping_have_the_bits_of_threads(client, documents):
     threads = lda_of(**parameters).fit(parts)
     cluster = skd.fit(lda_of(**parameters), array_of(parts), client=client)
     assert state_of(cluster) == state_of(threads)
+
+
+def shards_of(X, folder, *sizes):
+    """Parts of dense data on disk; classes of no module, as those of a notebook."""
+
+    class Shard:
+        def __init__(self, path, n_rows):
+            self.path, self.n_rows = path, n_rows
+
+        def rows(self, rows):
+            return np.load(self.path)[rows]
+
+        def take(self, model, rows):
+            return model.take(self.rows(rows), slice(None))
+
+    class Shards(Source):
+        def as_data(self, validate):
+            looks = [validate(part.rows(slice(None))) for part in self.parts]
+            return Data(self.parts, looks, self, run=4)
+
+    shards = Shards()
+    shards.parts = []
+    for number, part in enumerate(parts_of(X, *sizes)):
+        np.save(folder / f"{number}.npy", part)
+        shards.parts.append(Shard(folder / f"{number}.npy", len(part)))
+    return shards
+
+
+def test_workers_open_what_is_on_disk(client, tmp_path):
+    X = np.random.default_rng(0).normal(size=(1200, 3)) + np.arange(1200)[:, None] % 3
+    shards = shards_of(X, tmp_path, 500, 300)
+    mixture = AnnealedGaussianMixture(3, batch_size=300, max_iter=2, random_state=0)
+    threads = clone(mixture).fit(shards)
+    skd.fit(mixture, shards, client=client)
+    assert state_of(mixture) == state_of(threads)
+    assert skd.score(mixture, shards, client=client) == pytest.approx(threads.score(X))
+    np.testing.assert_array_equal(mixture.labels_, threads.labels_)
+    lazy = skd.transform(mixture, shards)
+    assert lazy.chunks[0] == (500, 300, 400)
+    np.testing.assert_array_equal(lazy.compute(), threads.transform(X))
+    with pytest.raises(TypeError, match="not on disk"):
+        skd.fit(mixture, in_memory(X), client=client)
+
+
+def in_memory(X):
+    class Memory(Source):
+        def as_data(self, validate):
+            return Data([InMemory(X)], [validate(X)], self)
+
+    return Memory()
 
 
 # -- lazy ------------------------------------------------------------------------------

@@ -70,8 +70,8 @@ class ClusterData(Data):
     cluster : Cluster
     places : list of (Future or the like, int)
         How to reach each part, and its number of rows.
-    look : ndarray or CSR
-        What was validated in place of all: it has their least and largest values.
+    looks : sequence of ndarray or CSR
+        What was validated in place of all: they have their least and largest values.
     source : object
         What the user passed.
     run : int
@@ -80,9 +80,9 @@ class ClusterData(Data):
         See `DaskWorkers`.
     """
 
-    def __init__(self, cluster, places, look, source, run, after):
+    def __init__(self, cluster, places, looks, source, run, after):
         parts = [Part(*place, i, self) for i, place in enumerate(places)]
-        super().__init__(parts, [look], source, run)
+        super().__init__(parts, looks, source, run)
         self.cluster, self.after = cluster, after
         self._on_cluster = [
             part for part in parts if isinstance(part.lies, distributed.Future)
@@ -204,8 +204,7 @@ class OnCluster(Source):
         if any(isinstance(part, InMemory) for part in data.parts):
             raise TypeError(f"The parts of {self.X!r} are not on disk.")
         places = [(part, part.n_rows) for part in data.parts]
-        look = data.looks[0]
-        return ClusterData(cluster, places, look, self.X, data.run, self.after)
+        return ClusterData(cluster, places, data.looks, self.X, data.run, self.after)
 
     def _of_blocks(self, cluster, validate):
         shipped = cluster.ship(validate)
@@ -234,7 +233,7 @@ class OnCluster(Source):
         )
         n_rows = sum(about.shape[0] for about in abouts)
         run = ROWS_TOGETHER if n_rows > MOST_SINGLE_ROWS else 1
-        return ClusterData(cluster, places, look, self.X, run, self.after)
+        return ClusterData(cluster, places, [look], self.X, run, self.after)
 
 
 def blocks_of(X, client):
