@@ -20,7 +20,7 @@ from sktemper import (
     datasets,
 )
 from sktemper._data import Data, InMemory, Rows, Source, data_of
-from sktemper._loop._sums import FAN_IN, tree_sum
+from sktemper._loop._sums import tree_sum
 from sktemper.moves import BirthMoves
 
 
@@ -71,14 +71,15 @@ def test_many_rows_in_runs_are_not_written_down():
     assert some.some(10, np.random.default_rng(0)).max() < 3 * 10**9
 
 
+@pytest.mark.parametrize("fan_in", [2, 4, 16])
 @pytest.mark.parametrize("n_values", range(1, 70))
-def test_a_tree_adds_what_makes_a_node_from_left_to_right(n_values):
+def test_a_tree_adds_what_makes_a_node_from_left_to_right(n_values, fan_in):
     values = [1.1**i for i in range(n_values)]
     nodes = values
     while len(nodes) > 1:
-        starts = range(0, len(nodes), FAN_IN)
-        nodes = [functools.reduce(operator.add, nodes[i : i + FAN_IN]) for i in starts]
-    assert tree_sum(iter(values)) == nodes[0]
+        starts = range(0, len(nodes), fan_in)
+        nodes = [functools.reduce(operator.add, nodes[i : i + fan_in]) for i in starts]
+    assert tree_sum(iter(values), fan_in) == nodes[0]
 
 
 def test_groups_are_parts_in_their_order():

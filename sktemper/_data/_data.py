@@ -16,6 +16,8 @@ OF_DASK = (
     "methods: sktemper.dask.fit(estimator, X), and likewise sktemper.dask.partial_fit, "
     "transform, predict, predict_proba, score_samples, score and lower_bound."
 )
+#: Parts that are added at once, and values of a node of the tree if there are more.
+FEW_PARTS, FAN_IN = 16, 4
 #: Runs that data have at least, where neighbours are visited together.
 FEWEST_RUNS = 256
 
@@ -79,6 +81,15 @@ class Data:
     def held(self, rows):
         """Expect that some rows are asked for again and again while inside."""
         yield
+
+    @property
+    def fan_in(self):
+        """How many values a node of the tree adds by which parts are summed.
+
+        Of few parts all, so that of the tree there is one sum in memory; of many a few,
+        so that no machine of a cluster has to take in the sums of many others.
+        """
+        return FEW_PARTS if len(self.parts) <= FEW_PARTS else FAN_IN
 
     def all_rows(self):
         """Return all rows as `Rows`."""

@@ -125,7 +125,8 @@ class Problem:
     def sum(self, function, shared, rows=None):
         """Return the sum of what a function says of each block, see `map`."""
         shared = self.model, function, shared
-        return self.workers.sum(_on_block, shared, self._pieces(rows))
+        pieces = self._pieces(rows)
+        return self.workers.sum(_on_block, shared, pieces, self.data.fan_in)
 
     def _pieces(self, rows, values=None):
         """Cut rows into blocks: which of their part, and the values of these."""
@@ -180,7 +181,7 @@ class Problem:
         shared = Shared(model, seen.prepared, tempering, state.tempering, keeps_local)
         goes_on = batch.is_whole and np.shape(state.local)[:1] == (batch.total,)
         blocks = self._blocks(batch.rows, seen, state.local if goes_on else None)
-        return self.workers.sum(_local_step, shared, blocks)
+        return self.workers.sum(_local_step, shared, blocks, self.data.fan_in)
 
     def _blocks(self, rows, seen, local):
         """Cut a batch into fixed blocks, counted from the first row of each part."""

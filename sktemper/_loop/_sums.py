@@ -1,9 +1,6 @@
 """Sums whose bits depend on what is added and in which order, on nothing else."""
 
-__all__ = ["FAN_IN", "combined", "compacted", "tree_sum"]
-
-#: How many values a node of the tree adds, at most.
-FAN_IN = 16
+__all__ = ["combined", "compacted", "tree_sum"]
 
 
 class Fold:
@@ -64,22 +61,24 @@ def compacted(value):
     return value.compacted() if hasattr(value, "compacted") else value
 
 
-def tree_sum(values, fold=Fold):
+def tree_sum(values, fan_in, fold=Fold):
     """Return the sum of values by a tree over their order.
 
-    The first `FAN_IN` make a node, so do the next, and so on, and in the same way nodes
-    make nodes.  A value is added when it comes: of each level there is one sum.
+    The first ``fan_in`` make a node, so do the next, and so on, and in the same way
+    nodes make nodes.  A value is added when it comes: of each level there is one sum.
 
     Parameters
     ----------
     values : iterable
         At least one.
+    fan_in : int
+        How many values a node adds, at most.
     fold : callable
         Makes what adds the values of a node, as `Fold` does.
     """
     levels = []
     for value in values:
-        _put(levels, 0, value, fold)
+        _put(levels, 0, value, fan_in, fold)
         del value  # not to be held while the next is computed
     left_over = None
     for node in levels:
@@ -90,9 +89,9 @@ def tree_sum(values, fold=Fold):
     return left_over
 
 
-def _put(levels, number, value, fold):
+def _put(levels, number, value, fan_in, fold):
     if number == len(levels):
         levels.append(fold())
     levels[number].add(value)
-    if levels[number].n_values == FAN_IN:
-        _put(levels, number + 1, levels[number].total(), fold)
+    if levels[number].n_values == fan_in:
+        _put(levels, number + 1, levels[number].total(), fan_in, fold)

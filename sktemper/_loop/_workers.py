@@ -83,11 +83,11 @@ class Workers:
                 self.stop[0] = 0  # else a task may be on its way that is not pending
             raise
 
-    def sum(self, task, shared, groups):
+    def sum(self, task, shared, groups, fan_in):
         """Return the sum of ``task(shared, part, item)``, see `map`.
 
         The items of a part, at least one, are added in their order, and the parts by
-        `tree_sum`.
+        `tree_sum`, where a node has ``fan_in`` values.
         """
         numbers = deque()
 
@@ -98,10 +98,11 @@ class Workers:
                     yield functools.partial(task, shared, part, item)
 
         results = ((numbers.popleft(), result) for result in self._results(calls()))
-        return tree_sum(
+        parts = (
             functools.reduce(operator.add, (result for _, result in group))
             for _, group in itertools.groupby(results, operator.itemgetter(0))
         )
+        return tree_sum(parts, fan_in)
 
     def run_whole(self, function):
         """Run ``function()`` to its end or not at all, whatever signals arrive."""

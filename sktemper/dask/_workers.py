@@ -55,15 +55,17 @@ class DaskWorkers:
 
         self._driver.run_whole(run)
 
-    def sum(self, task, shared, groups):
+    def sum(self, task, shared, groups, fan_in):
         """Return the sum of ``task(shared, part, item)``, see `Workers.sum`."""
         here, groups = _here(groups)
         if here:
-            return self._driver.sum(task, shared, groups)
+            return self._driver.sum(task, shared, groups, fan_in)
         groups = list(_packed(groups))
-        return self.cluster.tried(lambda: self._sum(task, shared, groups)).value
+        return self.cluster.tried(
+            lambda: self._sum(task, shared, groups, fan_in)
+        ).value
 
-    def _sum(self, task, shared, groups):
+    def _sum(self, task, shared, groups, fan_in):
         cluster, is_only = self.cluster, len(groups) == 1
         shipped = cluster.ship(shared, self.stop)
         leaves = [
@@ -71,7 +73,7 @@ class DaskWorkers:
             for part, items in groups
         ]
         cluster.release(shipped)
-        root = tree_sum(leaves, lambda: _Node(self._added))
+        root = tree_sum(leaves, fan_in, lambda: _Node(self._added))
         result = cluster.result(root)
         cluster.release(root)
         return result
