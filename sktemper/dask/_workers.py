@@ -61,9 +61,7 @@ class DaskWorkers:
         if here:
             return self._driver.sum(task, shared, groups, fan_in)
         groups = list(_packed(groups))
-        return self.cluster.tried(
-            lambda: self._sum(task, shared, groups, fan_in)
-        ).value
+        return self.cluster.tried(lambda: self._sum(task, shared, groups, fan_in)).value
 
     def _sum(self, task, shared, groups, fan_in):
         cluster, is_only = self.cluster, len(groups) == 1

@@ -5,13 +5,10 @@ variational parameters shared by all samples) and `hyper` (priors and variances,
 may be learned); both are values that the model makes and that the loop hands back.
 """
 
-from dataclasses import fields, is_dataclass
-from numbers import Number
-
 import numpy as np
 
 from ._capabilities import Capabilities
-from ._values import Powers, all_finite
+from ._values import Powers, all_finite, check_numbers, numbers_in
 
 __all__ = ["ConjugateModel"]
 
@@ -311,7 +308,7 @@ class ConjugateModel(Capabilities):
         if "dense_vectors" not in self.capabilities():
             return None
         same = self.from_natural_parameters(self.natural_parameters(globals_))
-        return [np.shape(part) for part in _numbers(same)]
+        return [np.shape(part) for part in numbers_in(same)]
 
     def hyper_shapes(self):
         """Return the same of `hyper`; by default None, which leaves them unchecked."""
@@ -329,8 +326,8 @@ class ConjugateModel(Capabilities):
         ValueError
             If they are not numbers, finite, and of the right shapes.
         """
-        _check_numbers("global parameters", globals_, self.global_shapes(globals_))
-        _check_numbers("priors and variances", hyper, self.hyper_shapes())
+        check_numbers("global parameters", globals_, self.global_shapes(globals_))
+        check_numbers("priors and variances", hyper, self.hyper_shapes())
 
     def check_local(self, local):
         """Raise if these cannot be the local parameters that a step goes on from.
@@ -343,7 +340,7 @@ class ConjugateModel(Capabilities):
         if not (isinstance(local, np.ndarray) and local.dtype.kind == "f"):
             raise ValueError("local parameters are no array of numbers")
         width = local.shape[-1] if self.n_local is None else self.n_local
-        _check_numbers("local parameters", local, [(len(local), width)])
+        check_numbers("local parameters", local, [(len(local), width)])
 
     # -- objectives ------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
@@ -378,26 +375,3 @@ class ConjugateModel(Capabilities):
             Tokens, values or ratings.
         """
         raise NotImplementedError
-
-
-def _check_numbers(name, value, shapes):
-    """Raise unless all numbers in a value are finite, and of these shapes."""
-    numbers = list(_numbers(value))
-    if shapes is not None and [np.shape(part) for part in numbers] != shapes:
-        raise ValueError(f"{name} have the wrong shapes")
-    if not all(np.isfinite(part).all() for part in numbers):
-        raise ValueError(f"{name} are not finite")
-
-
-def _numbers(value):
-    """Yield the numbers and arrays that a value is made of."""
-    if isinstance(value, np.ndarray | Number):
-        yield value
-    elif isinstance(value, dict):
-        yield from _numbers(list(value.values()))
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from _numbers(part)
-    elif is_dataclass(value):
-        for one in fields(value):
-            yield from _numbers(getattr(value, one.name))

@@ -1,7 +1,8 @@
 """What passes between models, policies and the loop."""
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ __all__ = [
     "Request",
     "Stopped",
     "all_finite",
+    "check_numbers",
+    "numbers_in",
 ]
 
 #: Said of a start, or of a step, that leads out of all bounds.
@@ -96,8 +99,8 @@ def all_finite(*values):
         elif isinstance(value, tuple | list):
             pending.extend(value)
         else:
-            fields = value if isinstance(value, dict) else vars(value)
-            pending.extend(fields.values())
+            named = value if isinstance(value, dict) else vars(value)
+            pending.extend(named.values())
     return True
 
 
@@ -289,3 +292,26 @@ class _StepAccumulator:
         if self._statistics is None:
             return self._step
         return replace(self._step, statistics=self._statistics.total())
+
+
+def check_numbers(name, value, shapes):
+    """Raise unless all numbers in a value are finite, and of these shapes."""
+    numbers = list(numbers_in(value))
+    if shapes is not None and [np.shape(part) for part in numbers] != shapes:
+        raise ValueError(f"{name} have the wrong shapes")
+    if not all(np.isfinite(part).all() for part in numbers):
+        raise ValueError(f"{name} are not finite")
+
+
+def numbers_in(value):
+    """Yield the numbers and arrays that a value is made of."""
+    if isinstance(value, np.ndarray | Number):
+        yield value
+    elif isinstance(value, dict):
+        yield from numbers_in(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from numbers_in(part)
+    elif is_dataclass(value):
+        for one in fields(value):
+            yield from numbers_in(getattr(value, one.name))
