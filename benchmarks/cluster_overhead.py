@@ -145,7 +145,7 @@ def main():
     rate = n_rows / alone[0]
     with (
         LocalCluster(
-            arguments.workers, threads_per_worker=1, dashboard_address=None
+            arguments.workers, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -4,6 +4,7 @@ import dataclasses
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
 
@@ -41,14 +42,17 @@ def client():
     with (
         dask.config.set({"distributed.worker.daemon": True}),
         distributed.LocalCluster(
-            2, threads_per_worker=1, processes=True, dashboard_address=None
+            2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         # modules of tests are unknown there
-        cloudpickle.register_pickle_by_value(fits)
+        modules = fits, sys.modules[__name__]
+        for module in modules:
+            cloudpickle.register_pickle_by_value(module)
         yield client
-        cloudpickle.unregister_pickle_by_value(fits)
+        for module in modules:
+            cloudpickle.unregister_pickle_by_value(module)
 
 
 def parts_of(X, *sizes):

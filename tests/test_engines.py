@@ -35,7 +35,7 @@ def client():
     with (
         dask.config.set({"distributed.worker.daemon": True}),
         distributed.LocalCluster(
-            2, threads_per_worker=1, processes=True, dashboard_address=None
+            2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from sktemper import AnnealedLDA, TemperedLDA, schedules
+from sktemper._data import data_of
 from sktemper._estimator._plans import AGAIN
 from sktemper._estimator._plans import _noted as noted
 from sktemper._loop import History
@@ -349,10 +350,13 @@ def test_the_history_of_an_endless_stream_stays_small():
 
 
 def test_rows_of_nothing_do_not_tell_that_a_stream_is_repeated():
+    def data(X):
+        return data_of(X, lambda X: X)
+
     nothing = sparse.csr_array((1, 4)), np.zeros((1, 4)), np.full((1, 4), np.nan)
     for row in nothing:
-        assert noted(noted(None, row), row) is None
-    row = np.arange(4.0)[None]
+        assert noted(noted(None, data(row)), data(row)) is None
+    row = data(np.arange(4.0)[None])
     known = noted(None, row)
-    assert noted(known, nothing[0]) == known != AGAIN
-    assert noted(known, row) == noted(AGAIN, nothing[1]) == AGAIN
+    assert noted(known, data(nothing[0])) == known != AGAIN
+    assert noted(known, row) == noted(AGAIN, data(nothing[1])) == AGAIN

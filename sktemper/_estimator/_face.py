@@ -325,7 +325,8 @@ class TemperedEstimator(
 
     def _install(self, state, policies):
         """Make a step visible: the last thing that a commit does."""
-        self.state_, self._loaded = state, False
+        self.state_ = state
+        vars(self).pop("_loaded", None)
         self.tempering_, self.learning_rate_, self.gradient_noise_ = policies[:3]
         self.batch_size_ = state.batch_size
 

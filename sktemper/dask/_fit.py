@@ -67,7 +67,7 @@ def fit(estimator, X, *, client=None, checkpoint=None, every=None, sample_weight
     >>> samples = np.random.default_rng(0).normal(size=(300, 2))
     >>> X = da.from_array(samples, chunks=(100, 2))
     >>> mixture = AnnealedGaussianMixture(2, max_iter=50, random_state=0)
-    >>> with Client(processes=False, dashboard_address=None) as client:
+    >>> with Client(processes=False, dashboard_address=":0") as client:
     ...     _ = sktemper.dask.fit(mixture, X, client=client)
     >>> mixture.means_.shape
     (2, 2)
