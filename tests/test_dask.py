@@ -4,14 +4,13 @@ import dataclasses
 import os
 import pickle
 import signal
-import sys
 import threading
 import time
 
-import fits
 import numpy as np
 import pytest
-from fits import Broken, Hooks, press_ctrl_c
+from breaking import BreakingBlock, BreakingSchedule, Broken
+from fits import Hooks, press_ctrl_c
 from registry import ROWS
 from scipy import sparse
 from sklearn.base import clone
@@ -23,7 +22,6 @@ from sktemper.schedules import LinearSchedule
 
 dask = pytest.importorskip("dask", reason="sktemper.dask needs dask")
 distributed = pytest.importorskip("distributed", reason="sktemper.dask needs dask")
-cloudpickle = pytest.importorskip("cloudpickle")
 da = pytest.importorskip("dask.array")
 skd = pytest.importorskip("sktemper.dask")
 
@@ -46,13 +44,7 @@ def client():
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
-        # modules of tests are unknown there
-        modules = fits, sys.modules[__name__]
-        for module in modules:
-            cloudpickle.register_pickle_by_value(module)
         yield client
-        for module in modules:
-            cloudpickle.unregister_pickle_by_value(module)
 
 
 def parts_of(X, *sizes):
@@ -296,22 +288,6 @@ def test_killed_workers_change_no_bits(client, documents):
     assert len(set(killing.killed)) == 2
     assert state_of(cluster) == state_of(threads)
     client.wait_for_workers(2, timeout=60)
-
-
-class BreakingSchedule(LinearSchedule):
-    """A schedule of a user's that fails at a step."""
-
-    def __call__(self, t):
-        if t >= 3:
-            raise Broken("at 3")
-        return super().__call__(t)
-
-
-class BreakingBlock:
-    """A reader that fails."""
-
-    def __call__(self):
-        raise Broken("no such file")
 
 
 def test_a_users_error_comes_back_as_itself(client, documents):
