@@ -34,6 +34,7 @@ def client():
     distributed = pytest.importorskip("distributed", reason="a cluster needs it")
     with (
         dask.config.set({"distributed.worker.daemon": True}),
+        # any free port: that of another cluster would be warned of
         distributed.LocalCluster(
             2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
