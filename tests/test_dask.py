@@ -1,6 +1,7 @@
 """Estimators on a cluster: the bits of threads, whatever happens to workers."""
 
 import dataclasses
+import gc
 import os
 import pickle
 import signal
@@ -45,6 +46,7 @@ def client():
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
+    gc.collect()  # now: buffers of connections may complain
 
 
 def parts_of(X, *sizes):

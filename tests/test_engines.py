@@ -1,5 +1,6 @@
 """Estimators in other engines: joblib's dask backend, dask_ml; recipes of the docs."""
 
+import gc
 import importlib.util
 import os
 import re
@@ -41,6 +42,7 @@ def client():
         distributed.Client(cluster) as client,
     ):
         yield client
+    gc.collect()  # now: buffers of connections may complain
 
 
 def test_a_grid_search_on_a_cluster(client, documents):
