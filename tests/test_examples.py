@@ -131,7 +131,6 @@ def test_an_example_is_a_script_of_its_own(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert EXPECTED[name] in done.stdout
-    assert EXPECTED[name] in done.stdout
 
 
 @pytest.mark.deep
