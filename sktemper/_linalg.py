@@ -78,10 +78,11 @@ def tiled_matmul(rows, matrix):
     dtype = np.result_type(rows, matrix)
     n_inner, n_columns = matrix.shape
     product = np.empty((len(rows), n_columns), dtype)
-    columns = packed_columns(matrix.astype(dtype, copy=False))
+    # as C reads numbers: where they may lie
+    columns = packed_columns(np.require(matrix, dtype, "A"))
     step = max(TERMS_AT_ONCE // max(n_inner * n_columns, 1), 1)
     for start in range(0, len(rows), step):
-        part = rows[start : start + step].astype(dtype, copy=False)
+        part = np.require(rows[start : start + step], dtype, "A")
         if part.strides[1] != part.itemsize:
             part = np.ascontiguousarray(part)
         multiply(part, columns, product[start : start + step])
