@@ -92,6 +92,7 @@ def lda_of(**parameters):
 # -- the bits of threads ---------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_a_fit_has_the_bits_of_threads(client, row):
     X = row.data(120)
@@ -195,6 +196,7 @@ def in_memory(X):
 # -- lazy ------------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_lazy_answers_have_the_right_meta(client, row):
     X = row.data(120)

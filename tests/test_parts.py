@@ -102,6 +102,7 @@ def test_groups_are_parts_in_their_order():
 # -- estimators ------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_one_part_is_the_array(row):
     X = row.data(120)
@@ -113,6 +114,7 @@ def test_one_part_is_the_array(row):
         assert one.score(X) == two.score([X])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("batches", [1, 3])
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_parts_are_as_good_as_the_array(row, batches):
@@ -143,6 +145,7 @@ def test_parts_are_as_good_as_the_array(row, batches):
         np.testing.assert_array_equal(fits[0].transform(parts), fits[0].transform(X))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_streams_of_parts(row):
     X = row.data(120)
@@ -294,6 +297,7 @@ def test_a_source_is_never_asked_for_as_a_whole(documents_):
     )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_a_collection_on_disk_is_its_shards(row, tmp_path):
     X = row.data(120)
