@@ -6,7 +6,7 @@
 """
 
 from ._counts import validate_counts
-from ._endings import warn_of_heat
+from ._endings import LARGEST_START_SHARE, is_hot, warn_of_heat
 from ._face import TemperedEstimator
 from ._kinds import (
     TOL_OF_BOUND,
@@ -20,6 +20,7 @@ from ._kinds import (
 from ._mixtures import MixtureMixin
 
 __all__ = [
+    "LARGEST_START_SHARE",
     "TOL_OF_BOUND",
     "AnnealedMixin",
     "MixtureMixin",
@@ -27,6 +28,7 @@ __all__ = [
     "TemperedEstimator",
     "annealed",
     "document",
+    "is_hot",
     "store",
     "svi_plus",
     "validate_counts",

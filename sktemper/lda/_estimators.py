@@ -6,7 +6,6 @@ import numpy as np
 from scipy.special import psi
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import (
     AnnealedMixin,
@@ -17,13 +16,13 @@ from .._estimator import (
     store,
     svi_plus,
     validate_counts,
-    warn_of_heat,
 )
 from .._limits import check_counts, check_prior
-from .._policy import refuse
 from ..model import Powers, Request
 from ._checks import check_samplable, positive
+from ._endings import ENDINGS
 from ._model import LDAModel
+from ._tables import TablesMixin
 
 #: Below it 1/T times counts overflows.
 LEAST_TEMPERATURE = 1e-6
@@ -37,7 +36,9 @@ def _gamma(model, block, shared, power_of_rows=None):
     return model.local_step(block, prepared, request).local_parameters
 
 
-class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator):
+class _LDA(
+    TablesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
+):
     """What the estimators of latent Dirichlet allocation share."""
 
     _parameter_constraints = {
@@ -83,6 +84,7 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
         wide = X.dtype.kind == "f" and X.dtype.itemsize > 4
         return np.dtype(np.float64 if wide else np.float32)
 
+    _endings = ENDINGS
     _fixed_by_fit = ("n_components", "doc_topic_prior", "topic_word_prior")
 
     def _make_model(self, n_features, dtype):
@@ -196,45 +198,6 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
         perplexity : float
         """
         return float(np.exp(-self.score(X, sample_weight=sample_weight)))
-
-    def top_words(self, feature_names=None, n_words=10):
-        """Return the most probable words of each topic.
-
-        Parameters
-        ----------
-        feature_names : array-like of shape (n_features,), default=None
-            The words, as a vectorizer's ``get_feature_names_out`` has them; None takes
-            the column names of the training data, or column numbers.
-        n_words : int, default=10
-
-        Returns
-        -------
-        topics : list of n_components lists of str
-            The most probable word first.
-
-        Raises
-        ------
-        ValueError
-            If there are not as many names as features.
-        """
-        check_is_fitted(self, "state_")
-        warn_of_heat(self)
-        if feature_names is None:
-            feature_names = getattr(
-                self, "feature_names_in_", np.arange(self.n_features_in_)
-            )
-        if not isinstance(n_words, Integral):
-            refuse("n_words", "an int of at least 1", n_words)
-        if n_words < 1:
-            raise ValueError(f"n_words must be at least 1, got {n_words}.")
-        names = np.asarray(feature_names, dtype=object)
-        if names.shape != (self.n_features_in_,):
-            raise ValueError(
-                f"feature_names has shape {names.shape}, but the model was fitted to "
-                f"{self.n_features_in_} features."
-            )
-        order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n_words]
-        return [[str(word) for word in names[row]] for row in order]
 
     # -- views of the state ------------------------------------------------------------
     @property

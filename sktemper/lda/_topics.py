@@ -136,6 +136,10 @@ class Topics:
         dense += self.prior_share * self.prior + self.base_share
         return dense
 
+    def tokens(self):
+        """Return lambda less the prior: expected tokens, (n_features, n_topics)."""
+        return np.maximum(self.dense() - self.prior, 0.0)
+
     def rows(self, words):
         """Return lambda of some words."""
         prior = self.full_prior()[words]
