@@ -1,15 +1,18 @@
 """Topics as tables, merged, seeded, and of a growing vocabulary."""
 
+import pickle
 import sys
 
 import numpy as np
+import pandas
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper.datasets import load_debian_descriptions, make_lda_documents
-from sktemper.metrics import npmi_coherence
+from sktemper.lda import _merging
+from sktemper.metrics import match_components, npmi_coherence
 
 WORDS = [f"w{v}" for v in range(60)]
 
@@ -173,10 +176,216 @@ def test_copies_and_empty_topics_are_warned_of():
         lda.set_params(doc_update="variational").fit(X)
     messages = [str(warning.message) for warning in caught]
     assert len(messages) == 2
-    assert "1 of 4 topics are empty (3)" in messages[0]
-    assert "pairs of topics are near copies (0 and 1" in messages[1]
+    assert "Empty topics: 3; 1 of 4." in messages[0]
+    assert "near copies: 0 and 1 (cosine" in messages[1]
     assert "merge_topics()" in messages[0] and "merge_topics()" in messages[1]
 
 
 def test_topics_that_differ_are_not_warned_of(debian):
     AnnealedLDA(8, random_state=0, max_iter=5).fit(debian[0])
+
+
+# -- merging ---------------------------------------------------------------------------
+
+
+def zipf_documents(n_topics, n_documents=1500, seed=0):
+    """Documents of topics with few words in common, and these."""
+    random = np.random.default_rng(seed)
+    topics = random.dirichlet(np.full(400, 0.02), n_topics)
+    share = 1.0 / np.arange(1, n_topics + 1)
+    weights = random.dirichlet(share / share.sum(), n_documents)
+    rows = [random.multinomial(40, weight @ topics) for weight in weights]
+    return sparse.csr_matrix(np.array(rows)), topics
+
+
+def evidence(tokens, prior):
+    """Log probability of words drawn one by one from a Polya urn."""
+    total, drawn, answer = prior * len(tokens), 0, 0.0
+    for count in tokens.astype(int):
+        for i in range(count):
+            answer += np.log((prior + i) / (total + drawn))
+            drawn += 1
+    return answer
+
+
+def test_the_evidence_of_words():
+    tokens = np.random.default_rng(0).poisson(2.0, (4, 7)).astype(float)
+    for row in tokens:
+        got = _merging._evidence(row, np.full(7, 0.1))
+        np.testing.assert_allclose(got, evidence(row, 0.1))
+
+
+def test_the_pair_of_most_evidence_is_merged():
+    tokens = np.random.default_rng(3).poisson(3.0, (5, 9)).astype(float)
+    gain = {
+        (i, j): evidence(tokens[i], 0.1)
+        + evidence(tokens[j], 0.1)
+        - evidence(tokens[i] + tokens[j], 0.1)
+        for i in range(5)
+        for j in range(i + 1, 5)
+    }
+    i, j = min(gain, key=gain.get)
+    groups = _merging.groups_of_topics(tokens, np.array([[0.1]]), 4)
+    assert len(set(groups)) == 4 and groups[i] == groups[j]
+    np.testing.assert_array_equal(
+        _merging.merged_rows(tokens, groups)[groups[i]], tokens[i] + tokens[j]
+    )
+
+
+@pytest.mark.parametrize("n_left", [1, 2, 30])
+def test_as_many_topics_are_left_as_are_wanted(n_left):
+    """Also if that is one of many more than have been looked at as neighbours."""
+    tokens = np.random.default_rng(0).dirichlet(np.full(50, 0.1), 30) * 1000
+    groups = _merging.groups_of_topics(tokens, np.array([[0.1]]), n_left)
+    assert sorted(set(groups)) == list(range(n_left))
+    first = [np.flatnonzero(groups == group)[0] for group in range(n_left)]
+    assert first == sorted(first)
+
+
+def test_topics_with_seeds_are_not_merged_with_each_other():
+    tokens = np.tile(np.random.default_rng(0).poisson(3.0, 9).astype(float), (4, 1))
+    prior = np.full((4, 9), 0.1)
+    prior[1, 0] = prior[2, 1] = 5.0
+    groups = _merging.groups_of_topics(tokens, prior, 1)
+    assert len(set(groups)) == 2 and groups[1] != groups[2]
+
+
+def test_a_merged_model_is_a_fitted_model(lda, counts):
+    state = pickle.dumps(lda.state_)
+    merged = lda.merge_topics(2)
+    assert lda.n_components == lda.n_components_ == 4
+    assert merged.n_components == merged.n_components_ == len(merged.components_) == 2
+    tokens = lda.components_ - lda.topic_word_prior_
+    np.testing.assert_allclose(
+        merged.components_.sum(), tokens.sum() + 2 * 60 * 0.1, rtol=1e-6
+    )
+    assert merged.transform(counts).shape == (120, 2)
+    assert np.isfinite(merged.score(counts))
+    again = pickle.loads(pickle.dumps(merged))
+    np.testing.assert_array_equal(again.transform(counts), merged.transform(counts))
+    streamed = again.partial_fit(counts)
+    assert streamed.n_batch_iter_ > lda.n_batch_iter_
+    before = merged.lower_bound(counts)
+    merged.set_params(warm_start=True, max_iter=5).fit(counts)
+    assert merged.lower_bound(counts) > before
+    assert merged.n_iter_ == lda.n_iter_ + 5
+    assert pickle.dumps(lda.state_) == state
+
+
+def test_merged_priors_of_topics(counts):
+    prior = np.full((4, 60), 0.1)
+    prior[2, 7] = 3.0
+    lda = AnnealedLDA(
+        4,
+        doc_topic_prior=[0.1, 0.2, 0.3, 0.4],
+        topic_word_prior=prior,
+        init=np.ones((4, 60)),
+        random_state=0,
+    ).fit(counts)
+    merged = lda.merge_topics(1)
+    np.testing.assert_allclose(merged.doc_topic_prior, [1.0])
+    np.testing.assert_array_equal(merged.topic_word_prior, prior[[2]])
+    np.testing.assert_array_equal(merged.topic_word_prior_, prior[[2]])
+    assert merged.init is None
+    merged.partial_fit(counts)
+
+
+@pytest.mark.filterwarnings("ignore:Topics that are near copies")  # of the direct fit
+def test_a_fit_from_more_topics_finds_the_true_ones():
+    """A direct fit leaves some out; and the number is found."""
+    X, topics = zipf_documents(8)
+    found = {}
+    for name, lda in (
+        ("direct", AnnealedLDA(8, random_state=0)),
+        ("merged", AnnealedLDA(8, n_start_components=16, random_state=0)),
+        ("number", AnnealedLDA(None, n_start_components=30, random_state=0)),
+    ):
+        fitted = lda.fit(X).topic_word_
+        few, many = sorted((topics, fitted), key=len)
+        found[name] = (match_components(few, many)[1] > 0.9).sum()
+        if name != "number":
+            assert len(lda.components_) == lda.n_components == 8
+    assert abs(lda.n_components_ - 8) <= 2 and lda.n_components is None
+    assert found["merged"] == found["number"] == 8 > found["direct"]
+    # it goes on
+    again = pickle.loads(pickle.dumps(lda)).partial_fit(X)
+    assert again.n_components_ == lda.n_components_
+    lda.set_params(warm_start=True, max_iter=1).fit(X)
+
+
+@pytest.mark.parametrize(
+    "parameters, match",
+    [
+        ({"n_components": None}, "by n_start_components"),
+        ({"n_start_components": 3}, "is less than n_components=4"),
+        ({"n_start_components": 8, "doc_topic_prior": [0.1] * 8}, "for each topic"),
+        ({"n_start_components": 0}, "n_start_components"),
+    ],
+)
+def test_what_a_fit_from_more_topics_refuses(counts, parameters, match):
+    lda = AnnealedLDA(4).set_params(**parameters)
+    with pytest.raises(ValueError, match=match):
+        lda.fit(counts)
+    assert not hasattr(lda, "state_")
+
+
+def test_what_merging_refuses(lda, counts):
+    with pytest.raises(ValueError, match="is more than the 4 topics"):
+        lda.merge_topics(5)
+    with pytest.raises(ValueError, match="n_components must be at least 1"):
+        lda.merge_topics(0)
+    with pytest.raises(ValueError, match="partial_fit needs a number"):
+        AnnealedLDA(None, n_start_components=9).partial_fit(counts)
+
+
+# -- a growing vocabulary --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prior", ["number", "words", "topics"])
+def test_new_words_leave_the_old_ones_their_bits(counts, prior):
+    arrays = {"number": 0.1, "words": np.full(50, 0.2), "topics": np.full((4, 50), 0.3)}
+    lda = AnnealedLDA(
+        4, topic_word_prior=arrays[prior], total_samples=120, random_state=0
+    )
+    lda.partial_fit(counts[:60, :50])
+    before, share = lda.components_, lda.state_.start_share
+    assert lda.expand_features(10) is lda
+    after = lda.components_
+    assert lda.n_features_in_ == 60 and after.shape == (4, 60)
+    np.testing.assert_array_equal(after[:, :50], before)
+    eta = np.min(arrays[prior])
+    np.testing.assert_allclose(after[:, 50:], share + (1 - share) * eta, rtol=1e-5)
+    pickle.loads(pickle.dumps(lda))
+    lda.partial_fit(counts[60:])
+    assert (lda.components_[:, 50:].sum(axis=0) > after[:, 50:].sum(axis=0)).any()
+    assert np.isfinite(lda.score(counts))
+
+
+def test_words_that_were_there_from_the_start_are_no_others(counts):
+    """In documents without them, and but for what they take of the probabilities."""
+    start = np.random.default_rng(0).gamma(100, 0.01, (4, 60))
+    start[:, 50:] = 1.0
+    shared = {"tempering": None, "batch_size": 20, "shuffle": False}
+    wide = sparse.hstack([counts[:, :50], np.zeros((120, 10))], format="csr")
+    early = TemperedLDA(4, init=start, **shared).partial_fit(wide[:20])
+    late = TemperedLDA(4, init=start[:, :50], **shared).partial_fit(wide[:20, :50])
+    late.expand_features(10)
+    np.testing.assert_allclose(
+        late.components_[:, 50:], early.components_[:, 50:], rtol=1e-6
+    )
+
+
+def test_new_words_have_names(counts):
+    frame = pandas.DataFrame(counts.toarray(), columns=WORDS)
+    lda = AnnealedLDA(4, random_state=0).partial_fit(frame[WORDS[:50]])
+    with pytest.raises(ValueError, match="had column names"):
+        lda.expand_features(10)
+    with pytest.raises(ValueError, match="there already"):
+        lda.expand_features(WORDS[45:])
+    lda.expand_features(WORDS[50:]).partial_fit(frame)
+    assert lda.feature_names_in_.tolist() == WORDS
+    other = AnnealedLDA(4, random_state=0).partial_fit(counts)
+    with pytest.raises(ValueError, match="had no column names"):
+        other.expand_features(["w60"])
+    with pytest.raises(ValueError, match="at least 1"):
+        other.expand_features(0)

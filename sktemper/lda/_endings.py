@@ -3,13 +3,12 @@
 import numpy as np
 
 from .._estimator import LARGEST_START_SHARE, is_hot
+from ._merging import LARGEST_EMPTY
 
 __all__ = ["ENDINGS", "near_copies"]
 
 #: Cosine of the words of two topics above which they are near copies.
 LEAST_COSINE = 0.95
-#: Share of an even share of the tokens below which a topic is empty.
-LARGEST_EMPTY = 1e-3
 #: Most probable words of two topics: near copies have half of them in common.
 N_WORDS = 20
 #: Topics that a message names, at most.
@@ -25,7 +24,7 @@ def topics_are_empty(estimator, run):
     if len(empty) == 0:
         return None
     return (
-        f"{len(empty)} of {len(tokens)} topics are empty ({_named(empty)}): next to no "
+        f"Empty topics: {_named(empty)}; {len(empty)} of {len(tokens)}. Next to no "
         "word came from them. Lower n_components, or take them out by merge_topics()."
     )
 
@@ -38,8 +37,8 @@ def topics_are_copies(estimator, run):
     if not pairs:
         return None
     return (
-        f"{len(pairs)} pairs of topics are near copies "
-        f"({_named(f'{i} and {j}' for i, j in pairs)}; cosine above {LEAST_COSINE}). "
+        "Topics that are near copies: "
+        f"{_named(f'{i} and {j}' for i, j in pairs)} (cosine above {LEAST_COSINE}). "
         "Merge them by merge_topics(), lower n_components, or start from more topics, "
         "n_start_components=2 * n_components, which merges them in the fit."
     )

@@ -22,6 +22,7 @@ from ..model import Powers, Request
 from ._checks import check_samplable, positive
 from ._endings import ENDINGS
 from ._model import LDAModel
+from ._sizes import SizesMixin
 from ._tables import TablesMixin
 
 #: Below it 1/T times counts overflows.
@@ -37,12 +38,18 @@ def _gamma(model, block, shared, power_of_rows=None):
 
 
 class _LDA(
-    TablesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
+    TablesMixin,
+    SizesMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    TemperedEstimator,
 ):
     """What the estimators of latent Dirichlet allocation share."""
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_start_components": [Interval(Integral, 1, None, closed="left"), None],
         "doc_topic_prior": [
             Interval(Real, 0, None, closed="neither"),
             "array-like",
@@ -88,7 +95,7 @@ class _LDA(
     _fixed_by_fit = ("n_components", "doc_topic_prior", "topic_word_prior")
 
     def _make_model(self, n_features, dtype):
-        K = self.n_components
+        K = self._n_topics()
         alpha = positive(
             1 / K if self.doc_topic_prior is None else self.doc_topic_prior,
             "doc_topic_prior",
@@ -114,6 +121,20 @@ class _LDA(
             doc_update=self._doc_update(),
         )
 
+    def _n_topics(self):
+        """Return K, where it is to be found that of the fitted model."""
+        if self.n_components is not None:
+            return self.n_components
+        if not hasattr(self, "state_"):
+            raise ValueError(
+                "n_components=None finds the number of topics in a fit: partial_fit "
+                "needs a number, or a fitted model."
+            )
+        return self.n_components_
+
+    def _fixed(self):
+        return {**super()._fixed(), "n_components": self._n_topics()}
+
     def _doc_update(self):
         """Return how documents are updated: "auto" samples once annealing is over."""
         if self.doc_update == "auto" and not self._tempering().cools:
@@ -121,6 +142,54 @@ class _LDA(
         return self.doc_update
 
     # -- what users call ---------------------------------------------------------------
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit the model to ``X``, from the start.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts; never copied whole, never changed.  All methods also take data
+            in parts: a list of matrices of as many columns, whose rows follow one
+            another, or a collection on disk.
+        y : None
+            Ignored; here by scikit-learn's convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the documents' statistics.
+
+        Returns
+        -------
+        self : object
+            The best of ``n_init`` fits.  With ``warm_start=True`` an interrupted plan
+            of ``max_iter`` passes was finished, or a finished one continued by as many;
+            the temperature and the rate went on from where they were, and there was
+            one start.
+
+        Raises
+        ------
+        ValueError
+            For bad data or parameters; an earlier fit is then as it was.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the fit ended above T=1, with much of its random start left, or with
+            topics that are empty or near copies.
+
+        Notes
+        -----
+        Sums over the documents are added part by part, so that other parts of the same
+        data are another order of rounding.  Ctrl-C or an error leaves the last complete
+        step of the first fit, and later the best of the completed fits; with
+        ``n_start_components`` it leaves an earlier fit as it was, and callbacks are
+        told of two fits, that of more topics and that of those left.
+        """
+        self._validate_params()
+        continued = self.warm_start and hasattr(self, "state_")
+        if not continued and self._starts_with_more():
+            self._fit_with_more(X, sample_weight)
+            return self
+        return super().fit(X, y, sample_weight)
+
     def transform(self, X, *, normalize=True, temperature=1.0):
         """Return the topic weights of documents.
 
@@ -257,9 +326,17 @@ _PARAMETERS = """
         Dirichlet parameter eta of a topic's words: a number, or an array of shape
         (n_features,), or (n_components, n_features) to seed topics with words.  None
         is ``1 / n_components``, as in scikit-learn.
+    n_start_components : int, default=None
+        How many topics `fit` starts from, at least ``n_components``.  Once the passes
+        are made they are merged by evidence, see `merge_topics`, into ``n_components``
+        topics or, where that is None, while the evidence rises; and half as many passes
+        again are made.  About twice the topics find more of the true ones than a direct
+        fit does.  Not with priors that have a value for each topic.
+        None starts from ``n_components``.  `partial_fit` ignores it.
     init : array-like of shape (n_components, n_features), default=None
-        Where ``components_`` start.  None draws what scikit-learn's
-        LatentDirichletAllocation draws for the same ``random_state``.
+        Where ``components_`` start; of ``n_start_components`` rows if that is given.
+        None draws what scikit-learn's LatentDirichletAllocation draws for the same
+        ``random_state``.
     $n_init
     max_iter : int, default=10
         Passes of `fit` over the data.
@@ -304,6 +381,8 @@ _ATTRIBUTES = """
         The same with rows that sum to 1: mean word probabilities.
     exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
         ``exp(E[log topic_word])``.
+    n_components_ : int
+        Number of topics of the fitted model.
     doc_topic_prior_, topic_word_prior_ : ndarray
         The priors in use.
     $policies
@@ -338,8 +417,8 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of topics K.
+    n_components : int or None, default=10
+        Number of topics K.  None finds it, see ``n_start_components``.
     tempering : Tempering, "global", "local" or None, default="global"
         The temperature during training, see `sktemper.tempering`.
 
@@ -382,6 +461,7 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         gradient_noise=None,
         doc_topic_prior=0.05,
         topic_word_prior=0.1,
+        n_start_components=None,
         init=None,
         n_init=1,
         max_iter=10,
@@ -416,8 +496,8 @@ class AnnealedLDA(AnnealedMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of topics K.
+    n_components : int or None, default=10
+        Number of topics K.  None finds it, see ``n_start_components``.
     $schedule
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         What the temperature flattens, see `sktemper.tempering.Annealing`."""
@@ -452,6 +532,7 @@ class AnnealedLDA(AnnealedMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
         gradient_noise=None,
         doc_topic_prior=0.05,
         topic_word_prior=0.1,
+        n_start_components=None,
         init=None,
         n_init=1,
         max_iter=10,
@@ -485,8 +566,8 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of topics K.
+    n_components : int or None, default=10
+        Number of topics K.  None finds it, see ``n_start_components``.
     $effective_batch_size"""
         + _RATE
         + _PARAMETERS
@@ -515,6 +596,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
         learning_rate=None,
         doc_topic_prior=0.05,
         topic_word_prior=0.1,
+        n_start_components=None,
         init=None,
         n_init=1,
         max_iter=10,

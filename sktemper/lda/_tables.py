@@ -13,7 +13,7 @@ from .._policy import refuse
 from ..model import Request
 from ._frames import data_frame, frame_library
 
-__all__ = ["TablesMixin"]
+__all__ = ["TablesMixin", "positive_int"]
 
 #: Entries of a table of similarities that is made at a time.
 MOST_ENTRIES = 10_000_000
@@ -49,7 +49,7 @@ class TablesMixin:
         check_is_fitted(self, "state_")
         warn_of_heat(self)
         names = self._words(feature_names)
-        n_words = _positive_int(n_words, "n_words")
+        n_words = positive_int(n_words, "n_words")
         order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n_words]
         return [[str(word) for word in names[row]] for row in order]
 
@@ -126,7 +126,7 @@ class TablesMixin:
         check_is_fitted(self, "state_")
         frame_library(output)
         names = self._words(feature_names)
-        n_words = min(_positive_int(n_words, "n_words"), len(names))
+        n_words = min(positive_int(n_words, "n_words"), len(names))
         relevance = _share(relevance, "relevance")
         prevalence = self._prevalence(X)
         weight = self._topic_word()
@@ -176,7 +176,7 @@ class TablesMixin:
             If the library of the data frame is not installed.
         """
         frame_library(output)
-        n_documents = _positive_int(n_documents, "n_documents")
+        n_documents = positive_int(n_documents, "n_documents")
         gamma = self._doc_topic(X, 1.0)
         # gamma sums to that of the prior and the tokens
         filled = np.flatnonzero(gamma.sum(axis=1) > 1.000001 * self._alpha().sum())
@@ -285,7 +285,7 @@ class TablesMixin:
         ValueError
             If ``n_documents`` is less than 1.
         """
-        n_documents = _positive_int(n_documents, "n_documents")
+        n_documents = positive_int(n_documents, "n_documents")
         of_query = np.sqrt(self.transform(_as_rows(query)), dtype=np.float64)
         of_others = np.sqrt(self.transform(X), dtype=np.float64)
         n_documents = min(n_documents, len(of_others))
@@ -373,7 +373,7 @@ def _nearest(of_query, of_others, n_documents):
     return order, np.take_along_axis(distance, order, axis=1)
 
 
-def _positive_int(value, name):
+def positive_int(value, name):
     if not isinstance(value, Integral):
         refuse(name, "an int of at least 1", value)
     if value < 1:
