@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from sktemper import AnnealedLDA, TemperedLDA
+from sktemper import AnnealedLDA, TemperedLDA, seeded_prior
 from sktemper.datasets import load_debian_descriptions, make_lda_documents
 from sktemper.lda import _merging
 from sktemper.metrics import match_components, npmi_coherence
@@ -298,7 +298,7 @@ def test_a_fit_from_more_topics_finds_the_true_ones():
     for name, lda in (
         ("direct", AnnealedLDA(8, random_state=0)),
         ("merged", AnnealedLDA(8, n_start_components=16, random_state=0)),
-        ("number", AnnealedLDA(None, n_start_components=30, random_state=0)),
+        ("number", AnnealedLDA(None, n_start_components=20, random_state=0)),
     ):
         fitted = lda.fit(X).topic_word_
         few, many = sorted((topics, fitted), key=len)
@@ -389,3 +389,48 @@ def test_new_words_have_names(counts):
         other.expand_features(["w60"])
     with pytest.raises(ValueError, match="at least 1"):
         other.expand_features(0)
+
+
+# -- seeds -----------------------------------------------------------------------------
+
+SEEDS = {"games": ["game", "player"], "mail": ["mail", "imap", "smtp"]}
+
+
+def test_seeded_topics_stay_and_others_are_free(debian):
+    X, words = debian
+    prior = seeded_prior(words, SEEDS, X, 15)
+    assert (prior[2:] == 0.1).all()
+    seeded, free = (
+        AnnealedLDA(15, topic_word_prior=eta, random_state=0, max_iter=5).fit(X)
+        for eta in (prior, 0.1)
+    )
+    for topic, names in enumerate(SEEDS.values()):
+        columns = np.isin(words, names)
+        shares = []
+        for lda in (seeded, free):
+            tokens = lda.state_.globals_.tokens()[columns].sum(axis=0)
+            shares.append(tokens[topic] / tokens.sum())
+        assert shares[0] > 0.75 > 0.5 > shares[1]
+    # more than its seeds
+    assert (seeded._prevalence()[:2] > 0.2 / 15).all()
+
+
+def test_what_seeds_are_refused(debian):
+    X, words = debian
+    with pytest.warns(UserWarning, match="'xyzzy'") as caught:
+        prior = seeded_prior(words, {"a": ["game", "xyzzy"]}, X, 3, strength=2)
+    assert caught[0].filename == __file__
+    column = words.tolist().index("game")
+    np.testing.assert_allclose(prior[0, column], 0.1 + 2 * X[:, [column]].sum())
+    assert np.delete(prior[0], column).max() == 0.1
+    for arguments, match in (
+        ((words, {"a": ["xyzzy"]}, X, 3), "None of the words of 'a'"),
+        ((words, {"a": "game"}, X, 3), "must be a list"),
+        ((words, SEEDS, X, 1), "more than n_components=1"),
+        ((words, {}, X, 1), "must be a dict"),
+        ((words[1:], SEEDS, X, 3), "feature_names has shape"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            seeded_prior(*arguments)
+    with pytest.raises(ValueError, match="strength must be positive"):
+        seeded_prior(words, SEEDS, X, 3, strength=0)
