@@ -24,7 +24,7 @@ def documents(n_topics, seed, n_documents=5000, n_features=2000, doc_length=60):
     random = np.random.default_rng(seed)
     topics = random.dirichlet(np.full(n_features, 0.02), n_topics)
     prevalence = 1.0 / np.arange(1, n_topics + 1)
-    prevalence *= max(1.0, 0.05 * n_topics) / prevalence.sum()
+    prevalence /= prevalence.sum()  # few topics a document, as in real text
     weights = random.gamma(prevalence, size=(n_documents, n_topics)) + 1e-300
     weights /= weights.sum(axis=1, keepdims=True)
     lengths = random.poisson(doc_length, n_documents)

@@ -2,11 +2,13 @@
 
 import pickle
 import sys
+import warnings
 
 import numpy as np
 import pandas
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sktemper import AnnealedLDA, TemperedLDA, seeded_prior
@@ -434,3 +436,88 @@ def test_what_seeds_are_refused(debian):
             seeded_prior(*arguments)
     with pytest.raises(ValueError, match="strength must be positive"):
         seeded_prior(words, SEEDS, X, 3, strength=0)
+
+
+# -- the prior of documents ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_the_prior_by_the_length_of_documents(counts, dense):
+    X = counts * 0.1  # 3 tokens a document
+    empty = sparse.csr_matrix((30, 60))
+    X = sparse.vstack([empty, X], format="csr")
+    if dense:
+        X = X.toarray()
+    lda = AnnealedLDA(20, doc_topic_prior="auto", random_state=0, max_iter=4)
+    lda.partial_fit(X)
+    expected = 0.07 * X.sum() / 120 / 20
+    assert 1e-3 < expected < 0.05
+    np.testing.assert_allclose(lda.doc_topic_prior_, np.full(20, expected))
+    lda.partial_fit(X[40:60])
+    np.testing.assert_allclose(lda.doc_topic_prior_, np.full(20, expected))
+    again = pickle.loads(pickle.dumps(lda))
+    np.testing.assert_array_equal(again.transform(X), lda.transform(X))
+    weights = np.ones(150)
+    weights[100:] = 0
+    lda = clone(lda).partial_fit(X, sample_weight=weights)
+    expected = 0.07 * X[:100].sum() / 70 / 20
+    np.testing.assert_allclose(lda.doc_topic_prior_, np.full(20, expected))
+    merged = lda.merge_topics(4)
+    np.testing.assert_allclose(
+        merged.doc_topic_prior_, np.full(4, min(0.05, 5 * expected))
+    )
+    merged.partial_fit(X)
+
+
+@pytest.mark.parametrize("factor, prior", [(1e-4, 1e-3), (100, 0.05)])
+def test_the_bounds_of_the_prior_by_length(counts, factor, prior):
+    lda = AnnealedLDA(5, doc_topic_prior="auto", random_state=0, max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        lda.partial_fit(counts * factor)
+    np.testing.assert_array_equal(lda.doc_topic_prior_, np.full(5, prior))
+
+
+def test_a_prior_for_predictions():
+    """Documents of few topics each, and a training prior that expects many."""
+    X = make_lda_documents(
+        1500, 200, 6, doc_length=15, doc_topic_prior=0.05, random_state=0
+    )
+    test = X[1200:]
+    lda = AnnealedLDA(6, doc_topic_prior=2.0, random_state=0).fit(X[:1200])
+    score, bound = lda.score(test), lda.lower_bound(X[:500])
+    weights = lda.transform(test)
+    assert lda.fit_prior(X[:1200]) is lda
+    assert lda.score(test) > score + 0.02
+    assert lda.prediction_prior_.sum() < 6.0
+    assert lda.lower_bound(X[:500]) == bound
+    np.testing.assert_array_equal(lda.doc_topic_prior_, np.full(6, 2.0))
+    assert np.abs(lda.transform(test) - weights).max() > 0.01
+    np.testing.assert_allclose(
+        lda.transform(sparse.csr_matrix((1, X.shape[1])))[0],
+        lda.prediction_prior_ / lda.prediction_prior_.sum(),
+        rtol=1e-5,
+    )
+    again = pickle.loads(pickle.dumps(lda))
+    assert again.score(test) == lda.score(test)
+    prior = lda.prediction_prior_
+    lda.partial_fit(test)
+    assert lda.prediction_prior_ is prior
+    assert not hasattr(lda.merge_topics(3), "prediction_prior_")
+    with pytest.raises(ValueError, match="Negative"):
+        lda.fit(-X)
+    assert lda.prediction_prior_ is prior
+    assert not hasattr(lda.set_params(n_components=3).fit(X[:300]), "prediction_prior_")
+
+
+def test_a_prior_for_predictions_is_never_worse_where_it_was_found(counts):
+    for prior in (0.01, 0.1, 3.0):
+        lda = AnnealedLDA(4, doc_topic_prior=prior, random_state=0).fit(counts)
+        before = lda.score(counts)
+        assert lda.fit_prior(counts).score(counts) >= before
+    with pytest.raises(ValueError, match="Nothing of X is held out"):
+        lda.fit_prior(np.eye(60)[:3])
+    for bad in (np.ones(3), -np.ones(4), np.full(4, np.nan), "none"):
+        lda.prediction_prior_ = bad
+        with pytest.raises(ValueError, match="cannot be loaded"):
+            pickle.loads(pickle.dumps(lda))

@@ -58,8 +58,12 @@ class AfterFitMixin:
         """Return ``function(model, block, prepared)`` of each block of ``X``."""
         with self._at_work(X) as problem:
             model = problem.model
-            prepared = model.prepare(self.state_.globals_, self.state_.hyper)
+            prepared = model.prepare(self.state_.globals_, self._hyper_of_predictions())
             return list(problem.map(function, prepared))
+
+    def _hyper_of_predictions(self):
+        """Return the hyperparameters by which rows are predicted."""
+        return self.state_.hyper
 
     def _local_parameters(self, X):
         """Return each row's local parameters at T=1."""

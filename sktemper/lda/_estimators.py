@@ -22,6 +22,7 @@ from ..model import Powers, Request
 from ._checks import check_samplable, positive
 from ._endings import ENDINGS
 from ._model import LDAModel
+from ._priors import PriorsMixin
 from ._sizes import SizesMixin
 from ._tables import TablesMixin
 
@@ -40,6 +41,7 @@ def _gamma(model, block, shared, power_of_rows=None):
 class _LDA(
     TablesMixin,
     SizesMixin,
+    PriorsMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     TemperedEstimator,
@@ -53,6 +55,7 @@ class _LDA(
         "doc_topic_prior": [
             Interval(Real, 0, None, closed="neither"),
             "array-like",
+            StrOptions({"auto"}),
             None,
         ],
         "topic_word_prior": [
@@ -96,22 +99,17 @@ class _LDA(
 
     def _make_model(self, n_features, dtype):
         K = self._n_topics()
-        alpha = positive(
-            1 / K if self.doc_topic_prior is None else self.doc_topic_prior,
-            "doc_topic_prior",
-            [(K,)],
-        )
+        alpha = self._alpha(K)
         eta = positive(
             1 / K if self.topic_word_prior is None else self.topic_word_prior,
             "topic_word_prior",
             [(n_features,), (K, n_features)],
         )
-        check_prior(alpha, "doc_topic_prior")
         check_prior(eta, "topic_word_prior")
         return LDAModel(
             K,
             n_features,
-            np.broadcast_to(alpha, K).copy(),
+            alpha,
             np.atleast_2d(eta),
             dtype=dtype,
             tol=self.mean_change_tol,
@@ -120,6 +118,17 @@ class _LDA(
             init=self.init,
             doc_update=self._doc_update(),
         )
+
+    def _alpha(self, n_topics):
+        """Return alpha, or None where it comes from the data."""
+        prior = self.doc_topic_prior
+        if isinstance(prior, str):
+            return None
+        alpha = positive(
+            1 / n_topics if prior is None else prior, "doc_topic_prior", [(n_topics,)]
+        )
+        check_prior(alpha, "doc_topic_prior")
+        return np.broadcast_to(alpha, n_topics).copy()
 
     def _n_topics(self):
         """Return K, where it is to be found that of the fitted model."""
@@ -188,7 +197,13 @@ class _LDA(
         if not continued and self._starts_with_more():
             self._fit_with_more(X, sample_weight)
             return self
-        return super().fit(X, y, sample_weight)
+        before = {} if continued else self._without_prior_of_predictions()
+        try:
+            return super().fit(X, y, sample_weight)
+        except BaseException:
+            if vars(self).get("state_") is before.get("state_"):
+                vars(self).update(before)
+            raise
 
     def transform(self, X, *, normalize=True, temperature=1.0):
         """Return the topic weights of documents.
@@ -226,7 +241,8 @@ class _LDA(
             temperature = positive(temperature, "temperature", [(n_rows,)])
             if np.min(temperature) < LEAST_TEMPERATURE:
                 raise ValueError(f"temperature must be at least {LEAST_TEMPERATURE:g}.")
-            prepared = problem.model.prepare(self.state_.globals_, self.state_.hyper)
+            prior = self._hyper_of_predictions()
+            prepared = problem.model.prepare(self.state_.globals_, prior)
             of_rows, shared = None, (prepared, 1.0 / temperature)
             if np.ndim(temperature):
                 of_rows, shared = 1.0 / temperature, (prepared, None)
@@ -319,8 +335,12 @@ _NOISE = """
     $gradient_noise"""
 
 _PARAMETERS = """
-    doc_topic_prior : float, array-like of shape (n_components,) or None, default=0.05
-        Dirichlet parameter alpha of a document's topic weights.  None is
+    doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
+            default=0.05
+        Dirichlet parameter alpha of a document's topic weights.  "auto" goes by the
+        length of the documents: ``min(0.05, 0.07 * N / n_components)``, at least 0.001,
+        where N is the mean number of tokens of those that are not empty, in the data of
+        `fit` or the first of a stream; for short documents and many topics.  None is
         ``1 / n_components``, as in scikit-learn.
     topic_word_prior : float, array-like or None, default=0.1
         Dirichlet parameter eta of a topic's words: a number, or an array of shape
@@ -385,6 +405,8 @@ _ATTRIBUTES = """
         Number of topics of the fitted model.
     doc_topic_prior_, topic_word_prior_ : ndarray
         The priors in use.
+    prediction_prior_ : ndarray of shape (n_components,)
+        The prior of documents in `transform` and `score`, if `fit_prior` found one.
     $policies
 
     Notes

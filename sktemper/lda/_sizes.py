@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import warn_of_heat
 from ._merging import groups_of_topics, merged_rows
+from ._priors import auto_prior_of_fewer
 from ._tables import positive_int
 from ._topics import Topics
 
@@ -98,13 +99,14 @@ class SizesMixin:
         groups = groups_of_topics(tokens, topics.prior.T, n_components)
         parameters = self._parameters_of_groups(groups)
         merged = self._other(parameters)
+        merged._without_prior_of_predictions()
         model = merged._make_model(self.state_.n_features, self.state_.dtype)
         topic_word = merged_rows(tokens, groups) + model.topic_word_prior
         merged._take_state(
             replace(
                 self.state_,
                 globals_=Topics.from_dense(topic_word.T, model.topic_word_prior.T),
-                hyper=self._alpha_of_groups(model, groups),
+                hyper=self._alpha_of_groups(model),
                 best=None,
                 learning_rate=None,
                 history=copy.deepcopy(self.state_.history),
@@ -129,8 +131,13 @@ class SizesMixin:
             fixed["init"] = None
         return fixed
 
-    def _alpha_of_groups(self, model, groups):
-        return model.doc_topic_prior
+    def _alpha_of_groups(self, model):
+        """Return alpha of the model of merged topics."""
+        if model.doc_topic_prior is not None:
+            return model.doc_topic_prior
+        alpha, n_left = self.state_.hyper, model.n_topics
+        fewer = auto_prior_of_fewer(float(alpha[0]), len(alpha), n_left)
+        return np.full(n_left, fewer)
 
     def _other(self, parameters):
         """Return the same estimator, fitted as it is, with other parameters."""
@@ -164,7 +171,7 @@ class SizesMixin:
                 f"n_start_components={n_start} is less than n_components={K}: topics "
                 "are merged, never split."
             )
-        if np.ndim(self.doc_topic_prior) or np.ndim(self.topic_word_prior) == 2:
+        if np.ndim(self.doc_topic_prior) == 1 or np.ndim(self.topic_word_prior) == 2:
             raise ValueError(
                 "Priors with a value for each topic cannot go with "
                 "n_start_components, as it is not known which topics will be merged; "
@@ -177,6 +184,7 @@ class SizesMixin:
         more = self._other(
             {"n_components": self.n_start_components, "n_start_components": None}
         )
+        more._without_prior_of_predictions()
         vars(more).pop("state_", None)
         more._endings = ()  # copies are to be merged
         more.fit(X, None, sample_weight)
@@ -191,6 +199,7 @@ class SizesMixin:
             merged.set_params(warm_start=True, max_iter=math.ceil(self.max_iter / 2))
             merged.fit(X, None, sample_weight)
         fitted = {k: v for k, v in vars(merged).items() if k.endswith("_")}
+        self._without_prior_of_predictions()
         vars(self).update(fitted, _said=merged._said)
         self._take_state(merged.state_)
 

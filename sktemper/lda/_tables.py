@@ -179,7 +179,9 @@ class TablesMixin:
         n_documents = positive_int(n_documents, "n_documents")
         gamma = self._doc_topic(X, 1.0)
         # gamma sums to that of the prior and the tokens
-        filled = np.flatnonzero(gamma.sum(axis=1) > 1.000001 * self._alpha().sum())
+        filled = np.flatnonzero(
+            gamma.sum(axis=1) > 1.000001 * self._hyper_of_predictions().sum()
+        )
         weight = gamma[filled] / gamma[filled].sum(axis=1, keepdims=True)
         order = np.argsort(-weight, axis=0, kind="stable")[:n_documents].T
         n_topics, n_found = order.shape
@@ -312,10 +314,6 @@ class TablesMixin:
             )
         return names
 
-    def _alpha(self):
-        """Return the Dirichlet parameters that `transform` has documents begin with."""
-        return self.state_.hyper
-
     def _topic_word(self):
         """Return the mean probabilities of words in topics, in float64."""
         topic_word = self.state_.globals_.dense().T
@@ -328,7 +326,7 @@ class TablesMixin:
             tokens = self.state_.globals_.tokens().sum(axis=0)
         else:
             tokens = self._doc_topic(X, 1.0).sum(axis=0, dtype=np.float64)
-            tokens = np.maximum(tokens - len_of(X) * self._alpha(), 0.0)
+            tokens = np.maximum(tokens - len_of(X) * self._hyper_of_predictions(), 0.0)
         total = tokens.sum()
         return tokens / total if total > 0 else np.full(len(tokens), 1 / len(tokens))
 
