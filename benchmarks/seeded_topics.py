@@ -2,8 +2,8 @@
 
     python benchmarks/seeded_topics.py
 
-For each strength: the share of the tokens of the seed words that their topics have, the
-size of these as a multiple of an even share, and the held-out score.
+For each strength and context: the share of the tokens of the seed words that their
+topics have, the size of these as a multiple of an even share, and the held-out score.
 """
 
 import argparse
@@ -28,7 +28,16 @@ NYT = {
 }
 #: Corpus, training documents, topics, and words.
 CASES = (("debian", 8000, 100), ("debian", 30_000, 50), ("nyt", None, 30))
-STRENGTHS = (None, 0.5, 1.0, 1.5, 2.0, 3.0, 10.0)
+#: Strengths and contexts; None has no seeds.
+STRENGTHS = (
+    None,
+    (1.0, 0.0),
+    (2.0, 0.0),
+    (5.0, 0.0),
+    (1.0, 0.1),
+    (2.0, 0.1),
+    (1.0, 1.0),
+)
 
 
 def words_of(name, folder):
@@ -68,7 +77,12 @@ def main():
             prior = 0.1
             if strength is not None:
                 prior = seeded_prior(
-                    names, seeds, corpus.train, n_topics, strength=strength
+                    names,
+                    seeds,
+                    corpus.train,
+                    n_topics,
+                    strength=strength[0],
+                    context=strength[1],
                 )
             shared = {
                 "topic_word_prior": prior,
@@ -81,7 +95,8 @@ def main():
                 lda = AnnealedLDA(n_topics, **shared)
             shares, sizes = row(lda.fit(corpus.train), names, seeds)
             print(
-                f"{name:6s} {corpus.train.shape[0]} K={n_topics} strength {strength}"
+                f"{name:6s} {corpus.train.shape[0]} K={n_topics}"
+                f" strength, context {strength}"
                 f" shares {np.round(shares, 2)} sizes {np.round(sizes, 2)}"
                 f" score {lda.score(corpus.test):.3f}",
                 flush=True,

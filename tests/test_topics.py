@@ -420,7 +420,9 @@ def test_seeded_topics_stay_and_others_are_free(debian):
 def test_what_seeds_are_refused(debian):
     X, words = debian
     with pytest.warns(UserWarning, match="'xyzzy'") as caught:
-        prior = seeded_prior(words, {"a": ["game", "xyzzy"]}, X, 3, strength=2)
+        prior = seeded_prior(
+            words, {"a": ["game", "xyzzy"]}, X, 3, strength=2, context=0
+        )
     assert caught[0].filename == __file__
     column = words.tolist().index("game")
     np.testing.assert_allclose(prior[0, column], 0.1 + 2 * X[:, [column]].sum())
@@ -434,8 +436,17 @@ def test_what_seeds_are_refused(debian):
     ):
         with pytest.raises(ValueError, match=match):
             seeded_prior(*arguments)
-    with pytest.raises(ValueError, match="strength must be positive"):
-        seeded_prior(words, SEEDS, X, 3, strength=0)
+    with pytest.raises(ValueError, match="strength must be finite"):
+        seeded_prior(words, SEEDS, X, 3, strength=np.inf)
+
+
+def test_the_context_of_seeds():
+    """Words that are with a seed more than twice as often as elsewhere."""
+    X = np.array([[3, 4, 1, 0], [0, 1, 1, 9], [0, 0, 2, 20]])
+    prior = seeded_prior(list("abcd"), {"a": ["a"]}, X, 2, context=0.5)
+    excess = 4 - 2 * 5 * 8 / 41
+    np.testing.assert_allclose(prior[0], 0.1 + np.array([3, 0.5 * excess, 0, 0]))
+    assert (prior[1] == 0.1).all()
 
 
 # -- the prior of documents ------------------------------------------------------------

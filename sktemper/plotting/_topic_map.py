@@ -1,0 +1,226 @@
+"""How near topics are to each other, as a map."""
+
+import numpy as np
+
+from ._axes import axes_of, colours_of, needs_matplotlib, topic_word_of
+
+__all__ = ["TopicMapDisplay"]
+
+#: Directions in which a label is tried around its circle, and gaps in points.
+N_DIRECTIONS, GAPS = 16, (3, 9, 18, 30)
+
+
+class TopicMapDisplay:
+    """How near topics are to each other.
+
+    A circle a topic, its area by the topic's share of the tokens.  Circles are near
+    where topics use words alike, as far as two dimensions can show it: their distances
+    are nearest to those of Hellinger by classical scaling [1]_.  A label that would
+    cover others is left out; the number in the circle stays.
+
+    Parameters
+    ----------
+    positions : ndarray of shape (n_topics, 2)
+    prevalence : ndarray of shape (n_topics,)
+        The topics' shares of the tokens.
+    labels : list of str
+        What stands beside the circles.
+
+    Attributes
+    ----------
+    circles_ : matplotlib PathCollection
+        The circles.
+    labels_ : list of matplotlib Annotation
+        The labels that found a place.
+    ax_ : matplotlib Axes
+        The axis with the map.
+    figure_ : matplotlib Figure
+        The figure with the axis.
+
+    See Also
+    --------
+    TopicWordsDisplay : The words of topics.
+
+    References
+    ----------
+    .. [1] W. S. Torgerson (1952). "Multidimensional scaling: I. Theory and method".
+           Psychometrika 17, 401-419.
+
+    Examples
+    --------
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.datasets import load_debian_descriptions
+    >>> from sktemper.plotting import TopicMapDisplay
+    >>> debian = load_debian_descriptions()
+    >>> lda = AnnealedLDA(8, random_state=0).fit(debian.data[:4000])
+    >>> TopicMapDisplay.from_estimator(  # doctest: +SKIP
+    ...     lda, feature_names=debian.feature_names
+    ... )
+    """
+
+    def __init__(self, *, positions, prevalence, labels):
+        self.positions = positions
+        self.prevalence = prevalence
+        self.labels = labels
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, *, feature_names=None, n_words=3, ax=None, **scatter_kw
+    ):
+        """Draw the map of a fitted topic model.
+
+        Parameters
+        ----------
+        estimator : object
+            A fitted LDA of this package.
+        feature_names : array-like of shape (n_features,), default=None
+            The words; None takes the column names of the training data, or column
+            numbers.
+        n_words : int, default=3
+            Words of a label.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **scatter_kw : dict
+            Passed to matplotlib's ``scatter``.
+
+        Returns
+        -------
+        display : TopicMapDisplay
+
+        Raises
+        ------
+        ValueError
+            If there are not as many names as features.
+        """
+        needs_matplotlib(cls, "from_estimator")
+        table = estimator.topics(feature_names, n_words, relevance=0.6)
+        by_topic = [rows for _, rows in table.groupby("topic")]
+        display = cls(
+            positions=_positions(topic_word_of(estimator)),
+            prevalence=np.array([rows["prevalence"].iloc[0] for rows in by_topic]),
+            labels=[" ".join(rows["word"]) for rows in by_topic],
+        )
+        return display.plot(ax, **scatter_kw)
+
+    def plot(self, ax=None, **scatter_kw):
+        """Draw the map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **scatter_kw : dict
+            Passed to matplotlib's ``scatter``.
+
+        Returns
+        -------
+        display : TopicMapDisplay
+            Itself.
+        """
+        n_topics = len(self.labels)
+        ax = axes_of(self, ax, (9, 7))
+        area = 0.12 * _points_of(ax).prod() * np.asarray(self.prevalence)
+        defaults = {
+            "s": np.maximum(area, 20.0),
+            "c": colours_of(range(n_topics)),
+            "alpha": 0.55,
+            "edgecolors": "white",
+        }
+        x, y = np.asarray(self.positions).T
+        self.circles_ = ax.scatter(x, y, **{**defaults, **scatter_kw})
+        ax.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim")
+        ax.margins(0.15)
+        ax.set_title(
+            f"{n_topics} topics: near are alike, area is the share of the words",
+            fontsize=10,
+        )
+        size = 8 if n_topics <= 30 else 6.5
+        for topic in range(n_topics):
+            ax.annotate(
+                str(topic),
+                (x[topic], y[topic]),
+                ha="center",
+                va="center",
+                fontsize=size,
+            )
+        self._place_labels(ax, size)
+        return self
+
+    def _place_labels(self, ax, size):
+        """Put labels beside their circles where there is room; the largest first.
+
+        The layout must be final to know what covers what.
+        """
+        figure = self.figure_.figure
+        figure.draw_without_rendering()
+        renderer = figure.canvas.get_renderer()
+        per_point = figure.dpi / 72.0
+        centres = ax.transData.transform(self.positions)
+        radii = np.sqrt(self.circles_.get_sizes() / np.pi) * per_point
+        frame = ax.get_window_extent(renderer)
+        placed, self.labels_ = [], []
+        for topic in np.argsort(-np.asarray(self.prevalence), kind="stable"):
+            label = ax.annotate(
+                self.labels[topic],
+                self.positions[topic],
+                xytext=(0, 0),
+                textcoords="offset points",
+                fontsize=size,
+                ha="center",
+                va="center",
+                color="0.15",
+            )
+            extent = label.get_window_extent(renderer)
+            half = np.array([extent.width, extent.height]) / 2 + 1
+            centre = _free_place(centres, radii, topic, half, placed, frame, per_point)
+            if centre is None:
+                label.remove()
+                continue
+            label.set_position((centre - centres[topic]) / per_point)
+            placed.append((centre, half))
+            self.labels_.append(label)
+
+
+def _positions(topic_word):
+    """Return points in the plane by classical scaling of Hellinger distances."""
+    root = np.sqrt(topic_word)
+    root -= root.mean(axis=0)
+    left, values, _ = np.linalg.svd(root @ root.T)
+    points = left[:, :2] * np.sqrt(values[:2])
+    if points.shape[1] < 2:
+        points = np.hstack([points, np.zeros((len(points), 1))])
+    # of either sign is right: the same picture every time
+    largest = np.abs(points).argmax(axis=0)
+    signs = np.where(points[largest, [0, 1]] < 0, -1.0, 1.0)
+    return points * signs
+
+
+def _points_of(ax):
+    """Return the width and height of an axis in points."""
+    extent = ax.get_window_extent()
+    return np.array([extent.width, extent.height]) * 72.0 / ax.figure.dpi
+
+
+def _free_place(centres, radii, topic, half, placed, frame, per_point):
+    """Return where the middle of a label is free, in pixels, or None."""
+    others = np.arange(len(centres)) != topic
+    for gap in GAPS:
+        for angle in np.arange(N_DIRECTIONS) * 2 * np.pi / N_DIRECTIONS + np.pi / 2:
+            direction = np.array([np.cos(angle), np.sin(angle)])
+            away = (radii[topic] + gap * per_point) * direction
+            centre = centres[topic] + away + half * direction
+            inside = (
+                frame.x0 < centre[0] - half[0]
+                and centre[0] + half[0] < frame.x1
+                and frame.y0 < centre[1] - half[1]
+                and centre[1] + half[1] < frame.y1
+            )
+            nearest = np.clip(centres, centre - half, centre + half)
+            covers = np.hypot(*(centres - nearest).T) < radii
+            crosses = any(
+                (np.abs(centre - other) < half + of_other).all()
+                for other, of_other in placed
+            )
+            if inside and not crosses and not covers[others].any():
+                return centre
+    return None
