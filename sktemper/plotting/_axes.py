@@ -14,8 +14,10 @@ __all__ = [
     "topic_word_of",
 ]
 
-#: The map of colours that tell topics or components apart, and how many it has.
-COLOURS, N_COLOURS = "tab20", 20
+#: The map of colours that tell topics or components apart; and which of it: the strong
+#: ones first, and no grey, which looks like none.
+COLOURS = "tab20"
+ORDER = [*range(0, 14, 2), 16, 18, *range(1, 14, 2), 17, 19]
 
 
 def needs_matplotlib(display, method):
@@ -47,15 +49,20 @@ def grid_on(ax, n_panels, n_columns):
 
 
 def colours_of(numbers):
-    """Return colours, the same for the same topic in every display.
+    """Return colours of topics: those of the first ones in every display.
 
-    Even numbers of the map are its strong colours, and come first.
+    Topics whose numbers would have the same get others while there are some.
     """
     import matplotlib
 
-    order = [*range(0, N_COLOURS, 2), *range(1, N_COLOURS, 2)]
-    colours = matplotlib.colormaps[COLOURS]
-    return [colours(order[int(number) % N_COLOURS]) for number in numbers]
+    colours, places = matplotlib.colormaps[COLOURS], {}
+    for number in map(int, numbers):
+        place = number % len(ORDER)
+        taken = set(places.values())
+        if number not in places and place in taken and len(taken) < len(ORDER):
+            place = min(set(range(len(ORDER))) - taken)
+        places.setdefault(number, place)
+    return [colours(ORDER[places[int(number)]]) for number in numbers]
 
 
 def chosen(numbers, prevalence, most):

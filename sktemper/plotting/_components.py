@@ -44,10 +44,10 @@ class ComponentsDisplay:
     >>> from sktemper import AnnealedFactorialMixture
     >>> from sktemper.datasets import make_factorial_mixture
     >>> from sktemper.plotting import ComponentsDisplay
-    >>> X = make_factorial_mixture(200, random_state=0)[0]
+    >>> X = make_factorial_mixture(200, random_state=0)
     >>> mixture = AnnealedFactorialMixture(8, random_state=0)
     >>> mixture = mixture.fit(X)  # doctest: +SKIP
-    >>> ComponentsDisplay.from_estimator(mixture, (6, 6))  # doctest: +SKIP
+    >>> ComponentsDisplay.from_estimator(mixture, (4, 4))  # doctest: +SKIP
     """
 
     def __init__(self, *, images, numbers):

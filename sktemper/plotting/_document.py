@@ -140,7 +140,7 @@ class DocumentDisplay:
             Itself.
         """
         n_letters = sum(map(len, self.pieces))
-        ax = axes_of(self, ax, (9, min(1.2 + 0.3 * (n_letters // 90 + 1), 20)))
+        ax = axes_of(self, ax, (9, min(1.0 + 0.25 * (n_letters // 110 + 1), 20)))
         ax.set_axis_off()
         self._draw_legend(ax)
         text_kw = {"fontsize": 10, "family": "DejaVu Sans", "va": "baseline", **text_kw}
@@ -150,15 +150,14 @@ class DocumentDisplay:
     def _draw_legend(self, ax):
         from matplotlib.patches import Patch
 
-        shown = list(self.labels)[:MOST_TOPICS]
-        if not shown:
+        if not self.labels:
             return
         handles = [
             Patch(color=colour, alpha=0.55, label=self.labels[topic])
-            for topic, colour in zip(shown, colours_of(shown), strict=True)
-        ]
-        if len(self.labels) > len(shown):
-            left = len(self.labels) - len(shown)
+            for topic, colour in zip(self.labels, colours_of(self.labels), strict=True)
+        ][:MOST_TOPICS]
+        if len(self.labels) > MOST_TOPICS:
+            left = len(self.labels) - MOST_TOPICS
             handles.append(Patch(color="none", label=f"and {left} more"))
         ax.legend(
             handles=handles,
@@ -177,11 +176,11 @@ class DocumentDisplay:
         renderer = figure.canvas.get_renderer()
         frame = ax.get_window_extent(renderer)
         height = text_kw["fontsize"] * figure.dpi / 72.0 * SPACING
-        tints = colours_of([max(topic, 0) for topic in self.topics])
+        tints = dict(zip(self.labels, colours_of(self.labels), strict=True))
         x, y = 0.0, height
         self.texts_ = []
-        for piece, topic, sure, tint in zip(
-            self.pieces, self.topics, self.probabilities, tints, strict=True
+        for piece, topic, sure in zip(
+            self.pieces, self.topics, self.probabilities, strict=True
         ):
             for number, part in enumerate(piece.split("\n")):
                 if number:
@@ -192,10 +191,13 @@ class DocumentDisplay:
                 width = _width(drawn, part, renderer)
                 if x + width > frame.width and x > 0:
                     x, y = 0.0, y + height
+                if x == 0 and part.isspace():
+                    drawn.remove()
+                    continue
                 drawn.set_transform(ax.transAxes)
                 drawn.set_position((x / frame.width, 1.0 - y / frame.height))
                 if topic >= 0:
-                    box = {"facecolor": tint, "alpha": 0.15 + 0.5 * sure}
+                    box = {"facecolor": tints[topic], "alpha": 0.15 + 0.5 * sure}
                     drawn.set_bbox({**box, "edgecolor": "none", "pad": 1.2})
                 self.texts_.append(drawn)
                 x += width

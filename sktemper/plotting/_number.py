@@ -167,12 +167,13 @@ class NumberOfComponentsDisplay:
         self.line_ = container.lines[0]
         colour = self.line_.get_color()
         ax.axhline(least, color=colour, linestyle=":", linewidth=1)
+        whose = "" if name is None else f"{name}, "
         marked = {"color": colour, "linestyle": "none", "markersize": 13}
         ax.plot(
             numbers[best],
             scores[best],
             marker="*",
-            label=f"best: {self.best_}",
+            label=f"{whose}best: {self.best_}",
             **marked,
         )
         ax.plot(
@@ -180,7 +181,7 @@ class NumberOfComponentsDisplay:
             scores[enough],
             marker="s",
             fillstyle="none",
-            label=f"within one standard error: {self.one_standard_error_}",
+            label=f"{whose}within one standard error: {self.one_standard_error_}",
             **marked,
         )
         ax.set(xlabel="Number of components", ylabel=self.score_name)

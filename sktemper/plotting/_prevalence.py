@@ -161,7 +161,8 @@ class TopicPrevalenceDisplay:
         bar_kw = {"color": colours_of(self.topics), **bar_kw}
         self.artists_ = list(ax.barh(places, self.shares, **bar_kw))
         ax.set_yticks(places, self.labels, fontsize=8)
-        ax.invert_yaxis()
+        ax.set_ylim(n_topics - 0.4, -0.6)
+        ax.tick_params(axis="y", length=0)
         ax.xaxis.set_major_formatter("{x:.0%}")
         ax.set_xlabel("Share of the tokens")
         ax.spines[["top", "right"]].set_visible(False)

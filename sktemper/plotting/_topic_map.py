@@ -8,6 +8,8 @@ __all__ = ["TopicMapDisplay"]
 
 #: Directions in which a label is tried around its circle, and gaps in points.
 N_DIRECTIONS, GAPS = 16, (3, 9, 18, 30)
+#: Distance of two circles at least, as a share of both radii; and steps toward it.
+APART, N_PUSHES = 0.8, 200
 
 
 class TopicMapDisplay:
@@ -15,8 +17,9 @@ class TopicMapDisplay:
 
     A circle a topic, its area by the topic's share of the tokens.  Circles are near
     where topics use words alike, as far as two dimensions can show it: their distances
-    are nearest to those of Hellinger by classical scaling [1]_.  A label that would
-    cover others is left out; the number in the circle stays.
+    are nearest to those of Hellinger by classical scaling [1]_, and then circles that
+    would hide each other are pushed apart a little.  A label that would cover others is
+    left out; the number in the circle stays.
 
     Parameters
     ----------
@@ -29,7 +32,7 @@ class TopicMapDisplay:
     Attributes
     ----------
     circles_ : matplotlib PathCollection
-        The circles.
+        The circles, where they were drawn.
     labels_ : list of matplotlib Annotation
         The labels that found a place.
     ax_ : matplotlib Axes
@@ -126,25 +129,45 @@ class TopicMapDisplay:
             "alpha": 0.55,
             "edgecolors": "white",
         }
-        x, y = np.asarray(self.positions).T
-        self.circles_ = ax.scatter(x, y, **{**defaults, **scatter_kw})
+        self.circles_ = ax.scatter(
+            *np.asarray(self.positions).T, **{**defaults, **scatter_kw}
+        )
         ax.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim")
         ax.margins(0.15)
+        self._push_apart(ax)
         ax.set_title(
             f"{n_topics} topics: near are alike, area is the share of the words",
             fontsize=10,
         )
         size = 8 if n_topics <= 30 else 6.5
-        for topic in range(n_topics):
-            ax.annotate(
-                str(topic),
-                (x[topic], y[topic]),
-                ha="center",
-                va="center",
-                fontsize=size,
-            )
+        for topic, place in enumerate(self.circles_.get_offsets()):
+            ax.annotate(str(topic), place, ha="center", va="center", fontsize=size)
         self._place_labels(ax, size)
         return self
+
+    def _push_apart(self, ax):
+        """Move circles that hide each other, on the paper and not in the data."""
+        self.figure_.figure.draw_without_rendering()
+        per_point = self.figure_.figure.dpi / 72.0
+        radii = np.sqrt(self.circles_.get_sizes() / np.pi) * per_point
+        centres = ax.transData.transform(self.positions)
+        least = APART * (radii[:, None] + radii)
+        np.fill_diagonal(least, 0.0)
+        for _ in range(N_PUSHES):
+            between = centres[:, None] - centres
+            distance = np.hypot(*between.T).T
+            lacking = np.maximum(least - distance, 0.0)
+            if not lacking.any():
+                break
+            # points in one place part along the circle of their numbers
+            angle = np.arange(len(radii)) * 2.4
+            fallback = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+            fallback = fallback[:, None] - fallback
+            close = (distance < 1e-6)[..., None]
+            direction = np.where(close, fallback, between)
+            length = np.maximum(np.hypot(*direction.T).T, 1e-12)[..., None]
+            centres += 0.25 * (lacking[..., None] * direction / length).sum(axis=1)
+        self.circles_.set_offsets(ax.transData.inverted().transform(centres))
 
     def _place_labels(self, ax, size):
         """Put labels beside their circles where there is room; the largest first.
@@ -155,20 +178,22 @@ class TopicMapDisplay:
         figure.draw_without_rendering()
         renderer = figure.canvas.get_renderer()
         per_point = figure.dpi / 72.0
-        centres = ax.transData.transform(self.positions)
+        places = self.circles_.get_offsets()
+        centres = ax.transData.transform(places)
         radii = np.sqrt(self.circles_.get_sizes() / np.pi) * per_point
         frame = ax.get_window_extent(renderer)
         placed, self.labels_ = [], []
         for topic in np.argsort(-np.asarray(self.prevalence), kind="stable"):
             label = ax.annotate(
                 self.labels[topic],
-                self.positions[topic],
+                places[topic],
                 xytext=(0, 0),
                 textcoords="offset points",
                 fontsize=size,
                 ha="center",
                 va="center",
                 color="0.15",
+                arrowprops={"arrowstyle": "-", "color": "0.6", "linewidth": 0.5},
             )
             extent = label.get_window_extent(renderer)
             half = np.array([extent.width, extent.height]) / 2 + 1
@@ -176,7 +201,10 @@ class TopicMapDisplay:
             if centre is None:
                 label.remove()
                 continue
-            label.set_position((centre - centres[topic]) / per_point)
+            away = centre - centres[topic]
+            label.set_position(away / per_point)
+            if np.hypot(*away) < radii[topic] + half.sum() + GAPS[1] * per_point:
+                label.arrow_patch.set_visible(False)
             placed.append((centre, half))
             self.labels_.append(label)
 

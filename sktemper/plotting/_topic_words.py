@@ -10,6 +10,10 @@ __all__ = ["TopicWordsDisplay"]
 class TopicWordsDisplay:
     """The words of topics, a panel of bars a topic.
 
+    The bars are the probabilities of the words in the topic; each panel has a scale of
+    its own, as the words of a narrow topic are many times as probable as those of a
+    broad one.
+
     Make one by `from_estimator`.
 
     Parameters
@@ -133,12 +137,10 @@ class TopicWordsDisplay:
         n_rows = -(-n_panels // n_columns)
         ax = axes_of(self, ax, (2.6 * n_columns, (0.6 + 0.19 * n_words) * n_rows))
         self.axes_ = grid_on(ax, n_panels, n_columns)
-        longest = max(float(np.max(weights)) for weights in self.weights)
         for number, (panel, colour) in enumerate(
             zip(self.axes_, colours_of(self.topics), strict=True)
         ):
             self._draw(panel, number, {"color": colour, **bar_kw})
-            panel.set_xlim(0, 1.05 * longest)
         return self
 
     def _draw(self, panel, number, bar_kw):
