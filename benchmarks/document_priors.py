@@ -3,8 +3,8 @@
     python benchmarks/document_priors.py --seeds 3
 
 For each corpus and number of topics: the held-out score, coherence and diversity with
-alpha .05 and "auto"; and what `fit_prior` adds to the score of half of the test documents,
-by training documents and by the other half.
+alpha .05 and "auto"; and what `fit_prior` adds to the score of half of the test
+documents, by training documents and by the other half.
 """
 
 import argparse
