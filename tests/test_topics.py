@@ -318,7 +318,7 @@ def test_a_fit_from_more_topics_finds_the_true_ones():
 @pytest.mark.parametrize(
     "parameters, match",
     [
-        ({"n_components": None}, "by n_start_components"),
+        ({"n_components": None}, "None with an int for n_start"),
         ({"n_start_components": 3}, "is less than n_components=4"),
         ({"n_start_components": 8, "doc_topic_prior": [0.1] * 8}, "for each topic"),
         ({"n_start_components": 0}, "n_start_components"),
@@ -336,7 +336,7 @@ def test_what_merging_refuses(lda, counts):
         lda.merge_topics(5)
     with pytest.raises(ValueError, match="n_components must be at least 1"):
         lda.merge_topics(0)
-    with pytest.raises(ValueError, match="partial_fit needs a number"):
+    with pytest.raises(ValueError, match="in partial_fit, as None"):
         AnnealedLDA(None, n_start_components=9).partial_fit(counts)
 
 

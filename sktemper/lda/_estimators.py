@@ -18,6 +18,7 @@ from .._estimator import (
     validate_counts,
 )
 from .._limits import check_counts, check_prior
+from .._policy import refuse
 from ..model import Powers, Request
 from ._checks import check_samplable, positive
 from ._endings import ENDINGS
@@ -135,9 +136,10 @@ class _LDA(
         if self.n_components is not None:
             return self.n_components
         if not hasattr(self, "state_"):
-            raise ValueError(
-                "n_components=None finds the number of topics in a fit: partial_fit "
-                "needs a number, or a fitted model."
+            refuse(
+                "n_components",
+                "an int of at least 1 in partial_fit, as None finds it in fit",
+                None,
             )
         return self.n_components_
 

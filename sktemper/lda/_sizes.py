@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import warn_of_heat
+from .._policy import refuse
 from ._merging import groups_of_topics, merged_rows
 from ._priors import auto_prior_of_fewer
 from ._tables import positive_int
@@ -161,9 +162,10 @@ class SizesMixin:
         K, n_start = self.n_components, self.n_start_components
         if n_start is None:
             if K is None:
-                raise ValueError(
-                    "n_components=None finds the number of topics from more of them: "
-                    "say from how many, by n_start_components."
+                refuse(
+                    "n_components",
+                    "an int of at least 1, or None with an int for n_start_components",
+                    None,
                 )
             return False
         if K is not None and n_start < K:
