@@ -21,7 +21,7 @@ from .gaussian_mixture import (
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
 )
-from .lda import AnnealedLDA, SVIPlusLDA, TemperedLDA
+from .lda import AnnealedLDA, SVIPlusLDA, TemperedLDA, seeded_prior
 from .matrix_factorization import (
     AnnealedMatrixFactorization,
     SVIPlusMatrixFactorization,
@@ -50,6 +50,7 @@ __all__ = [
     "TemperedMatrixFactorization",
     "TemperedMultinomialMixture",
     "__version__",
+    "seeded_prior",
 ]
 
 #: Public modules that are loaded when they are first asked for.

@@ -29,6 +29,8 @@ SHORT_FITS = {
         "examples",
         "gaussian_mixture",
     ),
+    "ignore:Empty topics": ("topics", "readme", "examples"),
+    "ignore:Topics that are near copies": ("topics", "readme", "examples"),
 }
 
 

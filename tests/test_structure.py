@@ -40,6 +40,7 @@ MAY_IMPORT = {
     "_loop": GROUND | POLICIES | {"_data"},
     "_estimator": GROUND | POLICIES | CHECKS | {"_data", "_loop"},
     **{model: FACE for model in MODELS},
+    "lda": FACE | {"metrics"},  # which know no model
     "testing": {"model"},
     "metrics": {"_validation"},
     "plotting": set(),

@@ -6,7 +6,7 @@
 """
 
 from ._counts import validate_counts
-from ._endings import warn_of_heat
+from ._endings import LARGEST_START_SHARE, is_hot, warn_of_heat
 from ._face import TemperedEstimator
 from ._kinds import (
     TOL_OF_BOUND,
@@ -21,6 +21,7 @@ from ._mixtures import MixtureMixin
 from ._pickles import without_callbacks
 
 __all__ = [
+    "LARGEST_START_SHARE",
     "TOL_OF_BOUND",
     "AnnealedMixin",
     "MixtureMixin",
@@ -28,6 +29,7 @@ __all__ = [
     "TemperedEstimator",
     "annealed",
     "document",
+    "is_hot",
     "store",
     "svi_plus",
     "validate_counts",

@@ -78,8 +78,12 @@ class AfterFitMixin:
         """Return ``function(model, block, prepared)`` of each block of ``X``."""
         with self._at_work(X) as problem:
             model = problem.model
-            prepared = model.prepare(self.state_.globals_, self.state_.hyper)
+            prepared = model.prepare(self.state_.globals_, self._hyper_of_predictions())
             return list(problem.map(function, prepared))
+
+    def _hyper_of_predictions(self):
+        """Return the hyperparameters by which rows are predicted."""
+        return self.state_.hyper
 
     def _local_parameters(self, X):
         """Return each row's local parameters at T=1."""
@@ -141,10 +145,11 @@ class AfterFitMixin:
     def _score(self, X, sample_weight):
         """Return the score of data whose rows' scores are not to be gathered."""
         with self._at_work(X, sample_weight) as problem:
-            state, weight = self.state_, problem.sample_weight
+            weight = problem.sample_weight
             if weight is None:
                 weight = np.ones(len(problem.data))
-            prepared = problem.model.prepare(state.globals_, state.hyper)
+            hyper = self._hyper_of_predictions()
+            prepared = problem.model.prepare(self.state_.globals_, hyper)
             blocks = problem.map(_score_of_block, prepared, values=weight)
             return _per_unit(*np.sum(list(blocks), axis=0))
 

@@ -8,7 +8,13 @@ from ..schedules import Clock
 from ._messages import warn, warn_once
 from ._plans import AGAIN
 
-__all__ = ["is_hot", "warn_of_a_long_stream", "warn_of_heat", "warn_of_the_end"]
+__all__ = [
+    "LARGEST_START_SHARE",
+    "is_hot",
+    "warn_of_a_long_stream",
+    "warn_of_heat",
+    "warn_of_the_end",
+]
 
 #: Share of the random start left in the model above which `fit` warns.
 LARGEST_START_SHARE = 0.1
@@ -27,7 +33,7 @@ def warn_of_the_end(estimator, run):
         return
     if not is_hot(estimator):
         estimator._said.clear()
-    for check in ENDINGS:
+    for check in (*ENDINGS, *estimator._endings):
         message = check(estimator, run)
         if message is not None:
             warn(message)

@@ -99,6 +99,9 @@ class TemperedEstimator(
         """Return ``X`` as the model takes it to be trained on."""
         return self._validate(X, reset)
 
+    #: Checks at the end of a fit beside those of all estimators, see `_endings`.
+    _endings = ()
+
     #: Samples that a fit or the first piece of a stream has at least.
     _fewest_samples = 1
 

@@ -1,5 +1,6 @@
 """Latent Dirichlet allocation."""
 
 from ._estimators import AnnealedLDA, SVIPlusLDA, TemperedLDA
+from ._seeds import seeded_prior
 
-__all__ = ["AnnealedLDA", "SVIPlusLDA", "TemperedLDA"]
+__all__ = ["AnnealedLDA", "SVIPlusLDA", "TemperedLDA", "seeded_prior"]

@@ -6,7 +6,6 @@ import numpy as np
 from scipy.special import psi
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import (
     AnnealedMixin,
@@ -17,13 +16,16 @@ from .._estimator import (
     store,
     svi_plus,
     validate_counts,
-    warn_of_heat,
 )
 from .._limits import check_counts, check_prior
 from .._policy import refuse
 from ..model import Powers, Request
 from ._checks import check_samplable, positive
+from ._endings import ENDINGS
 from ._model import LDAModel
+from ._priors import PriorsMixin
+from ._sizes import SizesMixin
+from ._tables import TablesMixin
 
 #: Below it 1/T times counts overflows.
 LEAST_TEMPERATURE = 1e-6
@@ -37,14 +39,24 @@ def _gamma(model, block, shared, power_of_rows=None):
     return model.local_step(block, prepared, request).local_parameters
 
 
-class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator):
+class _LDA(
+    TablesMixin,
+    SizesMixin,
+    PriorsMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    TemperedEstimator,
+):
     """What the estimators of latent Dirichlet allocation share."""
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_start_components": [Interval(Integral, 1, None, closed="left"), None],
         "doc_topic_prior": [
             Interval(Real, 0, None, closed="neither"),
             "array-like",
+            StrOptions({"auto"}),
             None,
         ],
         "topic_word_prior": [
@@ -83,26 +95,22 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
         wide = X.dtype.kind == "f" and X.dtype.itemsize > 4
         return np.dtype(np.float64 if wide else np.float32)
 
+    _endings = ENDINGS
     _fixed_by_fit = ("n_components", "doc_topic_prior", "topic_word_prior")
 
     def _make_model(self, n_features, dtype):
-        K = self.n_components
-        alpha = positive(
-            1 / K if self.doc_topic_prior is None else self.doc_topic_prior,
-            "doc_topic_prior",
-            [(K,)],
-        )
+        K = self._n_topics()
+        alpha = self._alpha(K)
         eta = positive(
             1 / K if self.topic_word_prior is None else self.topic_word_prior,
             "topic_word_prior",
             [(n_features,), (K, n_features)],
         )
-        check_prior(alpha, "doc_topic_prior")
         check_prior(eta, "topic_word_prior")
         return LDAModel(
             K,
             n_features,
-            np.broadcast_to(alpha, K).copy(),
+            alpha,
             np.atleast_2d(eta),
             dtype=dtype,
             tol=self.mean_change_tol,
@@ -112,6 +120,32 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
             doc_update=self._doc_update(),
         )
 
+    def _alpha(self, n_topics):
+        """Return alpha, or None where it comes from the data."""
+        prior = self.doc_topic_prior
+        if isinstance(prior, str):
+            return None
+        alpha = positive(
+            1 / n_topics if prior is None else prior, "doc_topic_prior", [(n_topics,)]
+        )
+        check_prior(alpha, "doc_topic_prior")
+        return np.broadcast_to(alpha, n_topics).copy()
+
+    def _n_topics(self):
+        """Return K, where it is to be found that of the fitted model."""
+        if self.n_components is not None:
+            return self.n_components
+        if not hasattr(self, "state_"):
+            refuse(
+                "n_components",
+                "an int of at least 1 in partial_fit, as None finds it in fit",
+                None,
+            )
+        return self.n_components_
+
+    def _fixed(self):
+        return {**super()._fixed(), "n_components": self._n_topics()}
+
     def _doc_update(self):
         """Return how documents are updated: "auto" samples once annealing is over."""
         if self.doc_update == "auto" and not self._tempering().cools:
@@ -119,6 +153,60 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
         return self.doc_update
 
     # -- what users call ---------------------------------------------------------------
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit the model to ``X``, from the start.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts; never copied whole, never changed.  All methods also take data
+            in parts: a list of matrices of as many columns, whose rows follow one
+            another, or a collection on disk.
+        y : None
+            Ignored; here by scikit-learn's convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the documents' statistics.
+
+        Returns
+        -------
+        self : object
+            The best of ``n_init`` fits.  With ``warm_start=True`` an interrupted plan
+            of ``max_iter`` passes was finished, or a finished one continued by as many;
+            the temperature and the rate went on from where they were, and there was
+            one start.
+
+        Raises
+        ------
+        ValueError
+            For bad data or parameters; an earlier fit is then as it was.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the fit ended above T=1, with much of its random start left, or with
+            topics that are empty or near copies.
+
+        Notes
+        -----
+        Sums over the documents are added part by part, so that other parts of the same
+        data are another order of rounding.  Ctrl-C or an error leaves the last complete
+        step of the first fit, and later the best of the completed fits; with
+        ``n_start_components`` it leaves an earlier fit as it was, and callbacks are
+        told of two fits, that of more topics and that of those left.
+        """
+        self._validate_params()
+        continued = self.warm_start and hasattr(self, "state_")
+        if not continued and self._starts_with_more():
+            self._fit_with_more(X, sample_weight)
+            return self
+        before = {} if continued else self._without_prior_of_predictions()
+        try:
+            return super().fit(X, y, sample_weight)
+        except BaseException:
+            if vars(self).get("state_") is before.get("state_"):
+                vars(self).update(before)
+            raise
+
     def transform(self, X, *, normalize=True, temperature=1.0):
         """Return the topic weights of documents.
 
@@ -155,7 +243,8 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
             temperature = positive(temperature, "temperature", [(n_rows,)])
             if np.min(temperature) < LEAST_TEMPERATURE:
                 raise ValueError(f"temperature must be at least {LEAST_TEMPERATURE:g}.")
-            prepared = problem.model.prepare(self.state_.globals_, self.state_.hyper)
+            prior = self._hyper_of_predictions()
+            prepared = problem.model.prepare(self.state_.globals_, prior)
             of_rows, shared = None, (prepared, 1.0 / temperature)
             if np.ndim(temperature):
                 of_rows, shared = 1.0 / temperature, (prepared, None)
@@ -196,36 +285,6 @@ class _LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator)
         perplexity : float
         """
         return float(np.exp(-self.score(X, sample_weight=sample_weight)))
-
-    def top_words(self, feature_names=None, n_words=10):
-        """Return the most probable words of each topic.
-
-        Parameters
-        ----------
-        feature_names : array-like of shape (n_features,), default=None
-            The words, as a vectorizer's ``get_feature_names_out`` has them; None takes
-            the column names of the training data, or column numbers.
-        n_words : int, default=10
-
-        Returns
-        -------
-        topics : list of n_components lists of str
-            The most probable word first.
-
-        Raises
-        ------
-        ValueError
-            If there are not as many names as features.
-        """
-        check_is_fitted(self, "state_")
-        warn_of_heat(self)
-        if not isinstance(n_words, Integral):
-            refuse("n_words", "an int of at least 1", n_words)
-        if n_words < 1:
-            raise ValueError(f"n_words must be at least 1, got {n_words}.")
-        names = self._names(feature_names)
-        order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n_words]
-        return [[str(word) for word in names[row]] for row in order]
 
     # -- views of the state ------------------------------------------------------------
     @property
@@ -278,16 +337,28 @@ _NOISE = """
     $gradient_noise"""
 
 _PARAMETERS = """
-    doc_topic_prior : float, array-like of shape (n_components,) or None, default=0.05
-        Dirichlet parameter alpha of a document's topic weights.  None is
+    doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
+            default=0.05
+        Dirichlet parameter alpha of a document's topic weights.  "auto" goes by the
+        length of the documents: ``min(0.05, 0.07 * N / n_components)``, at least 0.001,
+        where N is the mean number of tokens of those that are not empty, in the data of
+        `fit` or the first of a stream; for short documents and many topics.  None is
         ``1 / n_components``, as in scikit-learn.
     topic_word_prior : float, array-like or None, default=0.1
         Dirichlet parameter eta of a topic's words: a number, or an array of shape
         (n_features,), or (n_components, n_features) to seed topics with words.  None
         is ``1 / n_components``, as in scikit-learn.
+    n_start_components : int, default=None
+        How many topics `fit` starts from, at least ``n_components``.  Once the passes
+        are made they are merged by evidence, see `merge_topics`, into ``n_components``
+        topics or, where that is None, while the evidence rises; and half as many passes
+        again are made.  Two to four times the topics find more of the true ones than a
+        direct fit does.  Not with priors that have a value for each topic.
+        None starts from ``n_components``.  `partial_fit` ignores it.
     init : array-like of shape (n_components, n_features), default=None
-        Where ``components_`` start.  None draws what scikit-learn's
-        LatentDirichletAllocation draws for the same ``random_state``.
+        Where ``components_`` start; of ``n_start_components`` rows if that is given.
+        None draws what scikit-learn's LatentDirichletAllocation draws for the same
+        ``random_state``.
     $n_init
     max_iter : int, default=10
         Passes of `fit` over the data.
@@ -332,8 +403,12 @@ _ATTRIBUTES = """
         The same with rows that sum to 1: mean word probabilities.
     exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
         ``exp(E[log topic_word])``.
+    n_components_ : int
+        Number of topics of the fitted model.
     doc_topic_prior_, topic_word_prior_ : ndarray
         The priors in use.
+    prediction_prior_ : ndarray of shape (n_components,)
+        The prior of documents in `transform` and `score`, if `fit_prior` found one.
     $policies
 
     Notes
@@ -366,8 +441,8 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of topics K.
+    n_components : int or None, default=10
+        Number of topics K.  None finds it, see ``n_start_components``.
     tempering : Tempering, "global", "local" or None, default="global"
         The temperature during training, see `sktemper.tempering`.
 
@@ -410,6 +485,7 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         gradient_noise=None,
         doc_topic_prior=0.05,
         topic_word_prior=0.1,
+        n_start_components=None,
         init=None,
         n_init=1,
         max_iter=10,
@@ -444,8 +520,8 @@ class AnnealedLDA(AnnealedMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of topics K.
+    n_components : int or None, default=10
+        Number of topics K.  None finds it, see ``n_start_components``.
     $schedule
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         What the temperature flattens, see `sktemper.tempering.Annealing`."""
@@ -480,6 +556,7 @@ class AnnealedLDA(AnnealedMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
         gradient_noise=None,
         doc_topic_prior=0.05,
         topic_word_prior=0.1,
+        n_start_components=None,
         init=None,
         n_init=1,
         max_iter=10,
@@ -513,8 +590,8 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of topics K.
+    n_components : int or None, default=10
+        Number of topics K.  None finds it, see ``n_start_components``.
     $effective_batch_size"""
         + _RATE
         + _PARAMETERS
@@ -543,6 +620,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
         learning_rate=None,
         doc_topic_prior=0.05,
         topic_word_prior=0.1,
+        n_start_components=None,
         init=None,
         n_init=1,
         max_iter=10,

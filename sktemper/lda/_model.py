@@ -28,6 +28,7 @@ from ..model import (
 from . import _kernels
 from ._checks import positive
 from ._partition import log_partition
+from ._priors import auto_prior
 from ._topics import Documents, Prepared, Topics, WordStatistics, deal_words
 
 #: Below this the decay factor of lambda is multiplied into u.
@@ -52,8 +53,8 @@ class LDAModel(ConjugateModel):
     Parameters
     ----------
     n_topics, n_features : int
-    doc_topic_prior : ndarray of shape (n_topics,)
-        alpha.
+    doc_topic_prior : ndarray of shape (n_topics,) or None
+        alpha; None is found by the length of the documents.
     topic_word_prior : ndarray of shape (1 or n_topics, 1 or n_features)
         eta.
     dtype : {float32, float64}
@@ -136,7 +137,10 @@ class LDAModel(ConjugateModel):
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
-        """Return alpha."""
+        """Return alpha, by the length of the documents where none is given."""
+        if self.doc_topic_prior is None:
+            alpha = auto_prior(X, self.n_topics, sample_weight)
+            return np.full(self.n_topics, alpha)
         return self.doc_topic_prior
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):

@@ -171,6 +171,29 @@ class Topics:
         dense += self.prior_share * self.prior + self.base_share
         return dense
 
+    def tokens(self):
+        """Return lambda less the prior: expected tokens, (n_features, n_topics)."""
+        return np.maximum(self.dense() - self.prior, 0.0)
+
+    def with_words(self, n_words, prior, start_share):
+        """Return the topics with more words, after the present ones and so far unseen.
+
+        They have what is left of a start at 1, the mean of all starts, and their prior.
+
+        Parameters
+        ----------
+        n_words : int
+        prior : ndarray of shape (1 or n_features + n_words, 1 or n_topics)
+        start_share : float
+            The weight that the start still has.
+        """
+        n_old, n_topics = self.u.shape
+        of_new = np.broadcast_to(prior, (n_old + n_words, n_topics))[n_old:]
+        start = start_share + (1.0 - start_share) * of_new
+        rows = (start - self.prior_share * of_new - self.base_share) / self.decay
+        u = np.concatenate([self.u, rows])
+        return replace(self, u=u, u_totals=u.sum(axis=0), prior=prior)
+
     def rows(self, words):
         """Return lambda of some words."""
         prior = self.full_prior()[words]

@@ -1,6 +1,23 @@
-"""Pictures of a training: displays by scikit-learn's conventions."""
+"""Pictures of trainings, topics and components: displays as scikit-learn has them."""
 
+from ._components import ComponentsDisplay
 from ._curve import TrainingCurveDisplay
+from ._document import DocumentDisplay
+from ._ellipses import MixtureEllipsesDisplay
+from ._number import NumberOfComponentsDisplay
+from ._prevalence import TopicPrevalenceDisplay
 from ._temperature import TemperatureDisplay
+from ._topic_map import TopicMapDisplay
+from ._topic_words import TopicWordsDisplay
 
-__all__ = ["TemperatureDisplay", "TrainingCurveDisplay"]
+__all__ = [
+    "ComponentsDisplay",
+    "DocumentDisplay",
+    "MixtureEllipsesDisplay",
+    "NumberOfComponentsDisplay",
+    "TemperatureDisplay",
+    "TopicMapDisplay",
+    "TopicPrevalenceDisplay",
+    "TopicWordsDisplay",
+    "TrainingCurveDisplay",
+]

@@ -1,0 +1,85 @@
+"""How many topics: generated truths, found directly, by merging, and from evidence.
+
+    python benchmarks/number_of_topics.py --truth 10 25 50 --seeds 3
+
+Documents are drawn from K topics whose prevalences follow Zipf's law.  A true topic is
+found where a fitted one, matched one to one, has a cosine above .9.
+"""
+
+import argparse
+import time
+
+import numpy as np
+from scipy import sparse
+
+from sktemper import AnnealedLDA
+from sktemper.metrics import match_components
+
+#: Cosine above which a topic is found.
+FOUND = 0.9
+
+
+def documents(n_topics, seed, n_documents=5000, n_features=2000, doc_length=60):
+    """Return counts of documents, and the probabilities of words in the topics."""
+    random = np.random.default_rng(seed)
+    topics = random.dirichlet(np.full(n_features, 0.02), n_topics)
+    prevalence = 1.0 / np.arange(1, n_topics + 1)
+    prevalence /= prevalence.sum()  # few topics a document, as in real text
+    weights = random.gamma(prevalence, size=(n_documents, n_topics)) + 1e-300
+    weights /= weights.sum(axis=1, keepdims=True)
+    lengths = random.poisson(doc_length, n_documents)
+    rows = [
+        random.multinomial(length, of_document @ topics)
+        for length, of_document in zip(lengths, weights, strict=True)
+    ]
+    return sparse.csr_matrix(np.array(rows)), topics
+
+
+def n_found(topics, lda):
+    """Return how many true topics a fit has found."""
+    fitted = lda.topic_word_
+    few, many = sorted((topics, fitted), key=len)
+    _, similarities = match_components(few, many)
+    return int((similarities > FOUND).sum())
+
+
+def ways(n_topics, seed):
+    """Yield the names of ways to fit, and estimators."""
+    yield "direct", AnnealedLDA(n_topics, random_state=seed)
+    yield "direct, 30 passes", AnnealedLDA(n_topics, max_iter=30, random_state=seed)
+    yield (
+        "from 2 K",
+        AnnealedLDA(n_topics, n_start_components=2 * n_topics, random_state=seed),
+    )
+    n_start = max(4 * n_topics, 40)
+    yield (
+        f"number found from {n_start}",
+        AnnealedLDA(None, n_start_components=n_start, random_state=seed),
+    )
+
+
+def main():
+    """Fit and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--truth", type=int, nargs="+", default=[1, 10, 25, 50])
+    parser.add_argument("--seeds", type=int, default=1)
+    arguments = parser.parse_args()
+    for n_topics in arguments.truth:
+        for seed in range(arguments.seeds):
+            X, topics = documents(n_topics, seed)
+            train, test = X[:4000], X[4000:]
+            for name, lda in ways(n_topics, seed):
+                start = time.process_time()
+                lda.fit(train)
+                seconds = time.process_time() - start
+                print(
+                    f"K={n_topics:3d} seed {seed} {name:22s}"
+                    f" topics {lda.n_components_:3d}"
+                    f" found {n_found(topics, lda):3d} score {lda.score(test):.3f}"
+                    f" {seconds:.1f} s",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()

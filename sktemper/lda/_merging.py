@@ -1,0 +1,170 @@
+"""Which topics are one: merged greedily, by the evidence of their words."""
+
+import numpy as np
+from scipy.special import gammaln
+
+__all__ = ["groups_of_topics", "merged_rows"]
+
+#: Topics that a topic is compared with: those of the nearest words.
+N_NEAREST = 8
+#: Cosine up to which topics stay apart where their number is to be found: else small
+#: topics vanish into large ones.
+LEAST_COSINE = 0.3
+#: Share of an even share of the tokens below which a topic is empty.
+LARGEST_EMPTY = 1e-3
+
+
+def groups_of_topics(tokens, prior, n_left=None):
+    """Return for each topic the number of the group that it is merged into.
+
+    Of all pairs, again and again the one whose merge raises the evidence most,
+
+    ``F(c_i) + F(c_j) - F(c_i + c_j)`` least, where ``F(c) = sum_v log Gamma(c_v +
+    eta_v) - log Gamma(sum_v c_v + eta_v) + log Gamma(sum_v eta_v) - sum_v log
+    Gamma(eta_v)``: down to ``n_left`` topics, or while that is negative.
+
+    Parameters
+    ----------
+    tokens : ndarray of shape (n_topics, n_features)
+        c, the expected tokens of a topic, not negative.
+    prior : ndarray of shape (1 or n_topics, 1 or n_features)
+        eta.  Two topics with priors of their own are not merged.
+    n_left : int or None
+        None merges while the evidence rises, and topics have a cosine above .3; and
+        empty ones.
+
+    Returns
+    -------
+    groups : ndarray of int of shape (n_topics,)
+        From 0, in the order of the first topic of each.
+    """
+    merging = _Merging(tokens, prior, None if n_left else LEAST_COSINE)
+    if n_left is None:
+        merging.take_in_the_empty()
+    while merging.n_left > (n_left or 1):
+        pair = merging.best_pair(any_gain=n_left is not None)
+        if pair is None:
+            break
+        merging.merge(*pair)
+    _, groups = np.unique(merging.into, return_inverse=True)
+    return groups
+
+
+def merged_rows(rows, groups):
+    """Return the sums of the rows of each group."""
+    total = np.zeros((groups.max() + 1, *rows.shape[1:]))
+    np.add.at(total, groups, rows)
+    return total
+
+
+class _Merging:
+    """Topics, some of them merged: the first of a group stands for it.
+
+    Attributes
+    ----------
+    into : ndarray of int
+        The topic that stands for each.
+    change : ndarray of shape (n_topics, n_topics)
+        The fall of the evidence by a merge, for the pairs that are looked at.
+    """
+
+    def __init__(self, tokens, prior, least_cosine):
+        self.tokens = np.array(tokens, dtype=np.float64)
+        n_topics = len(self.tokens)
+        self.prior = np.array(np.broadcast_to(prior, self.tokens.shape))
+        self.own_prior = self._own_priors(np.atleast_2d(prior))
+        self.least_cosine = least_cosine
+        self.into, self.n_left = np.arange(n_topics), n_topics
+        self.evidence = np.array(
+            [_evidence(c, eta) for c, eta in zip(self.tokens, self.prior, strict=True)]
+        )
+        self.root = np.sqrt(self.tokens)
+        totals = np.maximum(self.tokens.sum(axis=1, keepdims=True), 1e-300)
+        self.root /= np.sqrt(totals)
+        self.affinity = self.root @ self.root.T
+        np.fill_diagonal(self.affinity, -1.0)
+        self.change = np.full((n_topics, n_topics), np.inf)
+        for topic in range(n_topics):
+            self._look_at(topic)
+
+    @staticmethod
+    def _own_priors(prior):
+        """Return which topics have another prior than the least."""
+        return (prior > prior.min(axis=0)).any(axis=1) & np.ones(len(prior), dtype=bool)
+
+    def _has_own_prior(self, topic):
+        return len(self.own_prior) > 1 and self.own_prior[topic]
+
+    def take_in_the_empty(self):
+        """Merge topics that have next to no tokens into the nearest ones."""
+        totals = self.tokens.sum(axis=1)
+        for topic in np.flatnonzero(totals < LARGEST_EMPTY * totals.mean()):
+            other = int(np.argmax(self.affinity[topic]))
+            if not self._has_own_prior(topic) and self.affinity[topic, other] >= 0:
+                self.merge(*sorted((int(topic), other)))
+
+    def best_pair(self, any_gain):
+        """Return the pair to be merged next, or None."""
+        if any_gain and not np.isfinite(self.change).any():
+            for topic in np.flatnonzero(self.into == np.arange(len(self.into))):
+                self._look_at(topic)
+        best = np.unravel_index(np.argmin(self.change), self.change.shape)
+        change = self.change[best]
+        if not np.isfinite(change) or (change >= 0 and not any_gain):
+            return None
+        return tuple(sorted(int(topic) for topic in best))
+
+    def merge(self, kept, gone):
+        """Merge two topics, each of which stands for a group."""
+        self.into[self.into == gone] = kept
+        self.n_left -= 1
+        self.tokens[kept] += self.tokens[gone]
+        if self._has_own_prior(gone):
+            self.prior[kept], self.own_prior[kept] = self.prior[gone], True
+        self.evidence[kept] = _evidence(self.tokens[kept], self.prior[kept])
+        total = max(self.tokens[kept].sum(), 1e-300)
+        self.root[kept] = np.sqrt(self.tokens[kept] / total)
+        alive = self.into == np.arange(len(self.into))
+        affinity = np.where(alive, self.root @ self.root[kept], -1.0)
+        affinity[kept] = -1.0
+        for table, rows in ((self.affinity, -1.0), (self.change, np.inf)):
+            table[gone], table[:, gone] = rows, rows
+        self.affinity[kept], self.affinity[:, kept] = affinity, affinity
+        self.change[kept], self.change[:, kept] = np.inf, np.inf
+        self._look_at(kept)
+
+    def _look_at(self, topic):
+        """Compute the change of the evidence with the nearest topics."""
+        n_nearest = min(N_NEAREST, len(self.affinity) - 1)
+        affinity = self.affinity[topic]
+        for other in np.argsort(-affinity, kind="stable")[:n_nearest]:
+            pair = topic, other
+            if affinity[other] < 0 or np.isfinite(self.change[other, topic]):
+                continue
+            if self._may_merge(*pair):
+                self.change[pair] = self._change(*pair)
+
+    def _may_merge(self, i, j):
+        if self._has_own_prior(i) and self._has_own_prior(j):
+            return False
+        if self.least_cosine is None:
+            return True
+        a, b = (
+            row / max(row.max(), 1e-300) for row in (self.tokens[i], self.tokens[j])
+        )
+        return a @ b > self.least_cosine * np.sqrt((a @ a) * (b @ b))
+
+    def _change(self, i, j):
+        prior = self.prior[j] if self._has_own_prior(j) else self.prior[i]
+        together = _evidence(self.tokens[i] + self.tokens[j], prior)
+        return self.evidence[i] + self.evidence[j] - together
+
+
+def _evidence(tokens, prior):
+    """Return F, the log evidence of a topic's tokens."""
+    total = prior.sum()
+    return (
+        (gammaln(tokens + prior) - gammaln(prior)).sum()
+        + gammaln(total)
+        - gammaln(tokens.sum() + total)
+    )

@@ -1,0 +1,303 @@
+"""Fitted models of other sizes: fewer topics, or more words."""
+
+import copy
+import math
+from dataclasses import replace
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._estimator import warn_of_heat
+from .._policy import refuse
+from ._merging import groups_of_topics, merged_rows
+from ._priors import auto_prior_of_fewer
+from ._tables import positive_int
+from ._topics import Topics
+
+__all__ = ["SizesMixin"]
+
+#: Times that topics are merged at most, and fitted on, where their number is to be
+#: found: passes after a merge show more of them to be one.
+N_MERGES = 3
+
+
+class SizesMixin:
+    """Of an LDA: how many topics it has, and how many words."""
+
+    @property
+    def n_components_(self):
+        """Number of topics of the fitted model."""
+        return self._state().globals_.u.shape[1]
+
+    def merge_topics(self, n_components=None):
+        r"""Return the fitted model with topics that are one merged.
+
+        Again and again the pair of topics whose merge raises the evidence of their
+        words most becomes one, whose expected tokens are those of both.  To start from
+        about twice the topics and merge them finds topics that a direct fit misses.
+
+        Parameters
+        ----------
+        n_components : int, default=None
+            How many topics to leave.  None merges while the evidence rises and the
+            topics have a cosine above .3, and takes in empty topics: what is left are
+            the distinct topics of this fit.
+
+        Returns
+        -------
+        merged : object
+            A new fitted estimator; this one stays as it is.  Its ``n_components`` is
+            the number of topics left; where priors are arrays of a value a topic,
+            ``doc_topic_prior`` has the sums of those merged, and ``topic_word_prior``
+            their rows; ``init``, if it is an array, becomes None.  `fit` with
+            ``warm_start=True`` and `partial_fit` go on from it; to make a few passes
+            more is worth it.
+
+        Raises
+        ------
+        ValueError
+            If ``n_components`` is less than 1, or more than there are.
+
+        See Also
+        --------
+        sktemper.metrics.match_components : Which topics of two fits are the same.
+
+        Notes
+        -----
+        With :math:`c_k = \lambda_k - \eta` the expected tokens of a topic, the log
+        evidence of its words is
+
+        .. math:: F(c) = \log \frac{\Gamma(\sum_v \eta_v)}{\Gamma(\sum_v c_v + \eta_v)}
+            + \sum_v \log \frac{\Gamma(c_v + \eta_v)}{\Gamma(\eta_v)},
+
+        and the pair with the least :math:`F(c_i) + F(c_j) - F(c_i + c_j)` is merged,
+        of each topic and its 8 nearest by the Hellinger distance.  Topics whose
+        ``topic_word_prior`` seeds them with words of their own are not merged with
+        each other.
+
+        Examples
+        --------
+        >>> from sktemper import AnnealedLDA
+        >>> from sktemper.datasets import make_lda_documents
+        >>> X = make_lda_documents(n_samples=300, n_components=5, random_state=0)
+        >>> lda = AnnealedLDA(6, random_state=0).fit(X)
+        >>> merged = lda.merge_topics(4)
+        >>> merged.n_components, merged.components_.shape[0], lda.n_components
+        (4, 4, 6)
+        """
+        check_is_fitted(self, "state_")
+        warn_of_heat(self)
+        topics = self.state_.globals_
+        n_topics = self.n_components_
+        if n_components is not None:
+            n_components = positive_int(n_components, "n_components")
+            if n_components > n_topics:
+                raise ValueError(
+                    f"n_components={n_components} is more than the {n_topics} topics "
+                    "of the fitted model: merging only makes fewer."
+                )
+        tokens = topics.tokens().T
+        groups = groups_of_topics(tokens, topics.prior.T, n_components)
+        parameters = self._parameters_of_groups(groups)
+        merged = self._other(parameters)
+        merged._without_prior_of_predictions()
+        model = merged._make_model(self.state_.n_features, self.state_.dtype)
+        topic_word = merged_rows(tokens, groups) + model.topic_word_prior
+        merged._take_state(
+            replace(
+                self.state_,
+                globals_=Topics.from_dense(topic_word.T, model.topic_word_prior.T),
+                hyper=self._alpha_of_groups(model),
+                best=None,
+                learning_rate=None,
+                history=copy.deepcopy(self.state_.history),
+            )
+        )
+        return merged
+
+    def _parameters_of_groups(self, groups):
+        """Return the parameters of the model of merged topics."""
+        fixed = dict(self.state_.fixed or self._fixed())
+        fixed["n_components"] = int(groups.max()) + 1
+        if np.ndim(fixed["doc_topic_prior"]) == 1:
+            fixed["doc_topic_prior"] = merged_rows(
+                np.asarray(fixed["doc_topic_prior"], dtype=np.float64), groups
+            )
+        if np.ndim(fixed["topic_word_prior"]) == 2:
+            prior = np.asarray(fixed["topic_word_prior"], dtype=np.float64)
+            best = np.lexsort((-prior.sum(axis=1), groups))
+            first = best[np.unique(groups[best], return_index=True)[1]]
+            fixed["topic_word_prior"] = prior[first]
+        if self.init is not None:
+            fixed["init"] = None
+        return fixed
+
+    def _alpha_of_groups(self, model):
+        """Return alpha of the model of merged topics."""
+        if model.doc_topic_prior is not None:
+            return model.doc_topic_prior
+        alpha, n_left = self.state_.hyper, model.n_topics
+        fewer = auto_prior_of_fewer(float(alpha[0]), len(alpha), n_left)
+        return np.full(n_left, fewer)
+
+    def _other(self, parameters):
+        """Return the same estimator, fitted as it is, with other parameters."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), _said={})
+        return other.set_params(**parameters)
+
+    def _take_state(self, state):
+        """Take a state that is of these parameters."""
+        self.state_ = replace(state, fixed=copy.deepcopy(self._fixed()))
+
+    # -- a fit from more topics --------------------------------------------------------
+    def _starts_with_more(self):
+        """Return whether a fit is to start from more topics, which are then merged.
+
+        Raises
+        ------
+        ValueError
+            If the parameters that say so do not agree.
+        """
+        K, n_start = self.n_components, self.n_start_components
+        if n_start is None:
+            if K is None:
+                refuse(
+                    "n_components",
+                    "an int of at least 1, or None with an int for n_start_components",
+                    None,
+                )
+            return False
+        if K is not None and n_start < K:
+            raise ValueError(
+                f"n_start_components={n_start} is less than n_components={K}: topics "
+                "are merged, never split."
+            )
+        if np.ndim(self.doc_topic_prior) == 1 or np.ndim(self.topic_word_prior) == 2:
+            raise ValueError(
+                "Priors with a value for each topic cannot go with "
+                "n_start_components, as it is not known which topics will be merged; "
+                "fit n_components topics and use merge_topics."
+            )
+        return True
+
+    def _fit_with_more(self, X, sample_weight):
+        """Fit more topics, merge them, and fit on."""
+        more = self._other(
+            {"n_components": self.n_start_components, "n_start_components": None}
+        )
+        more._without_prior_of_predictions()
+        vars(more).pop("state_", None)
+        more._endings = ()  # copies are to be merged
+        more.fit(X, None, sample_weight)
+        merged = more
+        for _ in range(N_MERGES if self.n_components is None else 1):
+            n_before, merged = (
+                merged.n_components_,
+                merged.merge_topics(self.n_components),
+            )
+            if merged.n_components_ == n_before and merged.n_iter_ > self.max_iter:
+                break
+            merged.set_params(warm_start=True, max_iter=math.ceil(self.max_iter / 2))
+            merged.fit(X, None, sample_weight)
+        fitted = {k: v for k, v in vars(merged).items() if k.endswith("_")}
+        self._without_prior_of_predictions()
+        vars(self).update(fitted, _said=merged._said)
+        self._take_state(merged.state_)
+
+    # -- a growing vocabulary ----------------------------------------------------------
+    def expand_features(self, new_features):
+        """Add words to the vocabulary of a fitted model, which then goes on with them.
+
+        For a stream with words that were not known when it began.  They are as if they
+        had been there from the start, and in no document so far.
+
+        Parameters
+        ----------
+        new_features : int or array-like of str
+            How many words, or their names: names if the training data had some.  Their
+            columns come after those of the present ones.
+
+        Returns
+        -------
+        self : object
+            The columns of the present words in ``components_`` keep their bits; their
+            probabilities fall a little, as the new ones take a share.  An array
+            ``topic_word_prior`` is replaced by a longer one, in which new words have
+            the least value of each topic; an adaptive learning rate warms up again.
+
+        Raises
+        ------
+        ValueError
+            If the number is less than 1, or there are names where there were none, or
+            none where there were some, or a name comes twice.
+
+        Examples
+        --------
+        >>> from sktemper import AnnealedLDA
+        >>> from sktemper.datasets import make_lda_documents
+        >>> X = make_lda_documents(300, 80, 5, random_state=0)
+        >>> lda = AnnealedLDA(5, total_samples=300, random_state=0)
+        >>> lda = lda.partial_fit(X[:200, :60]).expand_features(20)
+        >>> lda.partial_fit(X[200:]).components_.shape
+        (5, 80)
+        """
+        check_is_fitted(self, "state_")
+        names = self._names_with(new_features)
+        n_old = self.state_.n_features
+        n_new = len(names) - n_old if names is not None else int(new_features)
+        parameters = self._longer_prior(n_new)
+        other = self._other(parameters)
+        model = other._make_model(n_old + n_new, self.state_.dtype)
+        topics = self.state_.globals_.with_words(
+            n_new, model.topic_word_prior.T, self.state_.start_share
+        )
+        state = replace(
+            self.state_,
+            globals_=topics,
+            n_features=n_old + n_new,
+            best=None,
+            learning_rate=None,
+            first_row=None,
+        )
+        self.set_params(**parameters)
+        self.n_features_in_ = n_old + n_new
+        if names is not None:
+            self.feature_names_in_ = names
+        self._take_state(state)
+        return self
+
+    def _names_with(self, new_features):
+        """Return the names of all words, or None if they have none."""
+        old = getattr(self, "feature_names_in_", None)
+        if np.ndim(new_features) == 0 and not isinstance(new_features, str):
+            positive_int(new_features, "new_features")
+            if old is not None:
+                raise ValueError(
+                    "The training data had column names: new_features must be the "
+                    "names of the new words."
+                )
+            return None
+        new = np.asarray(new_features, dtype=object)
+        if new.ndim != 1 or len(new) == 0:
+            raise ValueError(
+                "new_features must be a number of words, or a list of their names."
+            )
+        if old is None:
+            raise ValueError(
+                "The training data had no column names: new_features must be the "
+                "number of new words."
+            )
+        names = np.concatenate([old, new])
+        if len(set(names)) < len(names):
+            raise ValueError("new_features has names that are there already, or twice.")
+        return names
+
+    def _longer_prior(self, n_new):
+        """Return the parameter that must grow with the vocabulary, if it must."""
+        prior = (self.state_.fixed or self._fixed())["topic_word_prior"]
+        if np.ndim(prior) == 0:
+            return {}
+        prior = np.asarray(prior, dtype=np.float64)
+        least = np.repeat(prior.min(axis=-1, keepdims=True), n_new, axis=-1)
+        return {"topic_word_prior": np.concatenate([prior, least], axis=-1)}

@@ -1,0 +1,98 @@
+"""Axes, colours and checks that several displays share."""
+
+import numpy as np
+from sklearn.utils._optional_dependencies import check_matplotlib_support
+from sklearn.utils.validation import check_is_fitted
+
+__all__ = [
+    "axes_of",
+    "chosen",
+    "colours_of",
+    "grid_on",
+    "label_of",
+    "needs_matplotlib",
+    "topic_word_of",
+]
+
+#: The map of colours that tell topics or components apart; and which of it: the strong
+#: ones first, and no grey, which looks like none.
+COLOURS = "tab20"
+ORDER = [*range(0, 14, 2), 16, 18, *range(1, 14, 2), 17, 19]
+
+
+def needs_matplotlib(display, method):
+    """Raise as scikit-learn does where there is no matplotlib."""
+    name = display.__name__ if isinstance(display, type) else type(display).__name__
+    check_matplotlib_support(f"{name}.{method}")
+
+
+def axes_of(display, ax, figsize=None):
+    """Return the axis to draw on, a new one if there is none, and note it."""
+    needs_matplotlib(display, "plot")
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        _, ax = plt.subplots(figsize=figsize, layout="constrained")
+    display.ax_, display.figure_ = ax, ax.figure
+    return ax
+
+
+def grid_on(ax, n_panels, n_columns):
+    """Return the axes of a grid inside of an axis, an ndarray of shape (n_panels,)."""
+    n_columns = min(n_columns, n_panels)
+    n_rows = -(-n_panels // n_columns)
+    ax.set_axis_off()
+    grid = ax.get_subplotspec().subgridspec(n_rows, n_columns)
+    places = [divmod(number, n_columns) for number in range(n_panels)]
+    panels = [ax.figure.add_subplot(grid[row, column]) for row, column in places]
+    return np.array(panels, dtype=object)
+
+
+def colours_of(numbers):
+    """Return colours of topics: those of the first ones in every display.
+
+    Topics whose numbers would have the same get others while there are some.
+    """
+    import matplotlib
+
+    colours, places = matplotlib.colormaps[COLOURS], {}
+    for number in map(int, numbers):
+        place = number % len(ORDER)
+        taken = set(places.values())
+        if number not in places and place in taken and len(taken) < len(ORDER):
+            place = min(set(range(len(ORDER))) - taken)
+        places.setdefault(number, place)
+    return [colours(ORDER[places[int(number)]]) for number in numbers]
+
+
+def chosen(numbers, prevalence, most):
+    """Return which topics to show: those wanted, or at most so many of the largest.
+
+    Raises
+    ------
+    ValueError
+        If a number is not of a topic.
+    """
+    n_topics = len(prevalence)
+    if numbers is None:
+        return np.argsort(-np.asarray(prevalence), kind="stable")[:most]
+    numbers = np.atleast_1d(numbers)
+    whole = numbers.ndim == 1 and numbers.dtype.kind in "iu" and len(numbers) > 0
+    if not whole or numbers.min() < 0 or numbers.max() >= n_topics:
+        raise ValueError(
+            f"topics must be numbers of topics, from 0 to {n_topics - 1}, got "
+            f"{numbers.tolist()}."
+        )
+    return numbers
+
+
+def topic_word_of(estimator):
+    """Return the probabilities of words in the topics of a fitted estimator."""
+    check_is_fitted(estimator)
+    topic_word = np.asarray(estimator.components_, dtype=np.float64)
+    return topic_word / topic_word.sum(axis=1, keepdims=True)
+
+
+def label_of(words, number, n_words=3):
+    """Return a short name of a topic."""
+    return f"{number}: {' '.join(words[:n_words])}"

@@ -1,0 +1,156 @@
+"""Components as images."""
+
+import math
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ._axes import axes_of, grid_on, needs_matplotlib
+
+__all__ = ["ComponentsDisplay"]
+
+#: Images that are drawn, at most, unless they are named.
+MOST_IMAGES = 64
+
+
+class ComponentsDisplay:
+    """Components as images, side by side on a common scale.
+
+    Parameters
+    ----------
+    images : ndarray of shape (n_images, height, width)
+    numbers : ndarray of int of shape (n_images,)
+        Of the components.
+
+    Attributes
+    ----------
+    images_ : list of matplotlib AxesImage
+        One a component.
+    axes_ : ndarray of matplotlib Axes
+        The panels with them.
+    colorbar_ : matplotlib Colorbar or None
+        What their colours mean.
+    ax_ : matplotlib Axes
+        The axis in the place of which the panels are.
+    figure_ : matplotlib Figure
+        The figure with the axis.
+
+    See Also
+    --------
+    MixtureEllipsesDisplay : Components of a Gaussian mixture as ellipses.
+
+    Examples
+    --------
+    >>> from sktemper import AnnealedFactorialMixture
+    >>> from sktemper.datasets import make_factorial_mixture
+    >>> from sktemper.plotting import ComponentsDisplay
+    >>> X = make_factorial_mixture(200, random_state=0)
+    >>> mixture = AnnealedFactorialMixture(8, random_state=0)
+    >>> mixture = mixture.fit(X)  # doctest: +SKIP
+    >>> ComponentsDisplay.from_estimator(mixture, (4, 4))  # doctest: +SKIP
+    """
+
+    def __init__(self, *, images, numbers):
+        self.images = images
+        self.numbers = numbers
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, image_shape, *, components=None, ax=None, **image_kw
+    ):
+        """Draw the components of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : object
+            A fitted estimator with ``components_`` or ``means_``.
+        image_shape : pair of int
+            Height and width of the images whose pixels are the features.
+        components : array-like of int, default=None
+            Which components; None is the first 64.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **image_kw : dict
+            Passed to matplotlib's ``imshow``.
+
+        Returns
+        -------
+        display : ComponentsDisplay
+
+        Raises
+        ------
+        ValueError
+            If the features do not make images of that shape, or there are no such
+            components.
+        """
+        needs_matplotlib(cls, "from_estimator")
+        check_is_fitted(estimator)
+        name = "components_" if hasattr(estimator, "components_") else "means_"
+        rows = np.asarray(getattr(estimator, name))
+        if len(image_shape) != 2 or math.prod(image_shape) != rows.shape[1]:
+            raise ValueError(
+                f"image_shape={tuple(image_shape)} is not of images of "
+                f"{rows.shape[1]} features."
+            )
+        numbers = np.arange(min(len(rows), MOST_IMAGES))
+        if components is not None:
+            numbers = np.atleast_1d(components)
+            if numbers.min() < 0 or numbers.max() >= len(rows):
+                raise ValueError(
+                    f"components must be from 0 to {len(rows) - 1}, got "
+                    f"{numbers.tolist()}."
+                )
+        images = rows[numbers].reshape(len(numbers), *image_shape)
+        return cls(images=images, numbers=numbers).plot(ax, **image_kw)
+
+    def plot(self, ax=None, *, n_columns=None, colorbar=True, **image_kw):
+        """Draw the images.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        n_columns : int, default=None
+            Images side by side; None makes the picture about half as high as wide.
+        colorbar : bool, default=True
+            Whether there is a colour bar.
+        **image_kw : dict
+            Passed to matplotlib's ``imshow``.
+
+        Returns
+        -------
+        display : ComponentsDisplay
+            Itself.
+        """
+        images = np.asarray(self.images)
+        n_images, height, width = images.shape
+        if n_columns is None:
+            n_columns = max(1, round(math.sqrt(2.0 * n_images * height / width)))
+        n_columns = min(n_columns, n_images)
+        n_rows = -(-n_images // n_columns)
+        inches = min(1.1, 10.0 / n_columns)
+        size = n_columns * inches + 1, n_rows * (inches * height / width + 0.2) + 0.3
+        ax = axes_of(self, ax, size)
+        self.axes_ = grid_on(ax, n_images, n_columns)
+        image_kw = {**_scale(images), **image_kw}
+        self.images_ = []
+        for panel, image, number in zip(self.axes_, images, self.numbers, strict=True):
+            self.images_.append(panel.imshow(image, **image_kw))
+            panel.set_title(str(number), fontsize=7, pad=2)
+            panel.set(xticks=[], yticks=[])
+            panel.spines[:].set_color("0.8")
+        self.colorbar_ = None
+        if colorbar:
+            self.colorbar_ = self.figure_.colorbar(
+                self.images_[0], ax=list(self.axes_), shrink=0.8
+            )
+        return self
+
+
+def _scale(images):
+    """Return a map of colours for images: around zero where they have both signs."""
+    low, high = float(images.min()), float(images.max())
+    largest = max(abs(low), abs(high))
+    if low < -0.02 * largest:
+        return {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest}
+    return {"cmap": "gray_r", "vmin": min(low, 0.0), "vmax": high}

@@ -1,0 +1,226 @@
+"""A text whose words are tinted by topic."""
+
+import re
+
+import numpy as np
+
+from ._axes import axes_of, colours_of, label_of, needs_matplotlib
+
+__all__ = ["DocumentDisplay"]
+
+#: Words of a text, as scikit-learn's vectorizers find them by default.
+WORDS = re.compile(r"\b\w\w+\b")
+#: Topics in the legend, at most: those with the most words.
+MOST_TOPICS = 10
+#: Height of a line over that of the letters.
+SPACING = 1.7
+
+
+class DocumentDisplay:
+    """A text whose words are tinted by the topics that they came from.
+
+    The stronger the tint, the surer the topic.  Words that the model does not know have
+    none.
+
+    Parameters
+    ----------
+    pieces : list of str
+        The text in pieces, in its order: words, and what is between them.
+    topics : list of int
+        The topic of each piece, -1 where it has none.
+    probabilities : list of float
+        How probable it is.
+    labels : dict of int to str
+        The names of the topics, those with the most words first.
+
+    Attributes
+    ----------
+    texts_ : list of matplotlib Text
+        The pieces that are drawn.
+    ax_ : matplotlib Axes
+        The axis with the text.
+    figure_ : matplotlib Figure
+        The figure with the axis.
+
+    See Also
+    --------
+    TopicWordsDisplay : The words of topics.
+
+    Examples
+    --------
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.datasets import load_debian_descriptions
+    >>> from sktemper.plotting import DocumentDisplay
+    >>> debian = load_debian_descriptions()
+    >>> X = debian.data[:4000]
+    >>> lda = AnnealedLDA(8, random_state=0).fit(X)
+    >>> DocumentDisplay.from_estimator(  # doctest: +SKIP
+    ...     lda, X[[0]], feature_names=debian.feature_names
+    ... )
+    """
+
+    def __init__(self, *, pieces, topics, probabilities, labels):
+        self.pieces = pieces
+        self.topics = topics
+        self.probabilities = probabilities
+        self.labels = labels
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, x, *, text=None, feature_names=None, ax=None, **text_kw
+    ):
+        """Draw a document as a fitted topic model reads it.
+
+        Parameters
+        ----------
+        estimator : object
+            A fitted LDA of this package.
+        x : {array-like, sparse matrix} of shape (1, n_features) or (n_features,)
+            The word counts of one document.
+        text : str, default=None
+            The text that was counted: its words are found in lower case as
+            scikit-learn's vectorizers find them by default.  None draws the words that
+            were counted, in the order of their columns.
+        feature_names : array-like of shape (n_features,), default=None
+            The words; None takes the column names of the training data, or column
+            numbers.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **text_kw : dict
+            Passed to matplotlib's ``text``.
+
+        Returns
+        -------
+        display : DocumentDisplay
+
+        Raises
+        ------
+        ValueError
+            If ``x`` is not one document, or there are not as many names as features.
+        """
+        needs_matplotlib(cls, "from_estimator")
+        if len(getattr(x, "shape", (1,))) == 2 and x.shape[0] != 1:
+            raise ValueError(f"x must be one document, got {x.shape[0]}.")
+        table = estimator.explain(x, feature_names)
+        best = table.drop_duplicates("word").set_index("word")
+        if text is None:
+            pieces = []
+            for word, count in zip(best.index, best["count"], strict=True):
+                repeated = f"{word} ×{count:g}" if count != 1 else word
+                pieces += [(repeated, word), (" ", None)]
+        else:
+            pieces = list(_pieces(text))
+        known = [word if word in best.index else None for _, word in pieces]
+        topics = [-1 if word is None else int(best["topic"][word]) for word in known]
+        sure = [0.0 if w is None else float(best["probability"][w]) for w in known]
+        words = estimator.top_words(feature_names, 3)
+        numbers, counts = np.unique([k for k in topics if k >= 0], return_counts=True)
+        order = numbers[np.argsort(-counts, kind="stable")].astype(int)
+        display = cls(
+            pieces=[piece for piece, _ in pieces],
+            topics=topics,
+            probabilities=sure,
+            labels={int(k): label_of(words[k], k) for k in order},
+        )
+        return display.plot(ax, **text_kw)
+
+    def plot(self, ax=None, **text_kw):
+        """Draw the document.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure as high as the text needs.
+        **text_kw : dict
+            Passed to matplotlib's ``text``.
+
+        Returns
+        -------
+        display : DocumentDisplay
+            Itself.
+        """
+        n_letters = sum(map(len, self.pieces))
+        ax = axes_of(self, ax, (9, min(1.0 + 0.25 * (n_letters // 110 + 1), 20)))
+        ax.set_axis_off()
+        self._draw_legend(ax)
+        text_kw = {"fontsize": 10, "family": "DejaVu Sans", "va": "baseline", **text_kw}
+        self._write(ax, text_kw)
+        return self
+
+    def _draw_legend(self, ax):
+        from matplotlib.patches import Patch
+
+        if not self.labels:
+            return
+        handles = [
+            Patch(color=colour, alpha=0.55, label=self.labels[topic])
+            for topic, colour in zip(self.labels, colours_of(self.labels), strict=True)
+        ][:MOST_TOPICS]
+        if len(self.labels) > MOST_TOPICS:
+            left = len(self.labels) - MOST_TOPICS
+            handles.append(Patch(color="none", label=f"and {left} more"))
+        ax.legend(
+            handles=handles,
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            ncols=4,
+            fontsize=8,
+            frameon=False,
+            borderaxespad=0.2,
+        )
+
+    def _write(self, ax, text_kw):
+        """Write piece after piece, in lines as long as the axis is wide."""
+        figure = self.figure_.figure
+        figure.draw_without_rendering()  # the axis gets its width
+        renderer = figure.canvas.get_renderer()
+        frame = ax.get_window_extent(renderer)
+        height = text_kw["fontsize"] * figure.dpi / 72.0 * SPACING
+        tints = dict(zip(self.labels, colours_of(self.labels), strict=True))
+        x, y = 0.0, height
+        self.texts_ = []
+        for piece, topic, sure in zip(
+            self.pieces, self.topics, self.probabilities, strict=True
+        ):
+            for number, part in enumerate(piece.split("\n")):
+                if number:
+                    x, y = 0.0, y + height
+                if not part:
+                    continue
+                drawn = ax.text(0, 0, part, transform=None, **text_kw)
+                width = _width(drawn, part, renderer)
+                if x + width > frame.width and x > 0:
+                    x, y = 0.0, y + height
+                if x == 0 and part.isspace():
+                    drawn.remove()
+                    continue
+                drawn.set_transform(ax.transAxes)
+                drawn.set_position((x / frame.width, 1.0 - y / frame.height))
+                if topic >= 0:
+                    box = {"facecolor": tints[topic], "alpha": 0.15 + 0.5 * sure}
+                    drawn.set_bbox({**box, "edgecolor": "none", "pad": 1.2})
+                self.texts_.append(drawn)
+                x += width
+
+
+def _width(drawn, part, renderer):
+    """Return how wide a text is in pixels, with the blanks at its ends."""
+    width = drawn.get_window_extent(renderer).width
+    drawn.set_text("n" + part + "n")
+    around = drawn.get_window_extent(renderer).width
+    drawn.set_text("nn")
+    width = max(width, around - drawn.get_window_extent(renderer).width)
+    drawn.set_text(part)
+    return width
+
+
+def _pieces(text):
+    """Yield the pieces of a text with the words that they are, or None."""
+    end = 0
+    for match in WORDS.finditer(text):
+        if match.start() > end:
+            yield text[end : match.start()], None
+        yield match.group(), match.group().lower()
+        end = match.end()
+    if end < len(text):
+        yield text[end:], None

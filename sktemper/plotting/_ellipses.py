@@ -1,0 +1,216 @@
+"""The components of a Gaussian mixture, as ellipses."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ._axes import axes_of, colours_of, needs_matplotlib
+
+__all__ = ["MixtureEllipsesDisplay"]
+
+#: Points that are drawn, at most.
+MOST_POINTS = 10_000
+
+
+class MixtureEllipsesDisplay:
+    """The components of a Gaussian mixture as ellipses, in two of the features.
+
+    The larger the weight of a component, the denser its ellipse.
+
+    Parameters
+    ----------
+    means : ndarray of shape (n_components, 2)
+    covariances : ndarray of shape (n_components, 2, 2)
+    weights : ndarray of shape (n_components,)
+    points : ndarray of shape (n_samples, 2), default=None
+        Samples to draw under the ellipses.
+    labels : ndarray of int of shape (n_samples,), default=None
+        Their components, for their colours.
+    names : pair of str, default=("feature 0", "feature 1")
+        Of the axes.
+
+    Attributes
+    ----------
+    ellipses_ : list of matplotlib Ellipse
+        One a component.
+    points_ : matplotlib PathCollection or None
+        The samples.
+    ax_ : matplotlib Axes
+        The axis with the ellipses.
+    figure_ : matplotlib Figure
+        The figure with the axis.
+
+    See Also
+    --------
+    ComponentsDisplay : Components as images.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from sktemper import AnnealedGaussianMixture
+    >>> from sktemper.plotting import MixtureEllipsesDisplay
+    >>> X, _ = make_blobs(300, centers=4, random_state=0)
+    >>> mixture = AnnealedGaussianMixture(4, random_state=0).fit(X)
+    >>> MixtureEllipsesDisplay.from_estimator(mixture, X)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        *,
+        means,
+        covariances,
+        weights,
+        points=None,
+        labels=None,
+        names=("feature 0", "feature 1"),
+    ):
+        self.means = means
+        self.covariances = covariances
+        self.weights = weights
+        self.points = points
+        self.labels = labels
+        self.names = names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X=None,
+        *,
+        features=(0, 1),
+        n_std=2.0,
+        min_weight=0.01,
+        ax=None,
+        **ellipse_kw,
+    ):
+        """Draw the components of a fitted Gaussian mixture.
+
+        Parameters
+        ----------
+        estimator : object
+            A fitted Gaussian mixture, of this package or of scikit-learn.
+        X : array-like of shape (n_samples, n_features), default=None
+            Samples to draw under the ellipses, in the colours of their components; of
+            more than 10,000 an even sample.
+        features : pair of int, default=(0, 1)
+            Columns of the horizontal and the vertical axis.
+        n_std : float, default=2.0
+            Standard deviations to the rim of an ellipse.
+        min_weight : float, default=0.01
+            Components of less weight are left out: a Bayesian mixture empties those
+            that it does not need.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **ellipse_kw : dict
+            Passed to matplotlib's ``Ellipse``.
+
+        Returns
+        -------
+        display : MixtureEllipsesDisplay
+
+        Raises
+        ------
+        ValueError
+            If ``features`` are not two columns.
+        """
+        needs_matplotlib(cls, "from_estimator")
+        check_is_fitted(estimator)
+        features = _checked(features, np.shape(estimator.means_)[1])
+        kept = np.flatnonzero(np.asarray(estimator.weights_) >= min_weight)
+        covariances = _full_covariances(estimator)[np.ix_(kept, features, features)]
+        points = labels = None
+        if X is not None:
+            rows = slice(None, None, -(-np.shape(X)[0] // MOST_POINTS))
+            shown = X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
+            labels = estimator.predict(shown)
+            points = np.asarray(shown)[:, features]
+            place = np.full(len(estimator.weights_), -1)
+            place[kept] = np.arange(len(kept))
+            labels = place[labels]
+        names = getattr(estimator, "feature_names_in_", None)
+        display = cls(
+            means=np.asarray(estimator.means_)[np.ix_(kept, features)],
+            covariances=covariances,
+            weights=np.asarray(estimator.weights_)[kept],
+            points=points,
+            labels=labels,
+            names=[f"feature {f}" if names is None else names[f] for f in features],
+        )
+        return display.plot(ax, n_std=n_std, **ellipse_kw)
+
+    def plot(self, ax=None, *, n_std=2.0, **ellipse_kw):
+        """Draw the ellipses.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        n_std : float, default=2.0
+            Standard deviations to the rim of an ellipse.
+        **ellipse_kw : dict
+            Passed to matplotlib's ``Ellipse``.
+
+        Returns
+        -------
+        display : MixtureEllipsesDisplay
+            Itself.
+        """
+        ax = axes_of(self, ax)
+        from matplotlib.patches import Ellipse
+
+        colours = colours_of(range(len(self.means)))
+        self.points_ = None
+        if self.points is not None:
+            tints = "0.6"
+            if self.labels is not None:
+                tints = [colours[k] if k >= 0 else "0.6" for k in self.labels]
+            style = {"s": 8, "linewidths": 0, "alpha": 0.5, "c": tints}
+            self.points_ = ax.scatter(*np.asarray(self.points).T, **style)
+        largest = float(np.max(self.weights))
+        self.ellipses_ = []
+        for mean, covariance, weight, colour in zip(
+            self.means, self.covariances, self.weights, colours, strict=True
+        ):
+            style = {
+                "facecolor": (*colour[:3], 0.1 + 0.3 * float(weight) / largest),
+                "edgecolor": colour,
+                "linewidth": 1.5,
+                **ellipse_kw,
+            }
+            widths, angle = _axes_of_ellipse(covariance, n_std)
+            ellipse = Ellipse(mean, *widths, angle=angle, **style)
+            self.ellipses_.append(ax.add_patch(ellipse))
+        ax.plot(*np.asarray(self.means).T, "k+", markersize=7)
+        ax.autoscale_view()
+        ax.set(xlabel=self.names[0], ylabel=self.names[1])
+        return self
+
+
+def _checked(features, n_features):
+    features = np.asarray(features)
+    right = features.shape == (2,) and features.dtype.kind in "iu"
+    if not right or features.min() < 0 or features.max() >= n_features:
+        raise ValueError(
+            f"features must be two columns, from 0 to {n_features - 1}, got "
+            f"{features.tolist()}."
+        )
+    return features
+
+
+def _full_covariances(estimator):
+    """Return the covariances of a mixture as matrices."""
+    covariances = np.asarray(estimator.covariances_)
+    n_components, n_features = np.shape(estimator.means_)
+    kind = estimator.covariance_type
+    if kind == "full":
+        return covariances
+    if kind == "tied":
+        return np.broadcast_to(covariances, (n_components, n_features, n_features))
+    diagonal = covariances if kind == "diag" else covariances[:, None]
+    return np.ascontiguousarray(diagonal[..., None] * np.eye(n_features))
+
+
+def _axes_of_ellipse(covariance, n_std):
+    """Return the widths of an ellipse and the angle of the first, in degrees."""
+    values, vectors = np.linalg.eigh(covariance)
+    widths = 2.0 * n_std * np.sqrt(np.maximum(values, 0.0))
+    return widths, np.degrees(np.arctan2(vectors[1, 0], vectors[0, 0]))

@@ -1,0 +1,189 @@
+"""How many components: scores over their number."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ._axes import axes_of, needs_matplotlib
+
+__all__ = ["NumberOfComponentsDisplay"]
+
+
+class NumberOfComponentsDisplay:
+    """Held-out scores over the number of components, and which one to choose.
+
+    Two are marked: that of the best score, and the smallest whose score is less than
+    one standard error below it [1]_, as differences within that are noise.
+
+    Parameters
+    ----------
+    n_components : ndarray of shape (n_points,)
+        Increasing.
+    scores : ndarray of shape (n_points,)
+        Mean scores over the splits; higher is better.
+    errors : ndarray of shape (n_points,)
+        Their standard errors.
+    score_name : str, default="Held-out score"
+        What the scores are.
+    name : str, default=None
+        Name of the curve in the legend; None leaves it out.
+
+    Attributes
+    ----------
+    best_, one_standard_error_ : int
+        The numbers of components that are marked.
+    line_ : matplotlib Line2D
+        The curve.
+    ax_ : matplotlib Axes
+        The axis with the curve.
+    figure_ : matplotlib Figure
+        The figure with the axis.
+
+    See Also
+    --------
+    TrainingCurveDisplay : How good a model was in the course of its training.
+
+    References
+    ----------
+    .. [1] L. Breiman, J. Friedman, R. Olshen, C. Stone (1984). "Classification and
+           regression trees". Section 3.4.3.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> from sktemper.plotting import NumberOfComponentsDisplay
+    >>> X = make_lda_documents(300, 60, 5, random_state=0)
+    >>> grid = {"n_components": [2, 3, 5, 8, 12]}
+    >>> search = GridSearchCV(AnnealedLDA(random_state=0), grid)
+    >>> search = search.fit(X)  # doctest: +SKIP
+    >>> NumberOfComponentsDisplay.from_estimator(search)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, *, n_components, scores, errors, score_name="Held-out score", name=None
+    ):
+        self.n_components = n_components
+        self.scores = scores
+        self.errors = errors
+        self.score_name = score_name
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        *,
+        param="n_components",
+        metric=None,
+        ax=None,
+        name=None,
+        **line_kw,
+    ):
+        """Draw the scores of a search over the number of components.
+
+        Parameters
+        ----------
+        estimator : object
+            A fitted search of scikit-learn, such as ``GridSearchCV``.  Where it varied
+            other parameters too, the best score for each number counts.
+        param : str, default="n_components"
+            The parameter that was varied; "lda__n_components" in a pipeline.
+        metric : str, default=None
+            Which score, of a search with several; None is "score".
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        name : str, default=None
+            Name in the legend; None takes none.
+        **line_kw : dict
+            Passed to matplotlib's ``errorbar``.
+
+        Returns
+        -------
+        display : NumberOfComponentsDisplay
+
+        Raises
+        ------
+        ValueError
+            If the search did not vary the parameter, or has no such score.
+        """
+        needs_matplotlib(cls, "from_estimator")
+        check_is_fitted(estimator, "cv_results_")
+        results, metric = estimator.cv_results_, metric or "score"
+        for key, what in (
+            (f"param_{param}", f"vary {param!r}"),
+            (f"mean_test_{metric}", f"take the score {metric!r}"),
+        ):
+            if key not in results:
+                raise ValueError(f"The search did not {what}.")
+        numbers = np.asarray(results[f"param_{param}"], dtype=float)
+        scores = np.asarray(results[f"mean_test_{metric}"])
+        errors = results[f"std_test_{metric}"] / np.sqrt(
+            max(estimator.n_splits_ - 1, 1)
+        )
+        best = {}
+        for place in np.flatnonzero(np.isfinite(scores) & np.isfinite(numbers)):
+            known = best.get(numbers[place])
+            if known is None or scores[place] > scores[known]:
+                best[numbers[place]] = place
+        if not best:
+            raise ValueError("The search has no finite score.")
+        places = [best[number] for number in sorted(best)]
+        display = cls(
+            n_components=numbers[places].astype(int),
+            scores=scores[places],
+            errors=np.asarray(errors)[places],
+            score_name="Held-out score" if metric == "score" else metric,
+            name=name,
+        )
+        return display.plot(ax, **line_kw)
+
+    def plot(self, ax=None, *, name=None, **line_kw):
+        """Draw the scores.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        name : str, default=None
+            Name in the legend; None takes the display's own.
+        **line_kw : dict
+            Passed to matplotlib's ``errorbar``.
+
+        Returns
+        -------
+        display : NumberOfComponentsDisplay
+            Itself.
+        """
+        numbers, scores = np.asarray(self.n_components), np.asarray(self.scores)
+        best = int(np.argmax(scores))
+        least = scores[best] - np.asarray(self.errors)[best]
+        enough = int(np.flatnonzero(scores >= least)[0])
+        self.best_, self.one_standard_error_ = int(numbers[best]), int(numbers[enough])
+        ax = axes_of(self, ax)
+        name = self.name if name is None else name
+        style = {"marker": "o", "capsize": 3, "label": name, **line_kw}
+        container = ax.errorbar(numbers, scores, yerr=self.errors, **style)
+        self.line_ = container.lines[0]
+        colour = self.line_.get_color()
+        ax.axhline(least, color=colour, linestyle=":", linewidth=1)
+        whose = "" if name is None else f"{name}, "
+        marked = {"color": colour, "linestyle": "none", "markersize": 13}
+        ax.plot(
+            numbers[best],
+            scores[best],
+            marker="*",
+            label=f"{whose}best: {self.best_}",
+            **marked,
+        )
+        ax.plot(
+            numbers[enough],
+            scores[enough],
+            marker="s",
+            fillstyle="none",
+            label=f"{whose}within one standard error: {self.one_standard_error_}",
+            **marked,
+        )
+        ax.set(xlabel="Number of components", ylabel=self.score_name)
+        ax.legend(fontsize=8)
+        return self

@@ -1,0 +1,229 @@
+"""How much of a corpus topics are; in all, over dates, or by groups."""
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length
+
+from ._axes import axes_of, chosen, colours_of, label_of, needs_matplotlib
+
+__all__ = ["TopicPrevalenceDisplay"]
+
+#: The most points of a line.
+MOST_POINTS = 40
+
+
+class TopicPrevalenceDisplay:
+    """How much of a corpus topics are: in all, over dates, or by groups.
+
+    Bars in all; a line a topic over dates or numbers; a heat map by groups.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_topics,) or (n_topics, n_places)
+        Shares of the topics, in all or at each place.
+    labels : list of str
+        Of the topics.
+    topics : ndarray of int of shape (n_topics,)
+        Their numbers, for their colours.
+    places : ndarray of shape (n_places,), default=None
+        Dates, numbers, or names of groups; None for shares in all.
+
+    Attributes
+    ----------
+    artists_ : list of matplotlib artists
+        The bars, lines, or mesh.
+    colorbar_ : matplotlib Colorbar or None
+        What colours of a heat map mean.
+    ax_ : matplotlib Axes
+        The axis with the picture.
+    figure_ : matplotlib Figure
+        The figure with the axis.
+
+    See Also
+    --------
+    TopicMapDisplay : How near topics are to each other.
+
+    Examples
+    --------
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.datasets import load_debian_descriptions
+    >>> from sktemper.plotting import TopicPrevalenceDisplay
+    >>> debian = load_debian_descriptions()
+    >>> X = debian.data[:4000]
+    >>> lda = AnnealedLDA(8, random_state=0).fit(X)
+    >>> TopicPrevalenceDisplay.from_estimator(  # doctest: +SKIP
+    ...     lda, X, feature_names=debian.feature_names
+    ... )
+    """
+
+    def __init__(self, *, shares, labels, topics, places=None):
+        self.shares = shares
+        self.labels = labels
+        self.topics = topics
+        self.places = places
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X,
+        groups=None,
+        *,
+        feature_names=None,
+        topics=None,
+        n_bins=20,
+        ax=None,
+        **artist_kw,
+    ):
+        """Draw the shares that topics have of documents.
+
+        Parameters
+        ----------
+        estimator : object
+            A fitted LDA of this package.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts.
+        groups : array-like of shape (n_samples,), default=None
+            A date, a number or the name of a group of each document; None draws shares
+            in all.
+        feature_names : array-like of shape (n_features,), default=None
+            The words, for labels; None takes the column names of the training data, or
+            column numbers.
+        topics : array-like of int, default=None
+            Which topics; None is the 30 largest, over dates the 8 largest.
+        n_bins : int, default=20
+            Into how many intervals of even length dates or numbers are put, if more
+            than 40 of them differ.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **artist_kw : dict
+            Passed to matplotlib's ``barh``, ``plot`` or ``pcolormesh``.
+
+        Returns
+        -------
+        display : TopicPrevalenceDisplay
+
+        Raises
+        ------
+        ValueError
+            If there are not as many groups as documents, or no such topics.
+        """
+        needs_matplotlib(cls, "from_estimator")
+        weights = np.asarray(estimator.transform(X), dtype=np.float64)
+        tokens = np.asarray(X.sum(axis=1) if hasattr(X, "sum") else np.sum(X, axis=1))
+        weights *= tokens.reshape(-1, 1)
+        places, most = None, 30
+        sums = weights.sum(axis=0)
+        if groups is not None:
+            check_consistent_length(X, groups)
+            places, numbers = _places(groups, n_bins)
+            most = 30 if places.dtype.kind in "OUS" else 8
+            sums = np.zeros((len(places), weights.shape[1]))
+            np.add.at(sums, numbers, weights)
+        kept = chosen(topics, weights.sum(axis=0), most)
+        shares = (sums / np.maximum(sums.sum(axis=-1, keepdims=True), 1e-300)).T
+        words = estimator.top_words(feature_names, 3)
+        display = cls(
+            shares=shares[kept],
+            labels=[label_of(words[k], k) for k in kept],
+            topics=kept,
+            places=places,
+        )
+        return display.plot(ax, **artist_kw)
+
+    def plot(self, ax=None, **artist_kw):
+        """Draw the shares.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **artist_kw : dict
+            Passed to matplotlib's ``barh``, ``plot`` or ``pcolormesh``.
+
+        Returns
+        -------
+        display : TopicPrevalenceDisplay
+            Itself.
+        """
+        self.colorbar_ = None
+        if self.places is None:
+            self._draw_bars(ax, artist_kw)
+        elif np.asarray(self.places).dtype.kind in "OUS":
+            self._draw_mesh(ax, artist_kw)
+        else:
+            self._draw_lines(ax, artist_kw)
+        return self
+
+    def _draw_bars(self, ax, bar_kw):
+        n_topics = len(self.labels)
+        ax = axes_of(self, ax, (7, 1.0 + 0.22 * n_topics))
+        places = np.arange(n_topics)
+        bar_kw = {"color": colours_of(self.topics), **bar_kw}
+        self.artists_ = list(ax.barh(places, self.shares, **bar_kw))
+        ax.set_yticks(places, self.labels, fontsize=8)
+        ax.set_ylim(n_topics - 0.4, -0.6)
+        ax.tick_params(axis="y", length=0)
+        ax.xaxis.set_major_formatter("{x:.0%}")
+        ax.set_xlabel("Share of the tokens")
+        ax.spines[["top", "right"]].set_visible(False)
+
+    def _draw_lines(self, ax, line_kw):
+        ax = axes_of(self, ax, (9, 4.5))
+        self.artists_ = []
+        for shares, label, colour in zip(
+            self.shares, self.labels, colours_of(self.topics), strict=True
+        ):
+            style = {"color": colour, "label": label, "marker": ".", **line_kw}
+            self.artists_ += ax.plot(self.places, shares, **style)
+        ax.yaxis.set_major_formatter("{x:.0%}")
+        ax.set_ylim(bottom=0)
+        ax.set_ylabel("Share of the tokens")
+        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+        ax.spines[["top", "right"]].set_visible(False)
+        if np.asarray(self.places).dtype.kind == "M":
+            ax.tick_params(axis="x", labelrotation=30)
+
+    def _draw_mesh(self, ax, mesh_kw):
+        n_topics, n_places = np.shape(self.shares)
+        size = 3.0 + max(0.45 * n_places, 2.0), 1.2 + 0.24 * n_topics
+        ax = axes_of(self, ax, size)
+        mesh_kw = {"cmap": "Blues", "vmin": 0.0, **mesh_kw}
+        mesh = ax.pcolormesh(self.shares, **mesh_kw)
+        self.artists_ = [mesh]
+        ax.set_yticks(np.arange(n_topics) + 0.5, self.labels, fontsize=8)
+        names = [str(place) for place in self.places]
+        ax.set_xticks(np.arange(n_places) + 0.5, names, rotation=45, ha="right")
+        ax.tick_params(length=0)
+        ax.invert_yaxis()
+        self.colorbar_ = self.figure_.colorbar(
+            mesh, ax=ax, label="Share of the group's tokens", format="{x:.0%}"
+        )
+
+
+def _places(groups, n_bins):
+    """Return the places that documents are put at, and the number of each one's."""
+    groups = np.asarray(groups)
+    if groups.dtype.kind in "OUS":
+        dates = _as_dates(groups)
+        if dates is None:
+            return np.unique(groups.astype(str), return_inverse=True)
+        groups = dates
+    values, numbers = np.unique(groups, return_inverse=True)
+    if len(values) <= MOST_POINTS:
+        return values, numbers
+    dates = groups.dtype.kind == "M"
+    scale = groups.astype("datetime64[s]").astype(float) if dates else groups
+    edges = np.linspace(scale.min(), scale.max(), n_bins + 1)
+    numbers = np.clip(np.searchsorted(edges, scale, "right") - 1, 0, n_bins - 1)
+    middle = (edges[:-1] + edges[1:]) / 2
+    if dates:
+        middle = middle.astype("int64").astype("datetime64[s]")
+    filled, numbers = np.unique(numbers, return_inverse=True)
+    return middle[filled], numbers
+
+
+def _as_dates(groups):
+    """Return objects as dates, or None if they are none."""
+    if groups.dtype.kind != "O" or not hasattr(groups.flat[0], "year"):
+        return None
+    return groups.astype("datetime64[s]")

@@ -1,0 +1,254 @@
+"""How near topics are to each other, as a map."""
+
+import numpy as np
+
+from ._axes import axes_of, colours_of, needs_matplotlib, topic_word_of
+
+__all__ = ["TopicMapDisplay"]
+
+#: Directions in which a label is tried around its circle, and gaps in points.
+N_DIRECTIONS, GAPS = 16, (3, 9, 18, 30)
+#: Distance of two circles at least, as a share of both radii; and steps toward it.
+APART, N_PUSHES = 0.8, 200
+
+
+class TopicMapDisplay:
+    """How near topics are to each other.
+
+    A circle a topic, its area by the topic's share of the tokens.  Circles are near
+    where topics use words alike, as far as two dimensions can show it: their distances
+    are nearest to those of Hellinger by classical scaling [1]_, and then circles that
+    would hide each other are pushed apart a little.  A label that would cover others is
+    left out; the number in the circle stays.
+
+    Parameters
+    ----------
+    positions : ndarray of shape (n_topics, 2)
+    prevalence : ndarray of shape (n_topics,)
+        The topics' shares of the tokens.
+    labels : list of str
+        What stands beside the circles.
+
+    Attributes
+    ----------
+    circles_ : matplotlib PathCollection
+        The circles, where they were drawn.
+    labels_ : list of matplotlib Annotation
+        The labels that found a place.
+    ax_ : matplotlib Axes
+        The axis with the map.
+    figure_ : matplotlib Figure
+        The figure with the axis.
+
+    See Also
+    --------
+    TopicWordsDisplay : The words of topics.
+
+    References
+    ----------
+    .. [1] W. S. Torgerson (1952). "Multidimensional scaling: I. Theory and method".
+           Psychometrika 17, 401-419.
+
+    Examples
+    --------
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.datasets import load_debian_descriptions
+    >>> from sktemper.plotting import TopicMapDisplay
+    >>> debian = load_debian_descriptions()
+    >>> lda = AnnealedLDA(8, random_state=0).fit(debian.data[:4000])
+    >>> TopicMapDisplay.from_estimator(  # doctest: +SKIP
+    ...     lda, feature_names=debian.feature_names
+    ... )
+    """
+
+    def __init__(self, *, positions, prevalence, labels):
+        self.positions = positions
+        self.prevalence = prevalence
+        self.labels = labels
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, *, feature_names=None, n_words=3, ax=None, **scatter_kw
+    ):
+        """Draw the map of a fitted topic model.
+
+        Parameters
+        ----------
+        estimator : object
+            A fitted LDA of this package.
+        feature_names : array-like of shape (n_features,), default=None
+            The words; None takes the column names of the training data, or column
+            numbers.
+        n_words : int, default=3
+            Words of a label.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **scatter_kw : dict
+            Passed to matplotlib's ``scatter``.
+
+        Returns
+        -------
+        display : TopicMapDisplay
+
+        Raises
+        ------
+        ValueError
+            If there are not as many names as features.
+        """
+        needs_matplotlib(cls, "from_estimator")
+        table = estimator.topics(feature_names, n_words, relevance=0.6)
+        by_topic = [rows for _, rows in table.groupby("topic")]
+        display = cls(
+            positions=_positions(topic_word_of(estimator)),
+            prevalence=np.array([rows["prevalence"].iloc[0] for rows in by_topic]),
+            labels=[" ".join(rows["word"]) for rows in by_topic],
+        )
+        return display.plot(ax, **scatter_kw)
+
+    def plot(self, ax=None, **scatter_kw):
+        """Draw the map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **scatter_kw : dict
+            Passed to matplotlib's ``scatter``.
+
+        Returns
+        -------
+        display : TopicMapDisplay
+            Itself.
+        """
+        n_topics = len(self.labels)
+        ax = axes_of(self, ax, (9, 7))
+        area = 0.12 * _points_of(ax).prod() * np.asarray(self.prevalence)
+        defaults = {
+            "s": np.maximum(area, 20.0),
+            "c": colours_of(range(n_topics)),
+            "alpha": 0.55,
+            "edgecolors": "white",
+        }
+        self.circles_ = ax.scatter(
+            *np.asarray(self.positions).T, **{**defaults, **scatter_kw}
+        )
+        ax.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim")
+        ax.margins(0.15)
+        self._push_apart(ax)
+        ax.set_title(
+            f"{n_topics} topics: near are alike, area is the share of the words",
+            fontsize=10,
+        )
+        size = 8 if n_topics <= 30 else 6.5
+        for topic, place in enumerate(self.circles_.get_offsets()):
+            ax.annotate(str(topic), place, ha="center", va="center", fontsize=size)
+        self._place_labels(ax, size)
+        return self
+
+    def _push_apart(self, ax):
+        """Move circles that hide each other, on the paper and not in the data."""
+        self.figure_.figure.draw_without_rendering()
+        per_point = self.figure_.figure.dpi / 72.0
+        radii = np.sqrt(self.circles_.get_sizes() / np.pi) * per_point
+        centres = ax.transData.transform(self.positions)
+        least = APART * (radii[:, None] + radii)
+        np.fill_diagonal(least, 0.0)
+        for _ in range(N_PUSHES):
+            between = centres[:, None] - centres
+            distance = np.hypot(*between.T).T
+            lacking = np.maximum(least - distance, 0.0)
+            if not lacking.any():
+                break
+            # points in one place part along the circle of their numbers
+            angle = np.arange(len(radii)) * 2.4
+            fallback = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+            fallback = fallback[:, None] - fallback
+            close = (distance < 1e-6)[..., None]
+            direction = np.where(close, fallback, between)
+            length = np.maximum(np.hypot(*direction.T).T, 1e-12)[..., None]
+            centres += 0.25 * (lacking[..., None] * direction / length).sum(axis=1)
+        self.circles_.set_offsets(ax.transData.inverted().transform(centres))
+
+    def _place_labels(self, ax, size):
+        """Put labels beside their circles where there is room; the largest first.
+
+        The layout must be final to know what covers what.
+        """
+        figure = self.figure_.figure
+        figure.draw_without_rendering()
+        renderer = figure.canvas.get_renderer()
+        per_point = figure.dpi / 72.0
+        places = self.circles_.get_offsets()
+        centres = ax.transData.transform(places)
+        radii = np.sqrt(self.circles_.get_sizes() / np.pi) * per_point
+        frame = ax.get_window_extent(renderer)
+        placed, self.labels_ = [], []
+        for topic in np.argsort(-np.asarray(self.prevalence), kind="stable"):
+            label = ax.annotate(
+                self.labels[topic],
+                places[topic],
+                xytext=(0, 0),
+                textcoords="offset points",
+                fontsize=size,
+                ha="center",
+                va="center",
+                color="0.15",
+                arrowprops={"arrowstyle": "-", "color": "0.6", "linewidth": 0.5},
+            )
+            extent = label.get_window_extent(renderer)
+            half = np.array([extent.width, extent.height]) / 2 + 1
+            centre = _free_place(centres, radii, topic, half, placed, frame, per_point)
+            if centre is None:
+                label.remove()
+                continue
+            away = centre - centres[topic]
+            label.set_position(away / per_point)
+            if np.hypot(*away) < radii[topic] + half.sum() + GAPS[1] * per_point:
+                label.arrow_patch.set_visible(False)
+            placed.append((centre, half))
+            self.labels_.append(label)
+
+
+def _positions(topic_word):
+    """Return points in the plane by classical scaling of Hellinger distances."""
+    root = np.sqrt(topic_word)
+    root -= root.mean(axis=0)
+    left, values, _ = np.linalg.svd(root @ root.T)
+    points = left[:, :2] * np.sqrt(values[:2])
+    if points.shape[1] < 2:
+        points = np.hstack([points, np.zeros((len(points), 1))])
+    # of either sign is right: the same picture every time
+    largest = np.abs(points).argmax(axis=0)
+    signs = np.where(points[largest, [0, 1]] < 0, -1.0, 1.0)
+    return points * signs
+
+
+def _points_of(ax):
+    """Return the width and height of an axis in points."""
+    extent = ax.get_window_extent()
+    return np.array([extent.width, extent.height]) * 72.0 / ax.figure.dpi
+
+
+def _free_place(centres, radii, topic, half, placed, frame, per_point):
+    """Return where the middle of a label is free, in pixels, or None."""
+    others = np.arange(len(centres)) != topic
+    for gap in GAPS:
+        for angle in np.arange(N_DIRECTIONS) * 2 * np.pi / N_DIRECTIONS + np.pi / 2:
+            direction = np.array([np.cos(angle), np.sin(angle)])
+            away = (radii[topic] + gap * per_point) * direction
+            centre = centres[topic] + away + half * direction
+            inside = (
+                frame.x0 < centre[0] - half[0]
+                and centre[0] + half[0] < frame.x1
+                and frame.y0 < centre[1] - half[1]
+                and centre[1] + half[1] < frame.y1
+            )
+            nearest = np.clip(centres, centre - half, centre + half)
+            covers = np.hypot(*(centres - nearest).T) < radii
+            crosses = any(
+                (np.abs(centre - other) < half + of_other).all()
+                for other, of_other in placed
+            )
+            if inside and not crosses and not covers[others].any():
+                return centre
+    return None

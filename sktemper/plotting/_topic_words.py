@@ -1,0 +1,160 @@
+"""The words of topics, as bars."""
+
+import numpy as np
+
+from ._axes import axes_of, chosen, colours_of, grid_on, needs_matplotlib
+
+__all__ = ["TopicWordsDisplay"]
+
+
+class TopicWordsDisplay:
+    """The words of topics, a panel of bars a topic.
+
+    The bars are the probabilities of the words in the topic; each panel has a scale of
+    its own, as the words of a narrow topic are many times as probable as those of a
+    broad one.
+
+    Make one by `from_estimator`.
+
+    Parameters
+    ----------
+    words : list of list of str
+        The words of each topic to show, the first one on top.
+    weights : list of ndarray
+        The lengths of their bars.
+    topics : ndarray of int of shape (n_topics,)
+        The numbers of the topics.
+    prevalence : ndarray of shape (n_topics,), default=None
+        The topics' shares of the tokens, for the titles; None leaves them out.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes
+        A panel a topic.
+    ax_ : matplotlib Axes
+        The axis in the place of which the panels are.
+    figure_ : matplotlib Figure
+        The figure with the axis.
+
+    See Also
+    --------
+    TopicMapDisplay : How near topics are to each other.
+
+    Examples
+    --------
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.datasets import load_debian_descriptions
+    >>> from sktemper.plotting import TopicWordsDisplay
+    >>> debian = load_debian_descriptions()
+    >>> lda = AnnealedLDA(8, random_state=0).fit(debian.data[:4000])
+    >>> TopicWordsDisplay.from_estimator(  # doctest: +SKIP
+    ...     lda, feature_names=debian.feature_names
+    ... )
+    """
+
+    def __init__(self, *, words, weights, topics, prevalence=None):
+        self.words = words
+        self.weights = weights
+        self.topics = topics
+        self.prevalence = prevalence
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        *,
+        feature_names=None,
+        topics=None,
+        n_words=8,
+        relevance=1.0,
+        n_columns=4,
+        ax=None,
+        **bar_kw,
+    ):
+        """Draw the words of a fitted topic model.
+
+        Parameters
+        ----------
+        estimator : object
+            A fitted LDA of this package.
+        feature_names : array-like of shape (n_features,), default=None
+            The words; None takes the column names of the training data, or column
+            numbers.
+        topics : array-like of int, default=None
+            Which topics; None is the 12 largest.
+        n_words : int, default=8
+            Words of each topic.
+        relevance : float, default=1.0
+            By what words are chosen, as for the estimator's ``topics``.
+        n_columns : int, default=4
+            Panels side by side.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **bar_kw : dict
+            Passed to matplotlib's ``barh``.
+
+        Returns
+        -------
+        display : TopicWordsDisplay
+
+        Raises
+        ------
+        ValueError
+            If there are not as many names as features, or no such topics.
+        """
+        needs_matplotlib(cls, "from_estimator")
+        table = estimator.topics(feature_names, n_words, relevance=relevance)
+        by_topic = [rows for _, rows in table.groupby("topic")]
+        prevalence = np.array([rows["prevalence"].iloc[0] for rows in by_topic])
+        numbers = chosen(topics, prevalence, 12)
+        display = cls(
+            words=[by_topic[k]["word"].tolist() for k in numbers],
+            weights=[by_topic[k]["weight"].to_numpy() for k in numbers],
+            topics=numbers,
+            prevalence=prevalence[numbers],
+        )
+        return display.plot(ax, n_columns=n_columns, **bar_kw)
+
+    def plot(self, ax=None, *, n_columns=4, **bar_kw):
+        """Draw the words.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        n_columns : int, default=4
+            Panels side by side.
+        **bar_kw : dict
+            Passed to matplotlib's ``barh``.
+
+        Returns
+        -------
+        display : TopicWordsDisplay
+            Itself.
+        """
+        n_panels, n_words = len(self.words), max(map(len, self.words))
+        n_columns = min(n_columns, n_panels)
+        n_rows = -(-n_panels // n_columns)
+        ax = axes_of(self, ax, (2.6 * n_columns, (0.6 + 0.19 * n_words) * n_rows))
+        self.axes_ = grid_on(ax, n_panels, n_columns)
+        for number, (panel, colour) in enumerate(
+            zip(self.axes_, colours_of(self.topics), strict=True)
+        ):
+            self._draw(panel, number, {"color": colour, **bar_kw})
+        return self
+
+    def _draw(self, panel, number, bar_kw):
+        """Draw the panel of a topic."""
+        words, weights = self.words[number], self.weights[number]
+        places = np.arange(len(words))
+        panel.barh(places, weights, **bar_kw)
+        panel.set_yticks(places, words, fontsize=8)
+        panel.invert_yaxis()
+        title = f"topic {self.topics[number]}"
+        if self.prevalence is not None:
+            title += f", {self.prevalence[number]:.1%}"
+        panel.set_title(title, fontsize=9, loc="left")
+        panel.tick_params(axis="x", labelsize=7)
+        panel.tick_params(axis="y", length=0)
+        panel.locator_params(axis="x", nbins=3)
+        panel.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,534 @@
+"""Topics as tables, merged, seeded, and of a growing vocabulary."""
+
+import pickle
+import sys
+import warnings
+
+import numpy as np
+import pandas
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from sktemper import AnnealedLDA, TemperedLDA, seeded_prior
+from sktemper.datasets import load_debian_descriptions, make_lda_documents
+from sktemper.lda import _merging
+from sktemper.metrics import match_components, npmi_coherence
+
+WORDS = [f"w{v}" for v in range(60)]
+
+
+@pytest.fixture(scope="module")
+def lda(counts):
+    return AnnealedLDA(4, random_state=0, mean_change_tol=1e-7).fit(counts)
+
+
+@pytest.fixture(scope="module")
+def debian():
+    bunch = load_debian_descriptions()
+    return bunch.data[:3000], bunch.feature_names
+
+
+# -- tables ----------------------------------------------------------------------------
+
+
+def test_a_table_of_topics_has_the_top_words(lda, counts):
+    table = lda.topics(WORDS, 5)
+    assert table["topic"].tolist() == [k for k in range(4) for _ in range(5)]
+    assert table["rank"].tolist() == [1, 2, 3, 4, 5] * 4
+    assert table["word"].tolist() == sum(lda.top_words(WORDS, 5), [])
+    column = table["word"].str[1:].astype(int)
+    np.testing.assert_allclose(
+        table["weight"], lda.topic_word_[table["topic"], column], rtol=1e-6
+    )
+    np.testing.assert_allclose(table["relevance"], np.log(table["weight"]))
+    assert "coherence" not in table
+    prevalence = table.groupby("topic")["prevalence"].first()
+    np.testing.assert_allclose(prevalence.sum(), 1.0)
+    in_corpus = prevalence.to_numpy() @ lda.topic_word_
+    np.testing.assert_allclose(
+        table["lift"], table["weight"] / in_corpus[column], rtol=1e-6
+    )
+    # all of a corpus that is nearly its model's
+    np.testing.assert_allclose(prevalence, lda._prevalence(counts), atol=0.02)
+
+
+def test_relevance_ranks_by_lift(lda):
+    table = lda.topics(WORDS, 60, relevance=0.0)
+    for _, topic in table.groupby("topic"):
+        assert topic["lift"].is_monotonic_decreasing
+        np.testing.assert_allclose(topic["relevance"], np.log(topic["lift"]))
+        assert sorted(topic["word"]) == sorted(WORDS)
+
+
+def test_coherence_of_the_table(lda, counts):
+    table = lda.topics(n_words=6, X=counts)
+    np.testing.assert_array_equal(
+        table["coherence"][::6], npmi_coherence(lda, counts, n_words=6)
+    )
+    weights = lda.transform(counts, normalize=False) - lda.doc_topic_prior_
+    np.testing.assert_allclose(
+        table["prevalence"][::6], weights.sum(axis=0) / counts.sum(), rtol=1e-3
+    )
+    parts = [counts[:50], counts[50:]]
+    again = lda.topics(n_words=6, X=parts)
+    np.testing.assert_allclose(again["coherence"], table["coherence"])
+
+
+def test_words_explained_add_up_to_the_documents(lda, counts):
+    rows = counts[:5]
+    table = lda.explain(rows, WORDS, min_probability=0.0)
+    assert len(table) == 4 * rows.nnz
+    tokens = np.zeros((5, 4))
+    np.add.at(
+        tokens,
+        (table["document"], table["topic"]),
+        table["count"] * table["probability"],
+    )
+    gamma = lda.transform(rows, normalize=False)
+    np.testing.assert_allclose(tokens + lda.doc_topic_prior_, gamma, atol=1e-4)
+
+
+def test_only_probable_topics_are_told(lda, counts):
+    everything = lda.explain(counts[:5], WORDS, min_probability=0.0)
+    table = lda.explain(counts[:5], WORDS, min_probability=0.6)
+    best = everything.groupby(["document", "word"], sort=False)["probability"].max()
+    assert table["probability"].tolist() == best.tolist()  # one a word is left
+    sizes = counts[:5].indptr
+    assert table["document"].tolist() == np.repeat(range(5), np.diff(sizes)).tolist()
+    one = lda.explain(sparse.csr_array(counts)[3].toarray().ravel(), WORDS)
+    assert set(one["document"]) == {0}
+    assert lda.explain(np.zeros((2, 60))).empty
+
+
+def test_top_documents(lda, counts):
+    with_an_empty_one = sparse.vstack([counts[:0].__class__((1, 60)), counts]).tocsr()
+    table = lda.top_documents(with_an_empty_one, 120)
+    weights = lda.transform(with_an_empty_one)
+    assert 0 not in table["document"].to_numpy()
+    for k, topic in table.groupby("topic"):
+        assert sorted(topic["document"]) == list(range(1, 121))
+        assert topic["weight"].is_monotonic_decreasing
+        np.testing.assert_allclose(
+            topic["weight"], weights[topic["document"], k], rtol=1e-6
+        )
+
+
+def test_similar_documents(lda, counts):
+    indices, distances = lda.similar_documents(counts[:7], counts, 120)
+    np.testing.assert_array_equal(indices[:, 0], range(7))
+    np.testing.assert_array_equal(distances[:, 0], 0.0)
+    weights = np.sqrt(lda.transform(counts))
+    expected = np.sqrt(1 - np.clip(weights[:7] @ weights.T, 0, 1))
+    np.testing.assert_allclose(
+        distances, np.take_along_axis(expected, indices, 1), atol=1e-7
+    )
+    assert (np.diff(distances) >= 0).all()
+    one, _ = lda.similar_documents(counts[3].toarray().ravel(), counts, 4)
+    np.testing.assert_array_equal(one, indices[3:4, :4])
+
+
+@pytest.mark.parametrize(
+    "call, match",
+    [
+        (lambda m, X: m.topics(WORDS[1:]), "feature_names has shape"),
+        (lambda m, X: m.topics(n_words=0), "n_words must be at least 1"),
+        (lambda m, X: m.topics(relevance=2), "relevance must be from 0 to 1"),
+        (lambda m, X: m.topics(output="table"), "output must be one of"),
+        (lambda m, X: m.explain(X, min_probability=-1), "min_probability"),
+        (lambda m, X: m.top_documents(X, 0), "n_documents must be at least 1"),
+        (lambda m, X: m.similar_documents(X, X, 0), "n_documents must be"),
+        (lambda m, X: m.explain(X[:, :9]), "9 features"),
+    ],
+)
+def test_what_tables_refuse(lda, counts, call, match):
+    with pytest.raises(ValueError, match=match):
+        call(lda, counts)
+    with pytest.raises(NotFittedError):
+        AnnealedLDA().topics()
+
+
+def test_frames_of_a_library_that_is_missing(lda, monkeypatch):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match="pip install polars"):
+        lda.topics(output="polars")
+
+
+def test_frames_of_polars(lda, counts):
+    polars = pytest.importorskip("polars")
+    table = lda.topics(WORDS, output="polars")
+    assert isinstance(table, polars.DataFrame)
+    assert table["word"].to_list() == lda.topics(WORDS)["word"].tolist()
+
+
+# -- what a fit warns of ---------------------------------------------------------------
+
+
+def test_copies_and_empty_topics_are_warned_of():
+    """Plain inference from a start with two equal topics, and one that nothing has."""
+    X = make_lda_documents(300, 80, 3, doc_length=80, random_state=0)
+    start = np.random.default_rng(0).gamma(100, 0.01, (4, 80))
+    start[1] = start[0]
+    start[3] = 1e-3
+    lda = TemperedLDA(
+        4, tempering=None, init=start, random_state=0, doc_topic_prior=[1, 1, 1, 1e-3]
+    )
+    with pytest.warns(ConvergenceWarning) as caught:
+        lda.set_params(doc_update="variational").fit(X)
+    messages = [str(warning.message) for warning in caught]
+    assert len(messages) == 2
+    assert "Empty topics: 3; 1 of 4." in messages[0]
+    assert "near copies: 0 and 1 (cosine" in messages[1]
+    assert "merge_topics()" in messages[0] and "merge_topics()" in messages[1]
+
+
+def test_topics_that_differ_are_not_warned_of(debian):
+    AnnealedLDA(8, random_state=0, max_iter=5).fit(debian[0])
+
+
+# -- merging ---------------------------------------------------------------------------
+
+
+def zipf_documents(n_topics, n_documents=1500, seed=0):
+    """Documents of topics with few words in common, and these."""
+    random = np.random.default_rng(seed)
+    topics = random.dirichlet(np.full(400, 0.02), n_topics)
+    share = 1.0 / np.arange(1, n_topics + 1)
+    weights = random.dirichlet(share / share.sum(), n_documents)
+    rows = [random.multinomial(40, weight @ topics) for weight in weights]
+    return sparse.csr_matrix(np.array(rows)), topics
+
+
+def evidence(tokens, prior):
+    """Log probability of words drawn one by one from a Polya urn."""
+    total, drawn, answer = prior * len(tokens), 0, 0.0
+    for count in tokens.astype(int):
+        for i in range(count):
+            answer += np.log((prior + i) / (total + drawn))
+            drawn += 1
+    return answer
+
+
+def test_the_evidence_of_words():
+    tokens = np.random.default_rng(0).poisson(2.0, (4, 7)).astype(float)
+    for row in tokens:
+        got = _merging._evidence(row, np.full(7, 0.1))
+        np.testing.assert_allclose(got, evidence(row, 0.1))
+
+
+def test_the_pair_of_most_evidence_is_merged():
+    tokens = np.random.default_rng(3).poisson(3.0, (5, 9)).astype(float)
+    gain = {
+        (i, j): evidence(tokens[i], 0.1)
+        + evidence(tokens[j], 0.1)
+        - evidence(tokens[i] + tokens[j], 0.1)
+        for i in range(5)
+        for j in range(i + 1, 5)
+    }
+    i, j = min(gain, key=gain.get)
+    groups = _merging.groups_of_topics(tokens, np.array([[0.1]]), 4)
+    assert len(set(groups)) == 4 and groups[i] == groups[j]
+    np.testing.assert_array_equal(
+        _merging.merged_rows(tokens, groups)[groups[i]], tokens[i] + tokens[j]
+    )
+
+
+@pytest.mark.parametrize("n_left", [1, 2, 30])
+def test_as_many_topics_are_left_as_are_wanted(n_left):
+    """Also if that is one of many more than have been looked at as neighbours."""
+    tokens = np.random.default_rng(0).dirichlet(np.full(50, 0.1), 30) * 1000
+    groups = _merging.groups_of_topics(tokens, np.array([[0.1]]), n_left)
+    assert sorted(set(groups)) == list(range(n_left))
+    first = [np.flatnonzero(groups == group)[0] for group in range(n_left)]
+    assert first == sorted(first)
+
+
+def test_topics_with_seeds_are_not_merged_with_each_other():
+    tokens = np.tile(np.random.default_rng(0).poisson(3.0, 9).astype(float), (4, 1))
+    prior = np.full((4, 9), 0.1)
+    prior[1, 0] = prior[2, 1] = 5.0
+    groups = _merging.groups_of_topics(tokens, prior, 1)
+    assert len(set(groups)) == 2 and groups[1] != groups[2]
+
+
+def test_a_merged_model_is_a_fitted_model(lda, counts):
+    state = pickle.dumps(lda.state_)
+    merged = lda.merge_topics(2)
+    assert lda.n_components == lda.n_components_ == 4
+    assert merged.n_components == merged.n_components_ == len(merged.components_) == 2
+    tokens = lda.components_ - lda.topic_word_prior_
+    np.testing.assert_allclose(
+        merged.components_.sum(), tokens.sum() + 2 * 60 * 0.1, rtol=1e-6
+    )
+    assert merged.transform(counts).shape == (120, 2)
+    assert np.isfinite(merged.score(counts))
+    again = pickle.loads(pickle.dumps(merged))
+    np.testing.assert_array_equal(again.transform(counts), merged.transform(counts))
+    streamed = again.partial_fit(counts)
+    assert streamed.n_batch_iter_ > lda.n_batch_iter_
+    before = merged.lower_bound(counts)
+    merged.set_params(warm_start=True, max_iter=5).fit(counts)
+    assert merged.lower_bound(counts) > before
+    assert merged.n_iter_ == lda.n_iter_ + 5
+    assert pickle.dumps(lda.state_) == state
+
+
+def test_merged_priors_of_topics(counts):
+    prior = np.full((4, 60), 0.1)
+    prior[2, 7] = 3.0
+    lda = AnnealedLDA(
+        4,
+        doc_topic_prior=[0.1, 0.2, 0.3, 0.4],
+        topic_word_prior=prior,
+        init=np.ones((4, 60)),
+        random_state=0,
+    ).fit(counts)
+    merged = lda.merge_topics(1)
+    np.testing.assert_allclose(merged.doc_topic_prior, [1.0])
+    np.testing.assert_array_equal(merged.topic_word_prior, prior[[2]])
+    np.testing.assert_array_equal(merged.topic_word_prior_, prior[[2]])
+    assert merged.init is None
+    merged.partial_fit(counts)
+
+
+@pytest.mark.filterwarnings("ignore:Topics that are near copies")  # of the direct fit
+def test_a_fit_from_more_topics_finds_the_true_ones():
+    """A direct fit leaves some out; and the number is found."""
+    X, topics = zipf_documents(8)
+    found = {}
+    for name, lda in (
+        ("direct", AnnealedLDA(8, random_state=0)),
+        ("merged", AnnealedLDA(8, n_start_components=16, random_state=0)),
+        ("number", AnnealedLDA(None, n_start_components=20, random_state=0)),
+    ):
+        fitted = lda.fit(X).topic_word_
+        few, many = sorted((topics, fitted), key=len)
+        found[name] = (match_components(few, many)[1] > 0.9).sum()
+        if name != "number":
+            assert len(lda.components_) == lda.n_components == 8
+    assert abs(lda.n_components_ - 8) <= 2 and lda.n_components is None
+    assert found["merged"] == found["number"] == 8 > found["direct"]
+    # it goes on
+    again = pickle.loads(pickle.dumps(lda)).partial_fit(X)
+    assert again.n_components_ == lda.n_components_
+    lda.set_params(warm_start=True, max_iter=1).fit(X)
+
+
+@pytest.mark.parametrize(
+    "parameters, match",
+    [
+        ({"n_components": None}, "None with an int for n_start"),
+        ({"n_start_components": 3}, "is less than n_components=4"),
+        ({"n_start_components": 8, "doc_topic_prior": [0.1] * 8}, "for each topic"),
+        ({"n_start_components": 0}, "n_start_components"),
+    ],
+)
+def test_what_a_fit_from_more_topics_refuses(counts, parameters, match):
+    lda = AnnealedLDA(4).set_params(**parameters)
+    with pytest.raises(ValueError, match=match):
+        lda.fit(counts)
+    assert not hasattr(lda, "state_")
+
+
+def test_what_merging_refuses(lda, counts):
+    with pytest.raises(ValueError, match="is more than the 4 topics"):
+        lda.merge_topics(5)
+    with pytest.raises(ValueError, match="n_components must be at least 1"):
+        lda.merge_topics(0)
+    with pytest.raises(ValueError, match="in partial_fit, as None"):
+        AnnealedLDA(None, n_start_components=9).partial_fit(counts)
+
+
+# -- a growing vocabulary --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prior", ["number", "words", "topics"])
+def test_new_words_leave_the_old_ones_their_bits(counts, prior):
+    arrays = {"number": 0.1, "words": np.full(50, 0.2), "topics": np.full((4, 50), 0.3)}
+    lda = AnnealedLDA(
+        4, topic_word_prior=arrays[prior], total_samples=120, random_state=0
+    )
+    lda.partial_fit(counts[:60, :50])
+    before, share = lda.components_, lda.state_.start_share
+    assert lda.expand_features(10) is lda
+    after = lda.components_
+    assert lda.n_features_in_ == 60 and after.shape == (4, 60)
+    np.testing.assert_array_equal(after[:, :50], before)
+    eta = np.min(arrays[prior])
+    np.testing.assert_allclose(after[:, 50:], share + (1 - share) * eta, rtol=1e-5)
+    pickle.loads(pickle.dumps(lda))
+    lda.partial_fit(counts[60:])
+    assert (lda.components_[:, 50:].sum(axis=0) > after[:, 50:].sum(axis=0)).any()
+    assert np.isfinite(lda.score(counts))
+
+
+def test_words_that_were_there_from_the_start_are_no_others(counts):
+    """In documents without them, and but for what they take of the probabilities."""
+    start = np.random.default_rng(0).gamma(100, 0.01, (4, 60))
+    start[:, 50:] = 1.0
+    shared = {"tempering": None, "batch_size": 20, "shuffle": False}
+    wide = sparse.hstack([counts[:, :50], np.zeros((120, 10))], format="csr")
+    early = TemperedLDA(4, init=start, **shared).partial_fit(wide[:20])
+    late = TemperedLDA(4, init=start[:, :50], **shared).partial_fit(wide[:20, :50])
+    late.expand_features(10)
+    np.testing.assert_allclose(
+        late.components_[:, 50:], early.components_[:, 50:], rtol=1e-6
+    )
+
+
+def test_new_words_have_names(counts):
+    frame = pandas.DataFrame(counts.toarray(), columns=WORDS)
+    lda = AnnealedLDA(4, random_state=0).partial_fit(frame[WORDS[:50]])
+    with pytest.raises(ValueError, match="had column names"):
+        lda.expand_features(10)
+    with pytest.raises(ValueError, match="there already"):
+        lda.expand_features(WORDS[45:])
+    lda.expand_features(WORDS[50:]).partial_fit(frame)
+    assert lda.feature_names_in_.tolist() == WORDS
+    other = AnnealedLDA(4, random_state=0).partial_fit(counts)
+    with pytest.raises(ValueError, match="had no column names"):
+        other.expand_features(["w60"])
+    with pytest.raises(ValueError, match="at least 1"):
+        other.expand_features(0)
+
+
+# -- seeds -----------------------------------------------------------------------------
+
+SEEDS = {"games": ["game", "player"], "mail": ["mail", "imap", "smtp"]}
+
+
+def test_seeded_topics_stay_and_others_are_free(debian):
+    X, words = debian
+    prior = seeded_prior(words, SEEDS, X, 15)
+    assert (prior[2:] == 0.1).all()
+    seeded, free = (
+        AnnealedLDA(15, topic_word_prior=eta, random_state=0, max_iter=5).fit(X)
+        for eta in (prior, 0.1)
+    )
+    for topic, names in enumerate(SEEDS.values()):
+        columns = np.isin(words, names)
+        shares = []
+        for lda in (seeded, free):
+            tokens = lda.state_.globals_.tokens()[columns].sum(axis=0)
+            shares.append(tokens[topic] / tokens.sum())
+        assert shares[0] > 0.75 > 0.5 > shares[1]
+    # more than its seeds
+    assert (seeded._prevalence()[:2] > 0.2 / 15).all()
+
+
+def test_what_seeds_are_refused(debian):
+    X, words = debian
+    with pytest.warns(UserWarning, match="'xyzzy'") as caught:
+        prior = seeded_prior(
+            words, {"a": ["game", "xyzzy"]}, X, 3, strength=2, context=0
+        )
+    assert caught[0].filename == __file__
+    column = words.tolist().index("game")
+    np.testing.assert_allclose(prior[0, column], 0.1 + 2 * X[:, [column]].sum())
+    assert np.delete(prior[0], column).max() == 0.1
+    for arguments, match in (
+        ((words, {"a": ["xyzzy"]}, X, 3), "None of the words of 'a'"),
+        ((words, {"a": "game"}, X, 3), "must be a list"),
+        ((words, SEEDS, X, 1), "more than n_components=1"),
+        ((words, {}, X, 1), "must be a dict"),
+        ((words[1:], SEEDS, X, 3), "feature_names has shape"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            seeded_prior(*arguments)
+    with pytest.raises(ValueError, match="strength must be finite"):
+        seeded_prior(words, SEEDS, X, 3, strength=np.inf)
+
+
+def test_the_context_of_seeds():
+    """Words that are with a seed more than twice as often as elsewhere."""
+    X = np.array([[3, 4, 1, 0], [0, 1, 1, 9], [0, 0, 2, 20]])
+    prior = seeded_prior(list("abcd"), {"a": ["a"]}, X, 2, context=0.5)
+    excess = 4 - 2 * 5 * 8 / 41
+    np.testing.assert_allclose(prior[0], 0.1 + np.array([3, 0.5 * excess, 0, 0]))
+    assert (prior[1] == 0.1).all()
+
+
+# -- the prior of documents ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_the_prior_by_the_length_of_documents(counts, dense):
+    X = counts * 0.1  # 3 tokens a document
+    empty = sparse.csr_matrix((30, 60))
+    X = sparse.vstack([empty, X], format="csr")
+    if dense:
+        X = X.toarray()
+    lda = AnnealedLDA(20, doc_topic_prior="auto", random_state=0, max_iter=4)
+    lda.partial_fit(X)
+    expected = 0.07 * X.sum() / 120 / 20
+    assert 1e-3 < expected < 0.05
+    np.testing.assert_allclose(lda.doc_topic_prior_, np.full(20, expected))
+    lda.partial_fit(X[40:60])
+    np.testing.assert_allclose(lda.doc_topic_prior_, np.full(20, expected))
+    again = pickle.loads(pickle.dumps(lda))
+    np.testing.assert_array_equal(again.transform(X), lda.transform(X))
+    weights = np.ones(150)
+    weights[100:] = 0
+    lda = clone(lda).partial_fit(X, sample_weight=weights)
+    expected = 0.07 * X[:100].sum() / 70 / 20
+    np.testing.assert_allclose(lda.doc_topic_prior_, np.full(20, expected))
+    merged = lda.merge_topics(4)
+    np.testing.assert_allclose(
+        merged.doc_topic_prior_, np.full(4, min(0.05, 5 * expected))
+    )
+    merged.partial_fit(X)
+
+
+@pytest.mark.parametrize("factor, prior", [(1e-4, 1e-3), (100, 0.05)])
+def test_the_bounds_of_the_prior_by_length(counts, factor, prior):
+    lda = AnnealedLDA(5, doc_topic_prior="auto", random_state=0, max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        lda.partial_fit(counts * factor)
+    np.testing.assert_array_equal(lda.doc_topic_prior_, np.full(5, prior))
+
+
+def test_a_prior_for_predictions():
+    """Documents of few topics each, and a training prior that expects many."""
+    X = make_lda_documents(
+        1500, 200, 6, doc_length=15, doc_topic_prior=0.05, random_state=0
+    )
+    test = X[1200:]
+    lda = AnnealedLDA(6, doc_topic_prior=2.0, random_state=0).fit(X[:1200])
+    score, bound = lda.score(test), lda.lower_bound(X[:500])
+    weights = lda.transform(test)
+    assert lda.fit_prior(X[:1200]) is lda
+    assert lda.score(test) > score + 0.02
+    assert lda.prediction_prior_.sum() < 6.0
+    assert lda.lower_bound(X[:500]) == bound
+    np.testing.assert_array_equal(lda.doc_topic_prior_, np.full(6, 2.0))
+    assert np.abs(lda.transform(test) - weights).max() > 0.01
+    np.testing.assert_allclose(
+        lda.transform(sparse.csr_matrix((1, X.shape[1])))[0],
+        lda.prediction_prior_ / lda.prediction_prior_.sum(),
+        rtol=1e-5,
+    )
+    again = pickle.loads(pickle.dumps(lda))
+    assert again.score(test) == lda.score(test)
+    prior = lda.prediction_prior_
+    lda.partial_fit(test)
+    assert lda.prediction_prior_ is prior
+    assert not hasattr(lda.merge_topics(3), "prediction_prior_")
+    with pytest.raises(ValueError, match="Negative"):
+        lda.fit(-X)
+    assert lda.prediction_prior_ is prior
+    assert not hasattr(lda.set_params(n_components=3).fit(X[:300]), "prediction_prior_")
+
+
+def test_a_prior_for_predictions_is_never_worse_where_it_was_found(counts):
+    for prior in (0.01, 0.1, 3.0):
+        lda = AnnealedLDA(4, doc_topic_prior=prior, random_state=0).fit(counts)
+        before = lda.score(counts)
+        assert lda.fit_prior(counts).score(counts) >= before
+    with pytest.raises(ValueError, match="Nothing of X is held out"):
+        lda.fit_prior(np.eye(60)[:3])
+    for bad in (np.ones(3), -np.ones(4), np.full(4, np.nan), "none"):
+        lda.prediction_prior_ = bad
+        with pytest.raises(ValueError, match="cannot be loaded"):
+            pickle.loads(pickle.dumps(lda))
