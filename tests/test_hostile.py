@@ -301,6 +301,33 @@ def test_tiny_counts():
     assert np.isfinite(lda.history_["batch_bound"]).all()
 
 
+def test_the_last_step_of_a_stream_leaves_components_that_can_be_read():
+    random = np.random.default_rng(0)
+    estimator = estimator_of("Annealed", "FactorialMixture", noise_variance=1e-20)
+    estimator.set_params(n_components=3, learning_rate=1.0, moves=None)
+    for scale in (1e-3, 1e-60, 1e30):
+        attempt(estimator.partial_fit, scale * random.normal(size=(12, 4)))
+        if hasattr(estimator, "state_"):
+            assert_finite(estimator.components_)
+            assert_finite(estimator.components_covariance_)
+
+
+@pytest.mark.parametrize("family", ["LDA", "MultinomialMixture", "MatrixFactorization"])
+@pytest.mark.parametrize("dtype, value", [(np.uint8, 200), (np.float32, 3e38)])
+def test_entries_that_are_there_twice_add_up(family, dtype, value):
+    """In the dtype of the computation: that of the data may be too small for the sum."""
+    if value > 1e30:
+        value = 1e29 if family != "MatrixFactorization" else value
+    parts = np.full(2, value, dtype), np.zeros(2, int), np.array([0, 2])
+    twice = sparse.csr_array(parts, shape=(1, 4))
+    once = sparse.csr_array([[2.0 * float(parts[0][0]), 0, 0, 0]])
+    X = data_for(family)[:, :4].astype(np.float64)
+    estimator = estimator_of("Annealed", family).fit(X)
+    scores = [estimator.score_samples(rows) for rows in (twice, once)]
+    np.testing.assert_allclose(*scores, rtol=1e-6)
+    assert_finite(estimator.transform(twice))
+
+
 def test_noise_too_small_for_the_ratings():
     """A fit to ratings that are all the same would end, and refuse all others."""
     X = np.full((9, 4), 3.0)

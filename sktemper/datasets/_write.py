@@ -329,7 +329,8 @@ def canonical(X, number):
     except ValueError as error:
         raise ValueError(f"Batch {number}: {error}") from error
     if not Y.has_canonical_format:
-        Y = Y.copy()
+        # a sum may be too large for the dtype
+        Y = Y.astype(np.int64 if Y.dtype.kind in "iub" else np.float64)
         Y.sum_duplicates()
     if not Y.data.all():
         Y = Y.copy()

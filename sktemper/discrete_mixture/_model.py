@@ -86,7 +86,7 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         else:
             block = sparse.csr_array(np.asarray(X[rows], dtype=np.float64))
         if not block.has_canonical_format:
-            block = block.copy()
+            block = block.astype(np.float64)  # a sum may be too large for that of X
             block.sum_duplicates()
         parts = block.data.astype(np.float64), block.indices, block.indptr
         return sparse.csr_array(parts, shape=block.shape)

@@ -173,6 +173,14 @@ class FactorialMixtureModel(NaturalModel):
             hyper,
         )
 
+    def is_finite(self, globals_, hyper, prepared):
+        """Return whether the parameters are, and the components have means."""
+        try:
+            means = globals_.means() if prepared is None else prepared
+        except np.linalg.LinAlgError:  # the precision is none but for rounding
+            return False
+        return super().is_finite(globals_, hyper, means)
+
     def covariance(self, globals_):
         """Return the covariance of q(mu) in each dimension."""
         return globals_.covariance(self.structured)

@@ -111,7 +111,7 @@ class LDAModel(ConjugateModel):
         else:
             block = sparse.csr_array(np.asarray(X[rows], dtype=self.dtype))
         if not (block.has_canonical_format and block.data.all()):
-            block = block.copy()
+            block = block.astype(self.dtype)  # a sum may be too large for that of X
             block.sum_duplicates()
             block.eliminate_zeros()
         words, slots = _kernels.distinct_words(

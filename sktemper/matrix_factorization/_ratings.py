@@ -115,7 +115,7 @@ def ratings_of(X, rows, n_features, dtype):
     if sparse.issparse(X):
         block = sparse_rows(X, rows)
         if not block.has_canonical_format:
-            block = block.copy()
+            block = block.astype(dtype)  # a sum may be too large for that of X
             block.sum_duplicates()
         starts, items, values = block.indptr, block.indices, block.data
         if len(items) and not 0 <= items.min() <= items.max() < n_features:

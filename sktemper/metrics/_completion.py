@@ -89,8 +89,8 @@ def completion_log_likelihood(
     word_topic = np.ascontiguousarray(_distributions(estimator, X.shape[1]).T)
     score = total = 0.0
     for start in range(0, X.shape[0], BLOCK):
-        block = sparse.csr_array(X[start : start + BLOCK], copy=True)
-        block.sum_duplicates()
+        block = sparse.csr_array(X[start : start + BLOCK]).astype(np.float64)
+        block.sum_duplicates()  # a sum may be too large for the dtype of X
         block.eliminate_zeros()
         observed, held_out = _SPLITS[split](block, random)
         given = _TEMPERATURES[temperatures](estimator, observed)
