@@ -315,7 +315,7 @@ def test_the_last_step_of_a_stream_leaves_components_that_can_be_read():
 @pytest.mark.parametrize("family", ["LDA", "MultinomialMixture", "MatrixFactorization"])
 @pytest.mark.parametrize("dtype, value", [(np.uint8, 200), (np.float32, 3e38)])
 def test_entries_that_are_there_twice_add_up(family, dtype, value):
-    """In the dtype of the computation: that of the data may be too small for the sum."""
+    """In the dtype of the computation: that of the data may be too small."""
     if value > 1e30:
         value = 1e29 if family != "MatrixFactorization" else value
     parts = np.full(2, value, dtype), np.zeros(2, int), np.array([0, 2])

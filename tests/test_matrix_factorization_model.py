@@ -1043,7 +1043,7 @@ def test_ratings_without_noise(dtype):
         assert np.diff(bounds).min() > -known
         assert np.diff(bounds)[-1] > 100 * known
     assert bounds[-1] > 15_000
-    hopeless = model_of(8, 40, dtype=dtype, noise_variance=1e-16)
+    hopeless = model_of(8, 40, dtype=dtype, noise_variance=2e-15)
     with pytest.raises(ValueError, match=f"too small for ratings of {X.dtype}"):
         bounds_of(hopeless, X, Powers(), 40)
 

@@ -18,7 +18,7 @@ from .._estimator import (
     validate_counts,
 )
 from .._limits import check_counts, check_prior
-from .._policy import refuse
+from .._policy import WholeNumber, refuse
 from ..model import Powers, Request
 from ._checks import check_samplable, positive
 from ._endings import ENDINGS
@@ -51,8 +51,8 @@ class _LDA(
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "n_start_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [WholeNumber(1), None],
+        "n_start_components": [WholeNumber(1), None],
         "doc_topic_prior": [
             Interval(Real, 0, None, closed="neither"),
             "array-like",

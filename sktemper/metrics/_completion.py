@@ -79,7 +79,7 @@ def completion_log_likelihood(
     >>> from sktemper.datasets import make_lda_documents
     >>> from sktemper.metrics import completion_log_likelihood
     >>> X = make_lda_documents(300, n_components=5, random_state=0)
-    >>> lda = TemperedLDA(5, tempering="local", random_state=0).fit(X)
+    >>> lda = TemperedLDA(4, tempering="local", random_state=0).fit(X)
     >>> score = completion_log_likelihood(lda, X, temperatures="learned")
     """
     X = check_array(
