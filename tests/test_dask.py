@@ -338,6 +338,23 @@ def test_bad_blocks_are_refused_as_by_threads(client, documents):
         skd.fit(lda, dense, client="tcp://scheduler:8786")
 
 
+def test_a_checkpoint_that_cannot_be(client, documents, tmp_path):
+    parts = parts_of(documents, 40)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ValueError, match="is a file, not a folder"):
+        skd.fit(lda_of(), array_of(parts), client=client, checkpoint=tmp_path / "file")
+    folder = tmp_path / "folder"
+    skd.fit(lda_of(), array_of(parts), client=client, checkpoint=folder)
+    narrow = array_of(parts_of(documents[:, :9], 40))
+    with pytest.raises(ValueError, match="X has 9 features"):
+        skd.fit(lda_of(), narrow, client=client, checkpoint=folder)
+    (folder / "estimator.pkl").write_bytes(b"garbage")
+    with pytest.raises(ValueError, match="estimator.pkl is damaged"):
+        skd.fit(lda_of(), array_of(parts), client=client, checkpoint=folder)
+    with pytest.raises(TypeError, match="a list of delayed matrices"):
+        skd.fit(lda_of(), dask.delayed(documents), client=client)
+
+
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "transform", "score"])
 def test_methods_name_the_functions(documents, method):
     lda = lda_of().fit(documents)

@@ -330,6 +330,40 @@ def test_words_of_a_collection_are_those_of_topics(tmp_path):
     assert lda.fit(vectorizer.transform(texts)).top_words()[0][0].isdigit()
 
 
+@pytest.mark.parametrize("n_used", [0, 1])
+def test_a_collection_that_was_replaced_is_no_longer_read(tmp_path, n_used):
+    random = np.random.default_rng(0)
+    old, new = random.integers(1, 9, size=(2, 60, 7))
+    options = {"shard_rows": 20, "overwrite": True}
+    opened = datasets.write_counts(tmp_path / "counts", [old], **options)
+    for number in range(n_used):
+        opened[number]
+    datasets.write_counts(tmp_path / "counts", [new], **options)
+    with pytest.raises(ValueError, match="holds another collection"):
+        opened[0]
+    with pytest.raises(ValueError, match="holds another collection"):
+        AnnealedLDA(2).fit(opened)
+
+
+def test_a_collection_is_neither_an_array_nor_indexed_by_rows(tmp_path):
+    counts = datasets.write_counts(tmp_path / "counts", [np.eye(9, dtype=int)])
+    for rows in (np.array([0, 1]), (0, 1), "a"):
+        with pytest.raises(TypeError, match="not by rows"):
+            counts[rows]
+    with pytest.raises(IndexError, match="no shard 1: there are 1"):
+        counts[1]
+    with pytest.raises(TypeError, match="no array in memory"):
+        np.asarray(counts)
+
+
+def test_lists_that_are_nearly_parts(documents_, tmp_path):
+    frame = pytest.importorskip("pandas").DataFrame(documents_.toarray())
+    counts = datasets.write_counts(tmp_path / "counts", [documents_])
+    for X in ([counts], [frame, frame], (documents_,), [documents_, None]):
+        with pytest.raises(TypeError, match="only if it is a list each of whose items"):
+            AnnealedLDA(2).fit(X)
+
+
 def test_shards_in_groups_are_rows_in_their_order(tmp_path):
     random = np.random.default_rng(0)
     X = random.integers(0, 3, size=(50, 7))

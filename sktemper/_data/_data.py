@@ -181,7 +181,8 @@ def data_of(X, validate):
     Raises
     ------
     TypeError
-        If it is a Dask collection, which goes to other functions.
+        If it is a Dask collection, which goes to other functions, or a list of matrices
+        that are none of `numpy` or `scipy.sparse`.
     ValueError
         If the parts have different numbers of columns.
     """
@@ -191,6 +192,7 @@ def data_of(X, validate):
     if hasattr(X, "__dask_graph__") or hasattr(first, "__dask_graph__"):
         raise TypeError(OF_DASK)
     if not _is_list_of_parts(X):
+        _refuse_what_is_nearly_one(X)
         X = validate(X)
         return Data([InMemory(X)], [X], X)
     # the width is that of all; rows are asked of all together
@@ -203,6 +205,20 @@ def data_of(X, validate):
         )
     parts = [validate(part) for part in parts]
     return Data(map(InMemory, parts), parts, parts)
+
+
+def _refuse_what_is_nearly_one(X):
+    """Raise if some items of a list, or of a tuple, are matrices."""
+    if not isinstance(X, list | tuple):
+        return
+    for item in X:
+        is_frame = hasattr(item, "iloc") and np.ndim(item) == 2
+        if isinstance(item, Source) or sparse.issparse(item) or is_frame:
+            raise TypeError(
+                "X is data in parts only if it is a list each of whose items is an "
+                f"array of two dimensions or a sparse matrix; it is a "
+                f"{type(X).__name__} with a {type(item).__name__}."
+            )
 
 
 def _is_list_of_parts(X):

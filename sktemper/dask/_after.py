@@ -176,7 +176,8 @@ def _array_of(estimator, X):
             raise ValueError(f"Expected a dask array of two dimensions, got {X!r}.")
         return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
     if isinstance(X, Source):
-        return da.concatenate([_shard(part) for part in X.parts])
+        n_features = estimator.n_features_in_
+        return da.concatenate([_shard(part, n_features) for part in X.parts])
     if isinstance(X, list) and X:
         if all(isinstance(x, Delayed | distributed.Future) for x in X):
             shape = (np.nan, estimator.n_features_in_)
@@ -186,11 +187,10 @@ def _array_of(estimator, X):
     raise not_a_collection(X)
 
 
-def _shard(part):
+def _shard(part, n_features):
     """Return a part of a collection on disk as a dask array."""
     rows = dask.delayed(part, traverse=False).rows(slice(None))
-    n_rows, n_features = part.n_rows, part.rows(slice(0, 1)).shape[1]
-    return da.from_delayed(rows, (n_rows, n_features), meta=np.zeros((0, 0)))
+    return da.from_delayed(rows, (part.n_rows, n_features), meta=np.zeros((0, 0)))
 
 
 # -- numbers ---------------------------------------------------------------------------

@@ -32,7 +32,8 @@ class Checkpoints:
     Raises
     ------
     ValueError
-        If ``every`` is no positive int, or there are several fits.
+        If ``every`` is no positive int, there are several fits, or ``folder`` is a
+        file.
     """
 
     def __init__(self, estimator, folder, every):
@@ -44,6 +45,10 @@ class Checkpoints:
                 "n_init=1 and other seeds, each into a folder of its own."
             )
         self.estimator, self.folder, self.every = estimator, Path(folder), every
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise ValueError(f"{folder} is a file, not a folder.") from error
         self._before = vars(estimator).get("state_")
         self._written = 0
 
@@ -51,6 +56,7 @@ class Checkpoints:
         """Fit, or go on with the fit that the folder holds, or return its result."""
         estimator = self.estimator
         if self._found(FINISHED):
+            self._check_width(X)
             return estimator
         continued = self._found(UNFINISHED)
         if continued:
@@ -76,8 +82,13 @@ class Checkpoints:
         path = self.folder / name
         if not path.exists():
             return False
-        with open(path, "rb") as file:
-            found = pickle.load(file)
+        try:
+            with open(path, "rb") as file:
+                found = pickle.load(file)
+        except (pickle.UnpicklingError, EOFError, AttributeError, ImportError) as error:
+            raise ValueError(
+                f"{path} is damaged, or of other code: {error}. Delete it to fit anew."
+            ) from error
         self._check(found, path)
         fitted = {key: value for key, value in vars(found).items() if key[-1:] == "_"}
         vars(self.estimator).update(fitted)
@@ -100,6 +111,16 @@ class Checkpoints:
             raise ValueError(
                 f"{path} is of another fit: {', '.join(changed)} differs. Choose "
                 "another folder, or delete this one to fit anew."
+            )
+
+    def _check_width(self, X):
+        """Raise if the finished fit was to data of another width."""
+        shape = getattr(X.X, "shape", None)
+        width = shape[1] if shape is not None and len(shape) == 2 else np.nan
+        if not np.isnan(width) and width != self.estimator.n_features_in_:
+            raise ValueError(
+                f"X has {width} features, but the fit that {self.folder} holds was to "
+                f"{self.estimator.n_features_in_}. Choose another folder."
             )
 
     def _write(self, name):

@@ -37,6 +37,8 @@ def client_of(client):
         If there is none.
     TypeError
         If it is no client that waits.
+    ConnectionError
+        If it is closed.
     """
     if client is None:
         try:
@@ -51,6 +53,8 @@ def client_of(client):
             "client must be a distributed.Client that is not asynchronous, "
             f"got {client!r}."
         )
+    if client.status in ("closing", "closed"):
+        raise ConnectionError(f"{client!r} is closed: make another client.")
     return client
 
 

@@ -250,7 +250,9 @@ def blocks_of(X, client):
         return X
     if isinstance(X, list) and X and all(isinstance(x, Delayed) for x in X):
         return client.compute(X)
-    if not (dask.is_dask_collection(X) and hasattr(X, "numblocks")):
+    if isinstance(X, Delayed) or not (
+        dask.is_dask_collection(X) and hasattr(X, "numblocks")
+    ):
         raise not_a_collection(X)
     if X.ndim != 2 or X.numblocks[1] != 1:
         raise ValueError(

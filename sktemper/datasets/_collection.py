@@ -94,7 +94,21 @@ class Collection(Source):
     def __getitem__(self, number):
         if isinstance(number, slice):
             return [part.whole() for part in self.parts[number]]
+        if not isinstance(number, Integral):
+            raise TypeError(
+                "A collection is indexed by the number of a shard, not by rows, so "
+                "that it cannot be split by scikit-learn: hold shards out, such as "
+                "collection[:-1] and collection[-1:], which are lists of parts."
+            )
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"There is no shard {number}: there are {len(self)}.")
         return self.parts[number].whole()
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError(
+            "A collection is no array in memory: estimators take it as it is, other "
+            "functions take one of its shards, collection[i]."
+        )
 
     def __iter__(self):
         return (part.whole() for part in self.parts)

@@ -1,5 +1,6 @@
 """Shards of a collection: handles, and the maps that a process holds open."""
 
+import os
 import threading
 from collections import OrderedDict
 from functools import lru_cache
@@ -9,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from .._linalg import sparse_rows
-from ._files import opened_npy, shard_file
+from ._files import META, opened_npy, shard_file
 from ._meta import read_meta
 from ._sparse import csr_container
 
@@ -122,18 +123,21 @@ class _OpenShards:
         self.lock, self.shards, self.checked = threading.Lock(), OrderedDict(), set()
 
     def __call__(self, part):
+        key = part, _written(part.folder)
         with self.lock:
-            if part in self.shards:
-                self.shards.move_to_end(part)
-                return self.shards[part]
-            is_checked = part in self.checked
+            if key in self.shards:
+                self.shards.move_to_end(key)
+                return self.shards[key]
+            is_checked = key in self.checked
         shard = _open_shard(part)
         if not is_checked and shard.indptr is not None:
             _check_entries(part, shard)
+        if _written(part.folder) != key[1]:  # meanwhile
+            raise _other_collection(part.folder)
         with self.lock:
-            self.checked.add(part)
-            self.shards[part] = shard
-            self.shards.move_to_end(part)
+            self.checked.add(key)
+            self.shards[key] = shard
+            self.shards.move_to_end(key)
             while len(self.shards) > MOST_OPEN:
                 self.shards.popitem(last=False)
         return shard
@@ -142,15 +146,32 @@ class _OpenShards:
 _opened = _OpenShards()
 
 
-@lru_cache(maxsize=16)
 def _meta_of(folder, stamp):
     """Return the description of a collection, as long as it is the one meant."""
+    return _meta_at(folder, stamp, _written(folder))
+
+
+@lru_cache(maxsize=16)
+def _meta_at(folder, stamp, written):
     meta = read_meta(folder)
     if meta["fingerprint"] != stamp:
-        raise ValueError(
-            f"{folder} holds another collection than when it was opened; open it again."
-        )
+        raise _other_collection(folder)
     return meta
+
+
+def _written(folder):
+    """Return what changes when a collection is written anew; None if there is none."""
+    try:
+        found = os.stat(os.path.join(folder, META))
+    except OSError:  # who reads it will tell
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _other_collection(folder):
+    return ValueError(
+        f"{folder} holds another collection than when it was opened; open it again."
+    )
 
 
 def _open_shard(part):
