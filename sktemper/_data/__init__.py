@@ -5,7 +5,16 @@
 """
 
 from ._data import Data, Source, data_of
-from ._parts import InMemory, as_slice, cuts
+from ._parts import ByRows, InMemory, as_slice, cuts
 from ._rows import Rows
 
-__all__ = ["Data", "InMemory", "Rows", "Source", "as_slice", "cuts", "data_of"]
+__all__ = [
+    "ByRows",
+    "Data",
+    "InMemory",
+    "Rows",
+    "Source",
+    "as_slice",
+    "cuts",
+    "data_of",
+]

@@ -5,7 +5,7 @@ from scipy import sparse
 
 from .._linalg import sparse_rows
 
-__all__ = ["InMemory", "as_slice", "cuts"]
+__all__ = ["ByRows", "InMemory", "as_slice", "cuts"]
 
 
 class InMemory:
@@ -38,6 +38,22 @@ class InMemory:
     def rows(self, rows):
         """Return some rows as a matrix."""
         return sparse_rows(self.X, rows) if sparse.issparse(self.X) else self.X[rows]
+
+
+class ByRows:
+    """A part whose rows are first brought into memory, by its method ``rows``."""
+
+    __slots__ = ()
+
+    def take(self, model, rows):
+        """Return some rows as a block of a model, see `ConjugateModel.take`."""
+        X = self.rows(rows)
+        return model.take(X, slice(0, X.shape[0]))
+
+    def units_per_row(self, model, rows):
+        """Return how many units some rows have, see `ConjugateModel.units_per_row`."""
+        X = self.rows(rows)
+        return model.units_per_row(X, np.arange(X.shape[0]))
 
 
 def cuts(n_rows, size):

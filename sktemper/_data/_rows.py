@@ -54,7 +54,9 @@ class Rows:
         return self.starts[run] + places - (self._ends - self.sizes)[run]
 
     def counted_runs(self, weight):
-        """Return the numbers of the runs of which a row counts; of all rows these are.
+        """Return the numbers of the runs with a row of positive weight.
+
+        Only for `Rows` that are all rows of the data, in their order.
 
         Parameters
         ----------
@@ -68,7 +70,7 @@ class Rows:
         return np.flatnonzero(weight)
 
     def counted(self, weight):
-        """Return those with a weight above 0, as an array if there are weights."""
+        """Return the `Rows` of positive weight; all of them if there are no weights."""
         if weight is None:
             return self
         rows = self.at(slice(None))

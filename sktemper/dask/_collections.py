@@ -10,7 +10,7 @@ import numpy as np
 from dask.delayed import Delayed
 from scipy import sparse
 
-from .._data import Data, InMemory, Source
+from .._data import ByRows, Data, InMemory, Source
 from . import _remote
 from ._cluster import Cluster
 from ._workers import DaskWorkers
@@ -31,7 +31,7 @@ def _is_among(rows, known):
     return bool((known[places] == rows).all())
 
 
-class Part:
+class Part(ByRows):
     """A part by name.
 
     Parameters
@@ -50,16 +50,6 @@ class Part:
     def rows(self, rows):
         """Return some rows as a matrix: they are fetched."""
         return self.data.fetched([(self, rows)])[0]
-
-    def take(self, model, rows):
-        """Return some rows as a block of a model."""
-        X = self.rows(rows)
-        return model.take(X, slice(0, X.shape[0]))
-
-    def units_per_row(self, model, rows):
-        """Return how many units some rows have."""
-        X = self.rows(rows)
-        return model.units_per_row(X, slice(0, X.shape[0]))
 
 
 class ClusterData(Data):

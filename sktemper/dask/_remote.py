@@ -173,7 +173,7 @@ def _results(task, shipped, part, items):
 
 def added(sums):
     """Return the sum of a node of the tree."""
-    if any(one is STOPPED or one == STOPPED for one in sums):
+    if STOPPED in sums:
         return STOPPED
     return Sum(combined([one.value for one in sums]))
 

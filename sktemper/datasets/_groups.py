@@ -3,13 +3,15 @@
 import numpy as np
 from scipy import sparse
 
+from .._data import ByRows
+
 __all__ = ["MOST_GROUPS", "Group", "groups"]
 
 #: Parts that a collection has, if it is not said how many.
 MOST_GROUPS = 16
 
 
-class Group:
+class Group(ByRows):
     """Neighbouring shards as one part of `Data`: a handle without data.
 
     Parameters
@@ -63,15 +65,6 @@ class Group:
         shard = self.shards[number]
         rows = rows - (self._ends[number] - shard.n_rows)
         return shard.rows(rows)
-
-    def take(self, model, rows):
-        """Return a block as a model takes it."""
-        return model.take(self.rows(rows), slice(None))
-
-    def units_per_row(self, model, rows):
-        """Return how many units a model counts in each row."""
-        block = self.rows(rows)
-        return model.units_per_row(block, np.arange(block.shape[0]))
 
 
 def groups(shards, n_groups):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._data import ByRows
 from .._linalg import sparse_rows
 from ._files import META, opened_npy, shard_file
 from ._meta import read_meta
@@ -22,7 +23,7 @@ MOST_OPEN = 48
 CHECKED_AT_ONCE = 2**20
 
 
-class Part:
+class Part(ByRows):
     """Handle of a shard: where it is, and no data.
 
     Parameters
@@ -79,15 +80,6 @@ class Part:
         block.indptr = _short(block.indptr)
         block.has_canonical_format = True
         return block
-
-    def take(self, model, rows):
-        """Return a block as a model takes it."""
-        return model.take(self.rows(rows), slice(None))
-
-    def units_per_row(self, model, rows):
-        """Return how many units a model counts in each row."""
-        block = self.rows(rows)
-        return model.units_per_row(block, np.arange(block.shape[0]))
 
     def whole(self):
         """Return all of the shard, its entries mapped as far as scipy can read them."""

@@ -235,7 +235,7 @@ class LocalStep:
         return replace(self, log_partition=total, row_log_partitions=rows)
 
     def weighted(self, row_weight):
-        """Return a block's step with rows that count ``weights`` times in its totals.
+        """Return a block's step with rows that count so many times in its totals.
 
         Not in the statistics: those are weighted already.
 
