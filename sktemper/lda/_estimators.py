@@ -153,7 +153,7 @@ class _LDA(
         return self.doc_update
 
     # -- what users call ---------------------------------------------------------------
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None, *, X_val=None):
         """Fit the model to ``X``, from the start.
 
         Parameters
@@ -166,6 +166,12 @@ class _LDA(
             Ignored; here by scikit-learn's convention.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the documents' statistics.
+        X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
+                default=None
+            Data to be scored in place of ``validation_fraction`` of ``X``, all of which
+            is then trained on: after each ``evaluate_every`` passes, or after each pass
+            if that is 0.  Of the kinds that ``X`` may be of.  A fit that goes on by
+            ``warm_start`` must be given the same again.
 
         Returns
         -------
@@ -197,11 +203,11 @@ class _LDA(
         self._validate_params()
         continued = self.warm_start and hasattr(self, "state_")
         if not continued and self._starts_with_more():
-            self._fit_with_more(X, sample_weight)
+            self._fit_with_more(X, sample_weight, X_val)
             return self
         before = {} if continued else self._without_prior_of_predictions()
         try:
-            return super().fit(X, y, sample_weight)
+            return super().fit(X, y, sample_weight, X_val=X_val)
         except BaseException:
             if vars(self).get("state_") is before.get("state_"):
                 vars(self).update(before)

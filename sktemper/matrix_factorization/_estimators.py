@@ -69,8 +69,7 @@ class _MatrixFactorization(
             dtype="numeric",
             ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
         )
-        dtype = self._compute_dtype(X) if reset else self.state_.dtype
-        check_values(X, dtype, training=reset)
+        check_values(X, self._dtype_for(X, reset), training=reset)
         return X
 
     def _validate_training(self, X, reset):
