@@ -100,5 +100,7 @@ def _as_values(groups):
 
 
 def _without_zone(date):
-    """Return a date of Python or pandas without a time zone, None as it is."""
+    """Return a date of Python or pandas without a time zone; None if there is none."""
+    if date is None or date != date:  # NaT is not equal to itself
+        return None
     return date.replace(tzinfo=None) if getattr(date, "tzinfo", None) else date

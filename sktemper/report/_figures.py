@@ -8,7 +8,8 @@ from ._labels import label_places
 __all__ = ["line_figure", "map_figure"]
 
 #: Size of the map for which labels are placed, in pixels; a page may draw it larger.
-WIDTH, HEIGHT = 560, 500
+#: What the tools above it take of the height.
+WIDTH, HEIGHT, TOOLS = 500, 480, 30
 #: Height of a line figure, in pixels.
 LINE_HEIGHT = 230
 #: Colours that the colour-blind tell apart: of what there is, and of what is chosen.
@@ -43,14 +44,15 @@ def map_figure(facts):
         name="topics",
     )
     drawn = figure(
-        frame_height=HEIGHT,
-        sizing_mode="stretch_width",
-        match_aspect=True,
+        width=WIDTH,
+        height=HEIGHT + TOOLS,
+        sizing_mode="scale_width",
         x_range=(-WIDTH / 2, WIDTH / 2),
         y_range=(-HEIGHT / 2, HEIGHT / 2),
         tools="pan,wheel_zoom,tap,reset,save",
+        active_drag=None,  # which would keep a finger from scrolling the page
         active_scroll=None,
-        toolbar_location="right",
+        toolbar_location="above",
         min_border=0,
         outline_line_color=None,
     )
@@ -62,7 +64,11 @@ def map_figure(facts):
     drawn.add_tools(HoverTool(renderers=[circles], tooltips=tooltips))
     drawn.select_one({"type": _tap()}).renderers = [circles]
     size = "12px" if n_topics <= 50 else "10px"
-    style = {"text_align": "center", "text_baseline": "middle", "text_font": {"value": FONT}}
+    style = {
+        "text_align": "center",
+        "text_baseline": "middle",
+        "text_font": {"value": FONT},
+    }
     style |= {"text_color": INK, "source": source, "nonselection_text_alpha": 1.0}
     drawn.text("x", "y", text="number", text_font_size=size, **style)
     drawn.text("label_x", "label_y", text="label", text_font_size="11px", **style)
@@ -74,7 +80,7 @@ def line_figure(table):
 
     Its source "line" has the one that the page's script shows.
     """
-    from bokeh.models import ColumnDataSource
+    from bokeh.models import ColumnDataSource, NumeralTickFormatter
     from bokeh.plotting import figure
 
     places, shares = table["places"], table["shares"]
@@ -88,13 +94,11 @@ def line_figure(table):
         y_axis_label="share of the tokens",
         outline_line_color=None,
     )
-    drawn.multi_line(
-        [places] * len(shares), shares, line_color="#d0d0d0", line_width=1
-    )
+    drawn.multi_line([places] * len(shares), shares, line_color="#d0d0d0", line_width=1)
     drawn.line("x", "y", source=line, line_color=DARK_BLUE, line_width=2.5)
     drawn.scatter("x", "y", source=line, color=DARK_BLUE, size=6)
     drawn.y_range.start = 0
-    drawn.yaxis.formatter.update(use_scientific=False)
+    drawn.yaxis.formatter = NumeralTickFormatter(format="0.[0]%")
     drawn.grid.grid_line_color = "#eeeeee"
     return drawn
 
@@ -104,6 +108,7 @@ def _circles(drawn, source):
         "x",
         "y",
         radius="radius",
+        radius_dimension="min",
         source=source,
         fill_color=BLUE,
         fill_alpha="strength",

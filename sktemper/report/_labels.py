@@ -5,9 +5,9 @@ import numpy as np
 __all__ = ["label_places"]
 
 #: Width of a letter and height of a line, in pixels.
-LETTER, LINE = 6.3, 14.0
+LETTER, LINE = 6.9, 15.0
 #: Gaps between a circle and its label that are tried, in pixels.
-GAPS = (2.0, 8.0)
+GAPS = (2.0, 9.0)
 
 
 def label_places(centres, radii, prevalence, labels, size):
@@ -45,10 +45,11 @@ def label_places(centres, radii, prevalence, labels, size):
 
 
 def _tried(centre, radius, half):
-    """Yield places around a circle: below, above, right and left."""
+    """Yield places around a circle: below, above, at the sides and at the corners."""
     for gap in GAPS:
         away = radius + gap + half
-        yield centre + [0.0, -away[1]]
-        yield centre + [0.0, away[1]]
-        yield centre + [away[0], 0.0]
-        yield centre - [away[0], 0.0]
+        for x, y in (0, -1), (0, 1), (1, 0), (-1, 0):
+            yield centre + away * (x, y)
+        corner = np.sqrt(0.5) * (radius + gap) + half
+        for x, y in (1, -1), (-1, -1), (1, 1), (-1, 1):
+            yield centre + corner * (x, y)

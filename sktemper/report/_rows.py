@@ -41,7 +41,9 @@ class Rows:
             yield sparse.csr_matrix(part)
 
     def taken(self, numbers):
-        """Return some rows, whose numbers ascend, as a CSR matrix."""
+        """Return some rows, whose numbers ascend: a CSR matrix, of a frame a frame."""
+        if hasattr(self._parts[0], "iloc"):
+            return self._parts[0].iloc[numbers]  # with the names of its columns
         start, found = 0, []
         for part in self._read():
             here = numbers[(start <= numbers) & (numbers < start + part.shape[0])]

@@ -88,7 +88,7 @@ def _phrases(text, known):
 
 
 def tinted_pieces(text, spans, topics_of):
-    """Return a text as pieces: a str, or ``[str, topic, percent]`` where it has a topic.
+    """Return a text as pieces: str, or ``[str, topic, percent]`` where it has a topic.
 
     Parameters
     ----------

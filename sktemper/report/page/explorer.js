@@ -203,7 +203,8 @@
     const topics = inTurns(data.topics_of_words[word], 2);
     const name = data.words[word];
     return [
-      element("p", `“${name}” occurs ${many(data.counts[word], "time")}. Of these come from topic`),
+      element("p", `“${name}” occurs ${many(data.counts[word], "time")}. ` +
+        "How much of that comes from which topic (the more, the darker its circle):"),
       ...topics.map(([k, share]) => button(
         `${nameOf(k)} ${Math.round(share / 10)} %`, () => choose(k))),
     ];
@@ -239,7 +240,9 @@
 
   const list = at("topics");
   list.append(...bySize.map((k) => element(
-    "option", `${nameOf(k)} (${percent(data.prevalence[k])})`, { value: String(k) })));
+    "option", `${nameOf(k)} (${percent(data.prevalence[k])})`,
+    { value: String(k), title: nameOf(k) })));
+  list.size = Math.max(2, Math.min(bySize.length, list.size)); // one would be a menu
   list.addEventListener("change", () => choose(Number(list.value)));
   at("relevance").addEventListener("input", showWords);
   at("search").addEventListener("input", (event) => search(event.target.value));
