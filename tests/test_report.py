@@ -76,19 +76,19 @@ def in_turns(values, n):
 def test_words_are_those_of_topics_at_every_place_of_the_slider(
     lda, X, names, tmp_path
 ):
-    data = data_of(topic_report(lda, X, names, path=tmp_path / "a.html", n_words=5))
+    data = data_of(topic_report(lda, X, names, path=tmp_path / "a.html", n_words=25))
     for relevance in 0.0, 0.35, 0.6, 1.0:
-        table = lda.topics(names, 5, X=X, relevance=relevance)
+        table = lda.topics(names, 25, X=X, relevance=relevance)
         for k, rows in table.groupby("topic"):
             words = in_turns(data["words_of_topics"][k], 3)
             words.sort(key=lambda w: -(relevance * w[1] + (1 - relevance) * w[2]))
-            shown = [data["words"][v] for v, _, _ in words[:5]]
+            shown = [data["words"][v] for v, _, _ in words[:25]]
             assert shown == rows["word"].tolist()
             np.testing.assert_allclose(
-                [np.exp(w[1]) for w in words[:5]], rows["weight"], rtol=1e-4
+                [np.exp(w[1]) for w in words[:25]], rows["weight"], rtol=1e-4
             )
             np.testing.assert_allclose(
-                [np.exp(w[2]) for w in words[:5]], rows["lift"], rtol=1e-4
+                [np.exp(w[2]) for w in words[:25]], rows["lift"], rtol=1e-4
             )
     first = table[table["rank"] == 1]
     np.testing.assert_allclose(data["prevalence"], first["prevalence"], atol=1e-6)
@@ -313,6 +313,33 @@ def test_the_vectorizer_says_what_is_a_word(X, lda, names, tmp_path):
     for one in data_of(page)["documents"]:
         tinted = [p for p in one["pieces"] if not isinstance(p, str)]
         assert len(tinted) == X[[one["row"]]].sum() and tinted[0][0][0] == "#"
+
+
+# -- pyLDAvis --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.filterwarnings("ignore")  # its own, of what it uses
+def test_pyldavis_prepares_our_models(lda, X, names, container):
+    pyldavis = pytest.importorskip("pyLDAvis")
+    Y = container(X)
+    lengths, counts = (np.asarray(Y.sum(axis=axis)).ravel() for axis in (1, 0))
+    prepared = pyldavis.prepare(
+        lda.topic_word_, lda.transform(Y), lengths, names, counts, n_jobs=1
+    )
+    shares = prepared.topic_coordinates["Freq"].to_numpy() / 100
+    expected = topic_shares(lda.transform(Y), lengths)
+    np.testing.assert_allclose(shares, -np.sort(-expected), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_pyldavis_prepares_a_model_beside_its_vectorizer(lda, X, names):
+    pytest.importorskip("pyLDAvis")
+    from pyLDAvis import lda_model
+
+    vectorizer = CountVectorizer(vocabulary=names)
+    prepared = lda_model.prepare(lda, sparse.csr_matrix(X), vectorizer, n_jobs=1)
+    assert len(prepared.topic_coordinates) == N_TOPICS
 
 
 # -- labels and the map ----------------------------------------------------------------

@@ -19,30 +19,10 @@ FONT = "system-ui, sans-serif"
 
 def map_figure(facts):
     """Return the map of topics, whose source "topics" the page's script selects in."""
-    from bokeh.models import ColumnDataSource, HoverTool
+    from bokeh.models import HoverTool, TapTool
     from bokeh.plotting import figure
 
-    centres, radii = topic_map_layout(
-        facts.topic_word, facts.prevalence, width=WIDTH, height=HEIGHT
-    )
-    n_topics = len(radii)
-    labels = [_plain(facts.label(k, 2)) for k in range(n_topics)]
-    places = label_places(centres, radii, facts.prevalence, labels, (WIDTH, HEIGHT))
-    source = ColumnDataSource(
-        {
-            "x": centres[:, 0],
-            "y": centres[:, 1],
-            "radius": radii,
-            "number": [str(k) for k in range(n_topics)],
-            "label": labels,
-            "label_x": places[:, 0],
-            "label_y": places[:, 1],
-            "words": [_plain(facts.label(k, 6)) for k in range(n_topics)],
-            "share": [f"{share:.1%}" for share in facts.prevalence],
-            "strength": np.full(n_topics, 0.6),
-        },
-        name="topics",
-    )
+    source = _map_source(facts)
     drawn = figure(
         width=WIDTH,
         height=HEIGHT + TOOLS,
@@ -62,8 +42,8 @@ def map_figure(facts):
     circles = _circles(drawn, source)
     tooltips = [("topic", "@number"), ("words", "@words"), ("share", "@share")]
     drawn.add_tools(HoverTool(renderers=[circles], tooltips=tooltips))
-    drawn.select_one({"type": _tap()}).renderers = [circles]
-    size = "12px" if n_topics <= 50 else "10px"
+    drawn.select_one(TapTool).renderers = [circles]
+    size = "12px" if len(facts.prevalence) <= 50 else "10px"
     style = {
         "text_align": "center",
         "text_baseline": "middle",
@@ -103,6 +83,33 @@ def line_figure(table):
     return drawn
 
 
+def _map_source(facts):
+    """Return the columns of the map: circles, labels, and what hovering tells."""
+    from bokeh.models import ColumnDataSource
+
+    centres, radii = topic_map_layout(
+        facts.topic_word, facts.prevalence, width=WIDTH, height=HEIGHT
+    )
+    topics = range(len(radii))
+    labels = [_plain(facts.label(k, 2)) for k in topics]
+    places = label_places(centres, radii, facts.prevalence, labels, (WIDTH, HEIGHT))
+    return ColumnDataSource(
+        {
+            "x": centres[:, 0],
+            "y": centres[:, 1],
+            "radius": radii,
+            "number": [str(k) for k in topics],
+            "label": labels,
+            "label_x": places[:, 0],
+            "label_y": places[:, 1],
+            "words": [_plain(facts.label(k, 6)) for k in topics],
+            "share": [f"{share:.1%}" for share in facts.prevalence],
+            "strength": np.full(len(radii), 0.6),
+        },
+        name="topics",
+    )
+
+
 def _circles(drawn, source):
     return drawn.circle(
         "x",
@@ -122,12 +129,6 @@ def _circles(drawn, source):
         nonselection_line_color=DARK_BLUE,
         nonselection_line_alpha=1.0,
     )
-
-
-def _tap():
-    from bokeh.models import TapTool
-
-    return TapTool
 
 
 def _plain(text):

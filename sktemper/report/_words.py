@@ -42,8 +42,8 @@ def word_tables(facts, n_words):
         "words_of_topics": [
             _by_turns(
                 np.searchsorted(known, words).tolist(),
-                np.log(facts.topic_word[k, words]).round(5).tolist(),
-                _log_lift(facts, k)[words].round(5).tolist(),
+                np.log(facts.topic_word[k, words]).round(7).tolist(),
+                _log_lift(facts, k)[words].round(7).tolist(),
             )
             for k, words in enumerate(chosen)
         ],
