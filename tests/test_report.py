@@ -14,11 +14,12 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
-from sktemper import AnnealedGaussianMixture, AnnealedLDA
+from sktemper import AnnealedGaussianMixture, AnnealedLDA, AnnealedMultinomialMixture
 
 pytest.importorskip("bokeh", reason="sktemper.report needs bokeh")
 
 from sktemper.datasets import make_lda_documents  # noqa: E402
+from sktemper.metrics import npmi_coherence  # noqa: E402
 from sktemper.plotting import topic_map_layout, topic_shares  # noqa: E402
 from sktemper.report import topic_report  # noqa: E402
 from sktemper.report._labels import label_places  # noqa: E402
@@ -249,6 +250,35 @@ def test_one_topic_empty_documents_and_fewer_documents_than_are_shown(tmp_path):
     assert data["n_largest"] == [2] and data["prevalence"] == [1.0]
 
 
+def test_a_mixture_of_multinomials_has_a_topic_a_document(names, tmp_path):
+    random = np.random.default_rng(0)
+    topics = random.dirichlet(np.full(80, 0.05), 4)
+    of_rows = random.integers(4, size=200)
+    X = sparse.csr_matrix([random.multinomial(30, topics[k]) for k in of_rows])
+    mixture = AnnealedMultinomialMixture(4, random_state=0).fit(X)
+    texts = [" ".join(np.repeat(names[row.indices], row.data)) for row in X]
+    path = tmp_path / "a.html"
+    data = data_of(topic_report(mixture, X, names, texts, path, n_documents=60))
+    for k, places in enumerate(data["documents_of_topics"]):
+        rows = [data["documents"][place]["row"] for place in places]
+        members = np.flatnonzero(mixture.predict(X) == k)
+        assert set(rows[: len(members)]) == set(members) and len(members) > 20
+    share = np.array(data["prevalence"])[:, None] * mixture.components_
+    share /= share.sum(axis=0)
+    np.testing.assert_allclose(sum(data["prevalence"]), 1.0, atol=1e-5)
+    np.testing.assert_allclose(
+        data["coherence"], npmi_coherence(mixture, X), atol=0.0006
+    )
+    for word, topic, percent in data["documents"][7]["pieces"][::2]:
+        v = names.tolist().index(word)
+        assert (
+            topic == share[:, v].argmax()
+            and abs(percent / 100 - share[topic, v]) < 0.01
+        )
+    with pytest.raises(ValueError, match="80"):
+        topic_report(mixture, X, names[:5], path=path)
+
+
 # -- where in a text its features are --------------------------------------------------
 
 
@@ -381,6 +411,7 @@ def test_circles_hide_no_other_and_have_the_area_of_their_share():
     ("change", "error", "message"),
     [
         ({"lda": AnnealedLDA(2)}, NotFittedError, "not fitted"),
+        ({"lda": AnnealedMultinomialMixture(2)}, NotFittedError, "not fitted"),
         ({"lda": AnnealedGaussianMixture(2)}, TypeError, "must be a fitted LDA"),
         ({"lda": AnnealedLDA}, TypeError, "must be a fitted LDA"),
         ({"feature_names": ["a"]}, ValueError, "80"),

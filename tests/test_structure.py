@@ -44,7 +44,7 @@ MAY_IMPORT = {
     "testing": {"model"},
     "metrics": {"_validation"},
     "plotting": set(),
-    "report": {"plotting"},
+    "report": {"metrics", "plotting"},
     "datasets": {"_data", "_linalg", "_validation"},
     "base": {"_estimator"},
     "dask": {"_data", "_estimator", "_linalg", "_loop", "model"},

@@ -11,7 +11,6 @@ __all__ = [
     "check_documents",
     "check_length",
     "check_path",
-    "check_topic_model",
 ]
 
 
@@ -24,14 +23,6 @@ def check_bokeh(name):
             f"{name} requires Bokeh, which the extra `report` brings: "
             'python -m pip install "sktemper[report]"'
         ) from error
-
-
-def check_topic_model(lda):
-    """Raise unless an object has the tables of topics that a report is made of."""
-    if isinstance(lda, type) or not all(
-        hasattr(lda, name) for name in ("topics", "explain", "transform")
-    ):
-        raise TypeError(f"lda must be a fitted LDA of sktemper, got {lda!r}.")
 
 
 def check_path(path):

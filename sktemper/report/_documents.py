@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+from scipy import sparse
 
 from ._texts import Reader, tinted_pieces
 
@@ -14,13 +15,12 @@ MOST_LETTERS, MOST_WORDS = 2000, 40
 MOST_TOPICS, LEAST_WEIGHT = 4, 0.05
 
 
-def shown_documents(lda, rows, facts, texts, n_documents):
+def shown_documents(model, rows, facts, texts, n_documents):
     """Return what the page knows of documents.
 
     Parameters
     ----------
-    lda : object
-        The fitted LDA.
+    model : LDA or Mixture
     rows : Rows
     facts : Facts
     texts : Texts
@@ -38,16 +38,18 @@ def shown_documents(lda, rows, facts, texts, n_documents):
     weights = facts.doc_topic[filled]
     top = [filled[_largest(column, n_documents)] for column in weights.T]
     numbers = np.unique(np.concatenate(top))
-    topics_of = _word_topics(lda, rows.taken(numbers), facts) if len(numbers) else []
+    X = rows.taken(numbers)
+    topics_of = model.word_topics(X, facts) if len(numbers) else []
+    counts = _counts_of(X)
     shown = [
         {
             "row": int(number),
             "name": None if texts.names is None else str(texts.names[number]),
             "n_tokens": round(float(facts.tokens[number]), 1),
             "topics": _main_topics(facts.doc_topic[number]),
-            **texts.body(number, *of_words, facts),
+            **texts.body(number, in_row, of_words, facts),
         }
-        for number, of_words in zip(numbers, topics_of, strict=True)
+        for number, in_row, of_words in zip(numbers, counts, topics_of, strict=True)
     ]
     texts.warn(shown)
     n_topics = weights.shape[1]
@@ -79,6 +81,7 @@ class Texts:
             return _words_of(counts, topics_of, facts)
         text = self.documents[number]
         cut = text[:MOST_LETTERS]
+        topics_of = {facts.names[v]: topics for v, topics in topics_of.items()}
         spans = self._reader.spans(cut, topics_of)
         return {
             "pieces": tinted_pieces(cut, spans, topics_of),
@@ -115,30 +118,30 @@ def _main_topics(weights):
     return [[int(k), round(100 * float(weights[k]))] for k in kept]
 
 
-def _word_topics(lda, X, facts):
-    """Return counts and topics of the words of documents, by word and document."""
-    columns = [str(v) for v in range(len(facts.names))]
-    table = lda.explain(X, columns)
-    found = [({}, {}) for _ in range(X.shape[0])]
-    fields = ("document", "word", "count", "topic", "probability")
-    for d, v, count, topic, probability in zip(
-        *(table[field].tolist() for field in fields), strict=True
-    ):
-        counts, topics_of = found[d]
-        counts[int(v)] = count
-        topics_of.setdefault(facts.names[int(v)], {})[topic] = probability
-    return found
+def _counts_of(X):
+    """Return of each row a dict of the counts of its words."""
+    X = sparse.csr_matrix(X)
+    X.sum_duplicates()
+    ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+    return [
+        dict(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True))
+        for a, b in ends
+    ]
 
 
 def _words_of(counts, topics_of, facts):
     """Return the words of a document that tell most, the first first, in pieces."""
-    surprise = -np.log(facts.in_corpus[list(counts)])
-    order = np.argsort(-surprise * list(counts.values()), kind="stable")
-    words, pieces = list(counts), []
+    words = np.fromiter(topics_of, dtype=np.intp)
+    times = [counts[int(v)] for v in words]
+    order = np.argsort(np.log(facts.in_corpus[words]) * times, kind="stable")
+    pieces = []
     for place in order[:MOST_WORDS]:
-        word = facts.names[words[place]]
-        count = counts[words[place]]
-        topic, probability = max(topics_of[word].items(), key=lambda pair: pair[1])
+        word, count, topics = (
+            facts.names[words[place]],
+            times[place],
+            topics_of[words[place]],
+        )
+        topic, probability = max(topics.items(), key=lambda pair: pair[1])
         repeated = word if count == 1 else f"{word} ×{count:g}"
         pieces += [[repeated, topic, round(100 * probability)], " "]
     return {"pieces": pieces, "of": len(words), "shown": min(len(words), MOST_WORDS)}

@@ -1,4 +1,4 @@
-"""What a fitted LDA tells of a corpus: all that the parts of a report are made of."""
+"""What a fitted model tells of a corpus: all that a report is made of."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ __all__ = ["Facts"]
 
 @dataclass(frozen=True)
 class Facts:
-    """What a fitted LDA tells of a corpus.
+    """What a fitted model tells of a corpus.
 
     Attributes
     ----------
@@ -36,24 +36,16 @@ class Facts:
     in_corpus: np.ndarray
 
     @classmethod
-    def of(cls, lda, X, rows, feature_names):
-        """Return the facts of a fitted LDA and a corpus."""
-        table = lda.topics(feature_names, 10, X=X)
-        first = table[table["rank"] == 1]
-        topic_word = np.asarray(lda.topic_word_, dtype=np.float64)
-        if feature_names is None:
-            n_features = topic_word.shape[1]
-            feature_names = getattr(lda, "feature_names_in_", np.arange(n_features))
-        prevalence = first["prevalence"].to_numpy()
+    def of(cls, *, rows, prevalence, topic_word, **others):
+        """Return the facts of a model and of a corpus, whose `Rows` are given."""
+        in_corpus = np.maximum(prevalence @ topic_word, np.finfo(float).tiny)
         return cls(
-            names=[str(name) for name in feature_names],
             counts=rows.counts,
             tokens=rows.tokens,
-            topic_word=topic_word,
-            doc_topic=np.asarray(lda.transform(X)),
             prevalence=prevalence,
-            coherence=first["coherence"].to_numpy(),
-            in_corpus=np.maximum(prevalence @ topic_word, np.finfo(float).tiny),
+            topic_word=topic_word,
+            in_corpus=in_corpus,
+            **others,
         )
 
     def label(self, k, n_words=3):

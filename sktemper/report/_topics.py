@@ -8,11 +8,10 @@ from ._checks import (
     check_documents,
     check_length,
     check_path,
-    check_topic_model,
 )
 from ._documents import Texts, shown_documents
-from ._facts import Facts
 from ._figures import line_figure, map_figure
+from ._models import model_of
 from ._page import page_of, write_page
 from ._places import as_dates, group_table, line_table
 from ._rows import Rows
@@ -45,7 +44,8 @@ def topic_report(
     Parameters
     ----------
     lda : object
-        A fitted LDA of this package.
+        A fitted LDA of this package; or a fitted mixture of multinomials, where each
+        cluster is a topic and a word has the tint of the topics it speaks for.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Word counts of the documents, or a list of such matrices, or a collection.
     feature_names : array-like of shape (n_features,), default=None
@@ -87,7 +87,7 @@ def topic_report(
     ImportError
         If Bokeh is not installed; it comes with the extra ``report``.
     TypeError
-        If the estimator is not an LDA of this package, or a document is not a str.
+        If the estimator is not such a one, or a document is not a str.
     ValueError
         If there are not as many words as features, or not as many documents, names,
         dates or groups as rows, or a number is out of range.
@@ -131,7 +131,7 @@ def topic_report(
     ('topics.html', True)
     """
     check_bokeh("topic_report")
-    check_topic_model(lda)
+    model = model_of(lda)
     check_is_fitted(lda)
     path = check_path(path)
     n_words = check_count(n_words, "n_words")
@@ -143,13 +143,13 @@ def topic_report(
     groups = check_length(groups, len(rows), "groups")
 
     texts = Texts(documents, names, vectorizer)
-    facts = Facts.of(lda, X, rows, feature_names)
+    facts = model.facts(X, rows, feature_names)
     data = {
         "title": str(title),
         "n_words": n_words,
         **_summary(facts),
         **word_tables(facts, n_words),
-        **shown_documents(lda, rows, facts, texts, n_documents),
+        **shown_documents(model, rows, facts, texts, n_documents),
         "dates": line_table(facts, dates),
         "groups": group_table(facts, groups),
     }
