@@ -12,9 +12,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sktemper import AnnealedLDA, TemperedLDA, seeded_prior
-from sktemper.datasets import load_debian_descriptions, make_lda_documents
+from sktemper.datasets import load_debian_descriptions, make_lda_documents, write_counts
 from sktemper.lda import _merging
-from sktemper.datasets import write_counts
 from sktemper.metrics import match_components, npmi_coherence
 
 WORDS = [f"w{v}" for v in range(60)]

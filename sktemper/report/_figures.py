@@ -10,6 +10,8 @@ __all__ = ["line_figure", "map_figure"]
 #: Size of the map for which labels are placed, in pixels; a page may draw it larger.
 #: What the tools above it take of the height.
 WIDTH, HEIGHT, TOOLS = 500, 480, 30
+#: Radius of the smallest circle that has its number in it, in pixels.
+NUMBERED = 6.0
 #: Height of a line figure, in pixels.
 LINE_HEIGHT = 230
 #: Colours that the colour-blind tell apart: of what there is, and of what is chosen.
@@ -40,7 +42,7 @@ def map_figure(facts):
     drawn.axis.visible = False
     drawn.grid.visible = False
     circles = _circles(drawn, source)
-    tooltips = [("topic", "@number"), ("words", "@words"), ("share", "@share")]
+    tooltips = [("topic", "$index"), ("words", "@words"), ("share", "@share")]
     drawn.add_tools(HoverTool(renderers=[circles], tooltips=tooltips))
     drawn.select_one(TapTool).renderers = [circles]
     size = "12px" if len(facts.prevalence) <= 50 else "10px"
@@ -98,7 +100,7 @@ def _map_source(facts):
             "x": centres[:, 0],
             "y": centres[:, 1],
             "radius": radii,
-            "number": [str(k) for k in topics],
+            "number": [str(k) if radii[k] >= NUMBERED else "" for k in topics],
             "label": labels,
             "label_x": places[:, 0],
             "label_y": places[:, 1],

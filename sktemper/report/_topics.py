@@ -123,7 +123,7 @@ def topic_report(
     >>> debian = load_debian_descriptions()
     >>> X = debian.data[:2000]
     >>> lda = AnnealedLDA(8, random_state=0).fit(X)
-    >>> with tempfile.TemporaryDirectory() as folder:  # doctest: +SKIP
+    >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = topic_report(
     ...         lda, X, debian.feature_names, path=f"{folder}/topics.html"
     ...     )
