@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+import time
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -18,7 +20,7 @@ from sktemper import AnnealedGaussianMixture, AnnealedLDA, AnnealedMultinomialMi
 
 pytest.importorskip("bokeh", reason="sktemper.report needs bokeh")
 
-from sktemper.datasets import make_lda_documents  # noqa: E402
+from sktemper.datasets import load_debian_descriptions, make_lda_documents  # noqa: E402
 from sktemper.metrics import npmi_coherence  # noqa: E402
 from sktemper.plotting import topic_map_layout, topic_shares  # noqa: E402
 from sktemper.report import topic_report  # noqa: E402
@@ -231,6 +233,34 @@ def test_a_collection_on_disk(lda, X, names, tmp_path):
     one = topic_report(lda, X, names, path=tmp_path / "one.html")
     other = topic_report(lda, shards, names, path=tmp_path / "other.html")
     assert data_of(one) == data_of(other)
+
+
+def test_the_search_knows_the_most_frequent_words_and_those_shown(
+    lda, X, names, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("sktemper.report._words.MOST_WORDS", 12)
+    page = topic_report(lda, X, names, path=tmp_path / "a.html", n_words=2)
+    data = data_of(page)
+    counts = np.asarray(X.sum(axis=0)).ravel()
+    frequent = set(names[np.argsort(-counts, kind="stable")[:12]])
+    shown = {data["words"][v] for list_ in data["words_of_topics"] for v in list_[::3]}
+    assert set(data["words"]) == frequent | shown
+    assert 12 < len(data["words"]) < data["n_features"] == 80
+
+
+@pytest.mark.deep
+def test_all_descriptions_take_seconds_and_little_space(tmp_path):
+    debian = load_debian_descriptions()
+    X, words = debian.data, debian.feature_names
+    lda = AnnealedLDA(50, max_iter=2, random_state=0).fit(X)
+    begin = time.process_time()
+    bare = topic_report(lda, X, words, path=tmp_path / "bare.html")
+    assert time.process_time() - begin < 20
+    assert bare.stat().st_size < 10_000_000
+    texts = [" ".join(words[X.indices[a:b]]) for a, b in pairwise(X.indptr)]
+    page = topic_report(lda, X, words, texts, tmp_path / "texts.html")
+    assert bare.stat().st_size < page.stat().st_size < 10_000_000
+    assert len(data_of(page)["documents"]) <= 500
 
 
 def test_words_are_columns_where_nobody_names_them(lda, X, tmp_path):

@@ -44,7 +44,8 @@ HOSTILE = [
 
 #: The text of an element and of what is in its shadow.
 TEXT = """element => {
-    const nodes = node => [node, node.shadowRoot].flatMap(n => n ? [...n.childNodes] : []);
+    const nodes = node => [node, node.shadowRoot]
+        .flatMap(root => root ? [...root.childNodes] : []);
     const text = node => node.nodeName === "STYLE"
         ? "" : (node.data || "") + nodes(node).map(text).join("");
     return text(element);

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 from scipy import sparse
 
+from ._order import largest
 from ._texts import Reader, tinted_pieces
 
 __all__ = ["Texts", "shown_documents"]
@@ -36,7 +37,7 @@ def shown_documents(model, rows, facts, texts, n_documents):
     """
     filled = np.flatnonzero(facts.tokens > 0)
     weights = facts.doc_topic[filled]
-    top = [filled[_largest(column, n_documents)] for column in weights.T]
+    top = [filled[largest(column, n_documents)] for column in weights.T]
     numbers = np.unique(np.concatenate(top))
     X = rows.taken(numbers)
     topics_of = model.word_topics(X, facts) if len(numbers) else []
@@ -100,15 +101,6 @@ class Texts:
             UserWarning,
             stacklevel=4,
         )
-
-
-def _largest(weights, n):
-    """Return the places of the largest weights; of equal ones the first comes first."""
-    if len(weights) > n:
-        places = np.flatnonzero(weights >= np.partition(weights, -n)[-n])
-    else:
-        places = np.arange(len(weights))
-    return places[np.argsort(-weights[places], kind="stable")][:n]
 
 
 def _main_topics(weights):

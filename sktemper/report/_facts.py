@@ -1,10 +1,16 @@
 """What a fitted model tells of a corpus: all that a report is made of."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-__all__ = ["Facts"]
+from ._order import largest
+
+__all__ = ["MOST_IN_LABEL", "Facts"]
+
+#: Words of a label, at most.
+MOST_IN_LABEL = 6
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,12 @@ class Facts:
 
     def label(self, k, n_words=3):
         """Return the most relevant words of a topic, at a relevance of 0.6."""
-        log_weight = np.log(self.topic_word[k])
-        score = log_weight - 0.4 * np.log(self.in_corpus)
-        order = np.argsort(-score, kind="stable")[:n_words]
-        return " ".join(self.names[v] for v in order)
+        return " ".join(self.names[v] for v in self._best_words[k][:n_words])
+
+    @cached_property
+    def _best_words(self):
+        log_in_corpus = np.log(self.in_corpus)
+        return [
+            largest(np.log(weight) - 0.4 * log_in_corpus, MOST_IN_LABEL)
+            for weight in self.topic_word
+        ]

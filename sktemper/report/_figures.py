@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..plotting import topic_map_layout
+from ._facts import MOST_IN_LABEL
 from ._labels import label_places
 
 __all__ = ["line_figure", "map_figure"]
@@ -104,7 +105,7 @@ def _map_source(facts):
             "label": labels,
             "label_x": places[:, 0],
             "label_y": places[:, 1],
-            "words": [_plain(facts.label(k, 6)) for k in topics],
+            "words": [_plain(facts.label(k, MOST_IN_LABEL)) for k in topics],
             "share": [f"{share:.1%}" for share in facts.prevalence],
             "strength": np.full(len(radii), 0.6),
         },

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ._order import largest
+
 __all__ = ["word_tables"]
 
 #: The relevances that the page's slider has.
@@ -29,9 +31,9 @@ def word_tables(facts, n_words):
         words (places in "words"), log probabilities and log lifts by turns.  These hold
         the ``n_words`` most relevant ones for each of `RELEVANCES`.
     """
-    chosen = _candidates(facts, min(n_words, len(facts.names)))
+    chosen = _candidates(facts, n_words)
     known = np.zeros(len(facts.names), dtype=bool)
-    known[np.argsort(-facts.counts, kind="stable")[:MOST_WORDS]] = True
+    known[largest(facts.counts, MOST_WORDS)] = True
     for words in chosen:
         known[words] = True
     known = np.flatnonzero(known)
@@ -60,12 +62,9 @@ def _candidates(facts, n_words):
     for k, weight in enumerate(facts.topic_word):
         log_weight, log_lift = np.log(weight), _log_lift(facts, k)
         found = [
-            np.argsort(-(r * log_weight + (1.0 - r) * log_lift), kind="stable")
-            if len(weight) <= n_words
-            else np.argpartition(-(r * log_weight + (1.0 - r) * log_lift), n_words - 1)
-            for r in RELEVANCES
+            largest(r * log_weight + (1.0 - r) * log_lift, n_words) for r in RELEVANCES
         ]
-        chosen.append(np.unique([order[:n_words] for order in found]))
+        chosen.append(np.unique(found))
     return chosen
 
 
