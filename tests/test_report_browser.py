@@ -311,3 +311,19 @@ def test_prevalence_over_dates_and_by_groups(page, lda, X):
     )
     assert abs(drawn[3] - share) < 1e-4
     assert page.locator("#group-rows tr").count() == 2
+
+
+def test_a_page_without_texts_dates_and_groups(browser, lda, X, tmp_path):
+    from sktemper.report import topic_report
+
+    page = browser.new_page()
+    page.goto(topic_report(lda, X, path=tmp_path / "bare.html").as_uri())
+    page.wait_for_selector("html[data-ready=true]")
+    for absent in "dates", "groups":
+        assert not page.locator(f"#{absent}").is_visible()
+    assert "There are no texts" in page.locator("#documents-note").inner_text()
+    counted = page.locator(".text > *").filter(has_text="×").first.inner_text()
+    word = counted.split(" ")[0]
+    page.get_by_role("searchbox").fill(word)
+    assert counted in page.locator(".searched").all_inner_texts()
+    page.close()

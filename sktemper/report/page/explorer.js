@@ -150,7 +150,8 @@
     const made = element(k === chosen ? "mark" : "span", word, { title: `${nameOf(k)}, ${sure} %` });
     made.style.setProperty("--tint", tints.get(k) || OTHERS);
     made.style.setProperty("--sure", `${sure}%`);
-    if (searched && word.toLowerCase() === searched) made.classList.add("searched");
+    const name = data.has_texts ? word : word.replace(/ ×\S+$/, ""); // without its count
+    if (searched && name.toLowerCase() === searched) made.classList.add("searched");
     return made;
   }
 
