@@ -44,6 +44,7 @@ MAY_IMPORT = {
     "testing": {"model"},
     "metrics": {"_validation"},
     "plotting": set(),
+    "report": {"metrics", "plotting"},
     "datasets": {"_data", "_linalg", "_validation"},
     "base": {"_estimator"},
     "dask": {"_data", "_estimator", "_linalg", "_loop", "model"},
@@ -125,7 +126,8 @@ def test_functions_and_files_of_loop_and_face_are_short(path):
 
 @pytest.mark.parametrize(
     "path",
-    rooms(".", "_expfam", "model", "plotting", "schedules", "tempering", "testing")
+    rooms(".", "_expfam", "model", "plotting", "report", "schedules", "tempering")
+    + rooms("testing")
     + rooms(*MODELS),
     ids=lambda p: p.stem,
 )

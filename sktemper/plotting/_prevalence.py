@@ -4,11 +4,9 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
 from ._axes import axes_of, chosen, colours_of, label_of, needs_matplotlib
+from ._shares import topic_shares
 
 __all__ = ["TopicPrevalenceDisplay"]
-
-#: The most points of a line.
-MOST_POINTS = 40
 
 
 class TopicPrevalenceDisplay:
@@ -41,6 +39,7 @@ class TopicPrevalenceDisplay:
     See Also
     --------
     TopicMapDisplay : How near topics are to each other.
+    topic_shares : The same as numbers.
 
     Examples
     --------
@@ -108,19 +107,16 @@ class TopicPrevalenceDisplay:
             If there are not as many groups as documents, or no such topics.
         """
         needs_matplotlib(cls, "from_estimator")
-        weights = np.asarray(estimator.transform(X), dtype=np.float64)
+        weights = estimator.transform(X)
         tokens = np.asarray(X.sum(axis=1) if hasattr(X, "sum") else np.sum(X, axis=1))
-        weights *= tokens.reshape(-1, 1)
-        places, most = None, 30
-        sums = weights.sum(axis=0)
+        tokens = tokens.ravel()
+        shares, places, most = topic_shares(weights, tokens), None, 30
+        in_all = shares
         if groups is not None:
             check_consistent_length(X, groups)
-            places, numbers = _places(groups, n_bins)
+            shares, places = topic_shares(weights, tokens, groups, n_bins=n_bins)
             most = 30 if places.dtype.kind in "OUS" else 8
-            sums = np.zeros((len(places), weights.shape[1]))
-            np.add.at(sums, numbers, weights)
-        kept = chosen(topics, weights.sum(axis=0), most)
-        shares = (sums / np.maximum(sums.sum(axis=-1, keepdims=True), 1e-300)).T
+        kept = chosen(topics, in_all, most)
         words = estimator.top_words(feature_names, 3)
         display = cls(
             shares=shares[kept],
@@ -198,32 +194,3 @@ class TopicPrevalenceDisplay:
         self.colorbar_ = self.figure_.colorbar(
             mesh, ax=ax, label="Share of the group's tokens", format="{x:.0%}"
         )
-
-
-def _places(groups, n_bins):
-    """Return the places that documents are put at, and the number of each one's."""
-    groups = np.asarray(groups)
-    if groups.dtype.kind in "OUS":
-        dates = _as_dates(groups)
-        if dates is None:
-            return np.unique(groups.astype(str), return_inverse=True)
-        groups = dates
-    values, numbers = np.unique(groups, return_inverse=True)
-    if len(values) <= MOST_POINTS:
-        return values, numbers
-    dates = groups.dtype.kind == "M"
-    scale = groups.astype("datetime64[s]").astype(float) if dates else groups
-    edges = np.linspace(scale.min(), scale.max(), n_bins + 1)
-    numbers = np.clip(np.searchsorted(edges, scale, "right") - 1, 0, n_bins - 1)
-    middle = (edges[:-1] + edges[1:]) / 2
-    if dates:
-        middle = middle.astype("int64").astype("datetime64[s]")
-    filled, numbers = np.unique(numbers, return_inverse=True)
-    return middle[filled], numbers
-
-
-def _as_dates(groups):
-    """Return objects as dates, or None if they are none."""
-    if groups.dtype.kind != "O" or not hasattr(groups.flat[0], "year"):
-        return None
-    return groups.astype("datetime64[s]")
