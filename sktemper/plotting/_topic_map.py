@@ -8,6 +8,8 @@ __all__ = ["TopicMapDisplay"]
 
 #: Directions in which a label is tried around its circle, and gaps in points.
 N_DIRECTIONS, GAPS = 16, (3, 9, 18, 30)
+#: Area of a circle at least, in points: its number has room in it.
+LEAST_AREA = 110.0
 #: Distance of two circles at least, as a share of both radii; and steps toward it.
 APART, N_PUSHES = 0.8, 200
 
@@ -124,7 +126,7 @@ class TopicMapDisplay:
         ax = axes_of(self, ax, (9, 7))
         area = 0.12 * _points_of(ax).prod() * np.asarray(self.prevalence)
         defaults = {
-            "s": np.maximum(area, 20.0),
+            "s": np.maximum(area, LEAST_AREA),
             "c": colours_of(range(n_topics)),
             "alpha": 0.55,
             "edgecolors": "white",
