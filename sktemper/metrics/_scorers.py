@@ -3,6 +3,7 @@
 from numbers import Integral
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
@@ -68,7 +69,8 @@ class _TopicScorer:
 def _model_and_counts(estimator, X, looks_at_data):
     """Return the topic model in an estimator, and the data as they come to it."""
     while True:
-        check_is_fitted(estimator)
+        if isinstance(estimator, BaseEstimator):
+            check_is_fitted(estimator)
         if hasattr(estimator, "best_estimator_"):
             estimator = estimator.best_estimator_
         elif isinstance(estimator, Pipeline):

@@ -8,6 +8,9 @@ from ._shares import topic_shares
 
 __all__ = ["TopicPrevalenceDisplay"]
 
+#: How lines are drawn, and of how many each: colours alone tell few apart.
+STYLES, N_ALIKE = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D")), 6
+
 
 class TopicPrevalenceDisplay:
     """How much of a corpus topics are: in all, over dates, or by groups.
@@ -159,19 +162,21 @@ class TopicPrevalenceDisplay:
         ax.set_yticks(places, self.labels, fontsize=8)
         ax.set_ylim(n_topics - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
-        ax.xaxis.set_major_formatter("{x:.0%}")
+        ax.xaxis.set_major_formatter(_percent())
         ax.set_xlabel("Share of the tokens")
         ax.spines[["top", "right"]].set_visible(False)
 
     def _draw_lines(self, ax, line_kw):
         ax = axes_of(self, ax, (9, 4.5))
         self.artists_ = []
-        for shares, label, colour in zip(
-            self.shares, self.labels, colours_of(self.topics), strict=True
+        for number, (shares, label, colour) in enumerate(
+            zip(self.shares, self.labels, colours_of(self.topics), strict=True)
         ):
-            style = {"color": colour, "label": label, "marker": ".", **line_kw}
+            line, marker = STYLES[number // N_ALIKE % len(STYLES)]
+            style = {"linestyle": line, "marker": marker, "markersize": 4}
+            style |= {"color": colour, "label": label, **line_kw}
             self.artists_ += ax.plot(self.places, shares, **style)
-        ax.yaxis.set_major_formatter("{x:.0%}")
+        ax.yaxis.set_major_formatter(_percent())
         ax.set_ylim(bottom=0)
         ax.set_ylabel("Share of the tokens")
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
@@ -192,5 +197,12 @@ class TopicPrevalenceDisplay:
         ax.tick_params(length=0)
         ax.invert_yaxis()
         self.colorbar_ = self.figure_.colorbar(
-            mesh, ax=ax, label="Share of the group's tokens", format="{x:.0%}"
+            mesh, ax=ax, label="Share of the group's tokens", format=_percent()
         )
+
+
+def _percent():
+    """Return a formatter of shares, with as many digits as the ticks need."""
+    from matplotlib.ticker import PercentFormatter
+
+    return PercentFormatter(1.0)

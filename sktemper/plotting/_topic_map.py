@@ -9,6 +9,8 @@ __all__ = ["TopicMapDisplay"]
 
 #: Directions in which a label is tried around its circle, and gaps in points.
 N_DIRECTIONS, GAPS = 16, (3, 9, 18, 30)
+#: Area of a circle at least, in points: its number has room in it.
+LEAST_AREA = 110.0
 
 
 class TopicMapDisplay:
@@ -124,7 +126,7 @@ class TopicMapDisplay:
         ax = axes_of(self, ax, (9, 7))
         area = SHARE_OF_CIRCLES * _points_of(ax).prod() * np.asarray(self.prevalence)
         defaults = {
-            "s": np.maximum(area, 20.0),
+            "s": np.maximum(area, LEAST_AREA),
             "c": colours_of(range(n_topics)),
             "alpha": 0.55,
             "edgecolors": "white",
