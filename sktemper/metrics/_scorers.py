@@ -74,7 +74,7 @@ def ranking_scorer(
     >>> from sktemper.metrics import ranking_scorer
     >>> X = make_ratings(200, 50, n_ratings=3000, random_state=0)
     >>> search = GridSearchCV(
-    ...     TemperedMatrixFactorization(max_iter=5, random_state=0),
+    ...     TemperedMatrixFactorization(random_state=0),
     ...     {"n_components": [1, 5]},
     ...     scoring=ranking_scorer("precision@10", relevant=4),
     ...     cv=3,
