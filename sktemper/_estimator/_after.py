@@ -78,8 +78,11 @@ class AfterFitMixin:
         """Return ``function(model, block, prepared)`` of each block of ``X``."""
         with self._at_work(X) as problem:
             model = problem.model
-            prepared = model.prepare(self.state_.globals_, self._hyper_of_predictions())
-            return list(problem.map(function, prepared))
+            return list(problem.map(function, self._prepared(model)))
+
+    def _prepared(self, model):
+        """Return what local steps need of the fitted parameters."""
+        return model.prepare(self.state_.globals_, self._hyper_of_predictions())
 
     def _hyper_of_predictions(self):
         """Return the hyperparameters by which rows are predicted."""
