@@ -165,8 +165,10 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
             for (intptr_t j = 0; j <= i; j++) {
                 const double share = (i == j ? 1 : 2) * prior[AT(i, j) / LANES];
                 const double *restrict x = m + i * LANES, *restrict y = m + j * LANES;
+                const double *restrict covariance = a + AT(i, j);
+                VECTORISE
                 for (intptr_t lane = 0; lane < LANES; lane++)
-                    trace[lane] += share * (a[AT(i, j) + lane] + x[lane] * y[lane]);
+                    trace[lane] += share * (covariance[lane] + x[lane] * y[lane]);
             }
         for (intptr_t lane = 0; lane < n_lanes; lane++) {
             const intptr_t row = first + lane;
