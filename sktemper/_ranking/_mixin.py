@@ -11,7 +11,7 @@ from .._frames import data_frame, frame_library
 from .._policy import refuse
 from ._best import Rated, best_items, products
 from ._labels import Places, labels_of
-from ._memory import Memory
+from ._serving import ServingMixin
 
 __all__ = ["Chosen", "RecommenderMixin"]
 
@@ -38,7 +38,7 @@ class Chosen(NamedTuple):
     told: Any = None
 
 
-class RecommenderMixin:
+class RecommenderMixin(ServingMixin):
     """Of an estimator in whose model a score is a product of two vectors.
 
     It says what the vectors are: `_item_vectors`, `_user_vectors` and `_rows`; keeps
@@ -71,21 +71,22 @@ class RecommenderMixin:
         """Return vectors of items whose angles say how much these are alike."""
         raise NotImplementedError
 
+    def _values_of(self, rated):
+        """Return columns that say what users have of items."""
+        return {"value": rated.values}
+
     def _shares(self, chosen, item):
         """Return what each of a user's entries adds to a product, and the product."""
         raise NotImplementedError
 
     # -- what is kept ------------------------------------------------------------------
-    def _remembered(self, name, make):
-        """Return a value made of the fit as it is, once."""
-        state = self._state()
-        key = state.globals_, state.hyper, vars(self).get("_users_")
-        memory = vars(self).get("_memory")
-        if memory is None or not memory.is_of(key):
-            memory = self._memory = Memory(key)
-        if name not in memory.values:
-            memory.values[name] = make()
-        return memory.values[name]
+    def _validate_training(self, X, reset):
+        self._check_labels(X, reset)
+        return super()._validate_training(X, reset)
+
+    def _install(self, state, policies):
+        super()._install(state, policies)
+        self._users_ = self._rated_ = None  # those of an earlier state
 
     def _keep_labels(self, source):
         """Keep the labels of data that a fit was completed on, if they have any."""
@@ -270,9 +271,9 @@ class RecommenderMixin:
         -------
         table : DataFrame
             A row each of the user's items, the largest share first.  Columns: "item";
-            "value", what the data have of it; "share", what it adds to the score;
-            "base" and "score", the same in all rows.  For models of ratings the score
-            is the expected rating.
+            "value", what the data have of it, or "weight" and "target"; "share", what
+            it adds to the score; "base" and "score", the same in all rows.  For models
+            of ratings the score is the expected rating.
 
         Raises
         ------
@@ -295,7 +296,7 @@ class RecommenderMixin:
         size = len(order)
         columns = {
             "item": self._item_places().names(chosen.rated.items[order]),
-            "value": chosen.rated.values[order],
+            **{name: of[order] for name, of in self._values_of(chosen.rated).items()},
             "share": shares[order],
             "base": np.full(size, score - shares.sum()),
             "score": np.full(size, score),

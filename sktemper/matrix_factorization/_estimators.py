@@ -76,10 +76,8 @@ class _MatrixFactorization(
         return X
 
     def _validate_training(self, X, reset):
-        self._check_labels(X, reset)
         X = super()._validate_training(X, reset)
-        if not sparse.issparse(X):
-            _warn_of_zeros(X)
+        _warn_of_zeros(X)
         return X
 
     def _check_enough(self, data):
@@ -125,10 +123,6 @@ class _MatrixFactorization(
             )
         check_values(init, dtype, "init")
         return init
-
-    def _install(self, state, policies):
-        super()._install(state, policies)
-        self._users_ = self._rated_ = None  # those of an earlier state
 
     def _finish(self, problem, state):
         """Keep the posteriors of the users of the training data, and their ratings."""
@@ -307,11 +301,6 @@ class _MatrixFactorization(
     def _items(self):
         return self._remembered("items", lambda: self._means(self._state().globals_))
 
-    def _prepared(self, model):
-        """Return what local steps need of the items: what is solved for once."""
-        prepare = super()._prepared
-        return self._remembered("prepared", lambda: prepare(model))
-
     def _fitted_users(self):
         """Return natural parameters and noise of the users in the last data."""
         self._state()
@@ -414,17 +403,21 @@ def _has_ratings(X):
 
 
 def _warn_of_zeros(X):
-    """Warn of a dense array in which zeros seem to stand for what was not rated."""
-    n_zeros = X.size - np.count_nonzero(X)
-    if n_zeros < MANY_ZEROS * X.size or np.isnan(X).any():
+    """Warn of a full matrix in which zeros seem to stand for what was not rated."""
+    size = X.shape[0] * X.shape[1]
+    values = X.data if sparse.issparse(X) else X
+    if values.size < size or np.isnan(values).any():
+        return
+    n_zeros = size - np.count_nonzero(values)
+    if n_zeros < MANY_ZEROS * size:
         return
     warnings.warn(
-        f"{n_zeros / X.size:.0%} of X are zeros and none is NaN: zeros are taken as "
+        f"{n_zeros / size:.0%} of X are zeros and none is missing: zeros are taken as "
         "ratings of 0. Let NaN stand for what was not rated (do not fill it with 0), "
         "or pass a sparse matrix of the ratings, such as "
         "sktemper.datasets.ratings_matrix makes; its stored zeros are ratings.",
         UserWarning,
-        stacklevel=6,
+        stacklevel=10,
     )
 
 

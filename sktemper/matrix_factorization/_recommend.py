@@ -160,7 +160,7 @@ class RatingRecommenderMixin(RecommenderMixin):
     def item_popularity_(self):
         """Share of all ratings seen that each item has, ndarray (n_items,)."""
         counts = self._state().hyper.item_counts
-        return counts / max(counts.sum(), 1.0)
+        return counts / (counts.sum() or 1.0)
 
     # -- what scores are made of -------------------------------------------------------
     def _rescoring(self, rank_by, threshold):
@@ -188,7 +188,10 @@ class RatingRecommenderMixin(RecommenderMixin):
         return of_users
 
     def _log_shares(self):
-        counts = self._state().hyper.item_counts + UNSEEN
+        """Return logs of the items' shares of the ratings, of new ones too."""
+        state = self._state()
+        passes = max(state.samples / max(state.total_rows, 1), 1.0)
+        counts = state.hyper.item_counts / passes + UNSEEN
         return np.log(counts / counts.sum())
 
     def _noise_variances(self, noise):
@@ -265,6 +268,14 @@ class RatingRecommenderMixin(RecommenderMixin):
         rated = Rated.joined(map(Rated._make, zip(*rated, strict=True)))
         return self._vectors_of(told.natural), rated, told
 
+    def _fits(self, prepared, model):
+        items, n_items = prepared.items, model.n_features
+        return (items.table.shape, items.table.dtype, items.means.shape) == (
+            (n_items, model.width),
+            model.dtype,
+            (n_items, model.n_own),
+        )
+
     def _item_directions(self):
         return np.ascontiguousarray(self.components_.T)
 
@@ -285,7 +296,11 @@ class RatingRecommenderMixin(RecommenderMixin):
             model.stop,
         )
         n_packed, n_own = model.n_packed, model.n_own
-        scale = Noise(*told.noise.T).means / prepared.hyper.noise_variance
+        # the precision by which ratings count, as it is in that of the user
+        squares = sums[:, :n_packed].sum(axis=0)
+        prior = prepared.hyper.users.natural()[:n_packed]
+        scale = (told.natural[0, :n_packed] - prior) @ squares
+        scale /= max(squares @ squares, np.finfo(float).tiny)
         linear = scale * sums[:, n_packed : n_packed + n_own]
         vector = prepared.items.means[item].copy()
         vector[model.n_components :] = 1.0  # of the bias of the user
