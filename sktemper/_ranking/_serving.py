@@ -11,6 +11,8 @@ SERVED = ("prepared", "item_vectors", "user_vectors", "directions", "log_shares"
 class ServingMixin:
     """Of an estimator that makes more of a fit than it keeps."""
 
+    _rows_here = 4
+
     def _fits(self, prepared, model):
         """Return whether what a local step needs has the shapes that it should have."""
         raise NotImplementedError
