@@ -548,7 +548,7 @@ def test_a_model_that_serves_is_mapped(fitted, tmp_path):
     path = str(tmp_path / "model.joblib")
     joblib.dump(fitted.model.for_serving(), path)
     served = joblib.load(path, mmap_mode="r")
-    values = served._memory.values
+    values = served._memory.values(served._made_of())
     assert isinstance(values["item_vectors"], np.memmap)
     assert isinstance(values["prepared"].items.table, np.memmap)
     model = fitted.model
@@ -587,7 +587,7 @@ def test_processes_recommend_from_one_file(fitted, tmp_path):
 def test_what_serves_is_checked(fitted):
     served = fitted.model.for_serving()
     pickle.loads(pickle.dumps(served))
-    values = served._memory.values
+    values = served._memory.values(served._made_of())
     for name in ("item_vectors", "user_vectors", "directions"):
         if name in values:
             intact, values[name] = values[name], values[name][1:]

@@ -1,30 +1,34 @@
 """What is made of a fit once, and used until the fit changes."""
 
+import operator
+
 __all__ = ["Memory", "read_only"]
 
 
 class Memory:
-    """Values made of a fit; of another fit it is another memory.
+    """Values made of a fit; when there is another fit they are forgotten.
 
     Threads that ask for the same value at once may make it twice; the last one stays,
     and both are the same.
-
-    Parameters
-    ----------
-    key : tuple
-        Objects, of which other ones make another fit.
-    values : dict, optional
-        By name.
     """
 
-    def __init__(self, key, values=None):
-        self.key, self.values = key, {} if values is None else values
+    def __init__(self):
+        self._held = (), {}
 
-    def is_of(self, key):
-        """Return whether it is that of a fit."""
-        return len(key) == len(self.key) and all(
-            a is b for a, b in zip(key, self.key, strict=True)
-        )
+    def values(self, key):
+        """Return what is remembered of a fit, a dict by name.
+
+        Parameters
+        ----------
+        key : tuple
+            Objects, of which other ones make another fit.
+        """
+        known, values = self._held
+        same = len(known) == len(key) and all(map(operator.is_, known, key))
+        if not same:
+            values = {}
+            self._held = key, values
+        return values
 
 
 def read_only(array):

@@ -11,6 +11,7 @@ from .._frames import data_frame, frame_library
 from .._policy import refuse
 from ._best import Rated, best_items, products
 from ._labels import Places, labels_of
+from ._memory import Memory
 from ._serving import ServingMixin
 
 __all__ = ["Chosen", "RecommenderMixin"]
@@ -86,6 +87,7 @@ class RecommenderMixin(ServingMixin):
 
     def _install(self, state, policies):
         super()._install(state, policies)
+        self._memory = Memory()
         self._users_ = self._rated_ = None  # those of an earlier state
 
     def _keep_labels(self, source):

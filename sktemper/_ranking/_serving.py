@@ -19,12 +19,10 @@ class ServingMixin:
 
     def _remembered(self, name, make):
         """Return a value made of the fit as it is, once."""
-        key, memory = self._made_of(), vars(self).get("_memory")
-        if memory is None or not memory.is_of(key):
-            memory = self._memory = Memory(key)
-        if name not in memory.values:
-            memory.values[name] = make()
-        return memory.values[name]
+        values = self._memory.values(self._made_of())
+        if name not in values:
+            values[name] = make()
+        return values[name]
 
     def _made_of(self):
         """Return what says which fit this is."""
@@ -80,17 +78,16 @@ class ServingMixin:
         self._ready()
         self._item_vectors(), self._user_vectors(), self._prepared(self._fitted_model())
         self._remembered("directions", self._directions)
-        values = {k: v for k, v in self._memory.values.items() if k in SERVED}
         kept = {k: v for k, v in vars(self).items() if "callback" not in k}
         copied = object.__new__(type(self))
-        vars(copied).update(kept, _memory=Memory(self._made_of(), values), _serves=True)
+        vars(copied).update(kept, _serves=True)
         return copied
 
     def __getstate__(self):
         """Return the attributes; with what is made of the fit if they are to serve."""
         state = super().__getstate__()
-        if vars(self).get("_serves") and vars(self).get("_memory"):
-            values = self._memory.values
+        if vars(self).get("_serves"):
+            values = self._memory.values(self._made_of())
             state["_served"] = {k: values[k] for k in SERVED if k in values}
         return state
 
@@ -99,15 +96,18 @@ class ServingMixin:
         state = dict(state)
         served = state.pop("_served", None)
         super().__setstate__(state)
-        if served is not None:
+        if "state_" in state:
+            self._memory = Memory()
+        if served:
             self._check_served(served)
-            self._memory = Memory(self._made_of(), served)
+            self._memory.values(self._made_of()).update(served)
 
     def _check_served(self, served):
         """Raise if what was made of a fit does not belong to it: kernels trust it."""
         sizes = self.n_features_in_, len(self._rated_.starts) - 1
         dtype, width = self.state_.dtype, served["item_vectors"].shape[1:]
         fits = [
+            served.keys() <= set(SERVED),
             served["directions"].shape[:1] == sizes[:1],
             served["item_vectors"].shape[:1] == sizes[:1],
             "user_vectors" not in served
