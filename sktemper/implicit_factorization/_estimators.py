@@ -21,11 +21,11 @@ from ._pairs import values_of_pairs
 _DOC = """Factorization of implicit feedback: clicks, plays, purchases.
 
     Every pair of a user and an item counts, with a weight w and a target y, and
-    :math:`y \\sim N(u^T v, \\sigma^2 / w)` [1]_: a stored pair has those that are given,
-    by default the stored number and 1; all others have the weight w0 and the target 0.
-    Users and items have Gaussian posteriors with all correlations, under priors whose
-    means and covariances are learned, as the noise is [2]_.  So there is nothing to
-    tune: neither a regularisation nor, as long as it is large enough, the rank.
+    :math:`y \\sim N(u^T v, \\sigma^2 / w)` [1]_: a stored pair has those that are
+    given, by default the stored number and 1; all others have the weight w0 and the
+    target 0.  Users and items have Gaussian posteriors with all correlations, under
+    priors whose means and covariances are learned, as the noise is [2]_.  So there is
+    nothing to tune: neither a regularisation nor, if it is large enough, the rank.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ class ImplicitFactorization(
         """Keep the posterior means of items, and of the users of the training data."""
         prepared = problem.model.prepare(state.globals_, state.hyper)
         dtype = state.dtype
-        users = np.concatenate(list(problem.map(_means_of_users, prepared)))
+        users = np.concatenate(list(problem.map(_factors_of_users, prepared)))
         self._item_means_ = prepared.items.means.astype(dtype)
         self._users_ = users.astype(dtype)
 
@@ -291,10 +291,11 @@ class ImplicitFactorization(
         Returns
         -------
         factors : ndarray of shape (n_samples, n_components)
-            Posterior means, given the items.  Users without pairs are like the mean
-            of those who want none of the items yet.
+            Posterior means, given the items.  Of a user without pairs nothing is known
+            yet: the mean of the prior, by which items are ranked much as by their
+            popularity.
         """
-        factors = np.concatenate(self._map(X, _means_of_users))
+        factors = np.concatenate(self._map(X, _factors_of_users))
         return factors.astype(self.state_.dtype)
 
     def inverse_transform(self, X):
@@ -437,6 +438,6 @@ class ImplicitFactorization(
         return self._state().hyper.n_components
 
 
-def _means_of_users(model, block, prepared):
-    """Return the posterior means of the users of a block."""
-    return model.users(block, prepared).means
+def _factors_of_users(model, block, prepared):
+    """Return the factors of the users of a block."""
+    return model.factors(block, prepared)

@@ -1,8 +1,9 @@
 """Factorization of implicit feedback as a `ConjugateModel`.
 
 Every pair of a user and an item has a weight w and a target y, and
-y ~ N(u . v, sigma^2 / w): stored pairs have those that they were given, all others w0 and
-0.  Users are local, items global; both have Gaussian posteriors with all correlations.
+y ~ N(u . v, sigma^2 / w): stored pairs have those that they were given, all others w0
+and 0.  Users are local, items global; both have Gaussian posteriors with all
+correlations.
 """
 
 import math
@@ -21,7 +22,7 @@ from ._starts import first_hyper, first_items
 #: Bytes of the table of a block's users, at most, and the fewest and most of its rows;
 #: and the share of the items that a block has rows: with few, most time would go to the
 #: sums of its items.
-BLOCK_BYTES, FEWEST_ROWS, MOST_ROWS, SHARE_OF_ITEMS = 2**27, 256, 4096, 4
+BLOCK_BYTES, FEWEST_ROWS, MOST_ROWS, SHARE_OF_ITEMS = 2**27, 256, 4096, 2
 #: Multiplications, about, and the fewest Gaussians, between two looks for Ctrl-C where
 #: the calling thread finds them itself.
 COST_AT_ONCE, FEWEST_AT_ONCE = 2**24, 256
@@ -74,7 +75,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         self.weight_of, self.target_of = weight_of, target_of
         self.noise_variance = noise_variance
         self.component_variance = component_variance
-        self.dtype = np.dtype(dtype)
+        self.dtype = self.parameter_dtype = np.dtype(dtype)
         self.init = init
         self._items = None, None
         self.n_local = n_components
@@ -152,7 +153,7 @@ class ImplicitFactorizationModel(ConjugateModel):
     def gaussians(
         self, sums, prior, traced, *, out, shared=None, scales=None, weights=None
     ):
-        """Return the posteriors prior + scales (shared + sums); raise if there are none.
+        """Return the posteriors prior + scales (shared + sums); raise if there is none.
 
         ``out`` is where the table of their moments is written; it may be ``sums``.
         """
@@ -246,6 +247,16 @@ class ImplicitFactorizationModel(ConjugateModel):
             weights=factors,
         )
 
+    def factors(self, block, prepared):
+        """Return the means of the users of a block.
+
+        Of a user without pairs nothing is known, rather than that he or she wants none
+        of all items: the mean is that of the prior.
+        """
+        means = self.users(block, prepared).means
+        means[block.counts == 0] = prepared.hyper.users.mean
+        return means
+
     def _factors(self, block, hyper):
         """Return w - w0 and w y of each pair."""
         squares = block.weights - hyper.zero_weight
@@ -322,8 +333,9 @@ class ImplicitFactorizationModel(ConjugateModel):
         """Step the natural parameters; raise if the items would have no posteriors."""
         common = self._common_target(statistics, scale, powers, hyper)
         factor = rate * scale / hyper.noise_variance
-        own = aligned(np.empty, globals_.own.shape, globals_.own.dtype)
-        np.multiply(globals_.own, own.dtype.type(1 - rate), out=own)
+        own = aligned(np.empty, globals_.own.shape, self.dtype)
+        share = self.dtype.type(1 - rate)
+        np.multiply(globals_.own, share, out=own, casting="same_kind")
         for items, sums in statistics.parts:
             add_sums(own, sums, items, factor, self.stop)
         stepped = Items((1 - rate) * globals_.common + rate * common, own)
@@ -383,9 +395,8 @@ class ImplicitFactorizationModel(ConjugateModel):
         number = np.arange(len(block.items)) - block.starts[block.users()]
         held_out = number % 2 == 1
         observed, rest = block.part(~held_out), block.part(held_out)
-        users = self.users(observed, prepared)
         gains = gains_of_held_out(
-            users.means.astype(self.dtype),
+            self.factors(observed, prepared).astype(self.dtype),
             prepared.items.means.astype(self.dtype),
             observed,
             rest,

@@ -14,7 +14,7 @@ from . import _kernels
 __all__ = ["Pairs", "PairStatistics", "add_sums", "pairs_of", "values_of_pairs"]
 
 #: Statistics keep this many blocks apart before they are added up.
-MOST_PARTS = 4
+MOST_PARTS = 2
 
 
 class Pairs(NamedTuple):
