@@ -1,5 +1,6 @@
 """The estimator of factorizations of implicit feedback."""
 
+import warnings
 from numbers import Real
 
 import numpy as np
@@ -17,6 +18,12 @@ from .._linalg import tiled_matmul
 from .._validation import check_data
 from ._model import ImplicitFactorizationModel
 from ._pairs import values_of_pairs
+
+#: Means of weights, or one over it, from which on they seem to be something else.
+FARTHEST_MEAN = 2.0
+#: Nats a user by which the lower bound may move in the last step of a fit at rest:
+#: rankings come to rest long before it does.
+LARGEST_CHANGE = 1.0
 
 _DOC = """Factorization of implicit feedback: clicks, plays, purchases.
 
@@ -236,6 +243,15 @@ class ImplicitFactorization(
         check_values(X, dtype, training=reset)
         return X
 
+    def _validate_training(self, X, reset):
+        X = super()._validate_training(X, reset)
+        if self.pair_weight == "value":
+            _warn_of_weights(X.data)
+        return X
+
+    def _change_at_rest(self, run):
+        return max(super()._change_at_rest(run), LARGEST_CHANGE * len(run.train))
+
     def _check_enough(self, data):
         if not any(look.count_nonzero() for look in data.looks):
             raise ValueError("X has no stored pairs: no entry, or none but zeros.")
@@ -247,8 +263,8 @@ class ImplicitFactorization(
             self.n_components,
             n_features,
             zero_weight=None if self.zero_weight == "auto" else self.zero_weight,
-            weight_of=values_of_pairs("pair_weight", self.pair_weight),
-            target_of=values_of_pairs("pair_target", self.pair_target),
+            weight_of=values_of_pairs("pair_weight", self.pair_weight, dtype, True),
+            target_of=values_of_pairs("pair_target", self.pair_target, dtype),
             noise_variance=self.noise_variance,
             component_variance=self.component_variance,
             dtype=dtype,
@@ -436,6 +452,22 @@ class ImplicitFactorization(
     @property
     def _n_features_out(self):
         return self._state().hyper.n_components
+
+
+def _warn_of_weights(values):
+    """Warn of stored numbers that seem to be no weights, but ratings or counts."""
+    values = values[values != 0]
+    mean = float(values.mean(dtype=np.float64)) if len(values) else 1.0
+    if 1 / FARTHEST_MEAN <= mean <= FARTHEST_MEAN:
+        return
+    warnings.warn(
+        f"The stored numbers of X, with a mean of {mean:.3g}, are taken as weights, "
+        "but only those with a mean of about 1 suit the zero_weight and rank well. "
+        "Divide X by its mean, or give pair_weight=1.0 if all pairs are to weigh the "
+        "same, or a function such as numpy.log1p.",
+        UserWarning,
+        stacklevel=6,
+    )
 
 
 def _factors_of_users(model, block, prepared):
