@@ -1,5 +1,6 @@
 """The estimator of factorizations of implicit feedback."""
 
+import warnings
 from numbers import Real
 
 import numpy as np
@@ -19,14 +20,20 @@ from ._model import ImplicitFactorizationModel
 from ._pairs import values_of_pairs
 from ._recommend import ImplicitRecommenderMixin
 
+#: Means of weights, or one over it, from which on they seem to be something else.
+FARTHEST_MEAN = 2.0
+#: Nats a user by which the lower bound may move in the last step of a fit at rest:
+#: rankings come to rest long before it does.
+LARGEST_CHANGE = 1.0
+
 _DOC = """Factorization of implicit feedback: clicks, plays, purchases.
 
     Every pair of a user and an item counts, with a weight w and a target y, and
-    :math:`y \\sim N(u^T v, \\sigma^2 / w)` [1]_: a stored pair has those that are given,
-    by default the stored number and 1; all others have the weight w0 and the target 0.
-    Users and items have Gaussian posteriors with all correlations, under priors whose
-    means and covariances are learned, as the noise is [2]_.  So there is nothing to
-    tune: neither a regularisation nor, as long as it is large enough, the rank.
+    :math:`y \\sim N(u^T v, \\sigma^2 / w)` [1]_: a stored pair has those that are
+    given, by default the stored number and 1; all others have the weight w0 and the
+    target 0.  Users and items have Gaussian posteriors with all correlations, under
+    priors whose means and covariances are learned, as the noise is [2]_.  So there is
+    nothing to tune: neither a regularisation nor, if it is large enough, the rank.
 
     Parameters
     ----------
@@ -243,6 +250,15 @@ class ImplicitFactorization(
         check_values(X, dtype, training=reset)
         return X
 
+    def _validate_training(self, X, reset):
+        X = super()._validate_training(X, reset)
+        if self.pair_weight == "value":
+            _warn_of_weights(X.data)
+        return X
+
+    def _change_at_rest(self, run):
+        return max(super()._change_at_rest(run), LARGEST_CHANGE * len(run.train))
+
     def _check_enough(self, data):
         if not any(look.count_nonzero() for look in data.looks):
             raise ValueError("X has no stored pairs: no entry, or none but zeros.")
@@ -254,8 +270,8 @@ class ImplicitFactorization(
             self.n_components,
             n_features,
             zero_weight=None if self.zero_weight == "auto" else self.zero_weight,
-            weight_of=values_of_pairs("pair_weight", self.pair_weight),
-            target_of=values_of_pairs("pair_target", self.pair_target),
+            weight_of=values_of_pairs("pair_weight", self.pair_weight, dtype, True),
+            target_of=values_of_pairs("pair_target", self.pair_target, dtype),
             noise_variance=self.noise_variance,
             component_variance=self.component_variance,
             dtype=dtype,
@@ -282,7 +298,7 @@ class ImplicitFactorization(
         """Keep the posterior means of items, and of the users of the training data."""
         prepared = problem.model.prepare(state.globals_, state.hyper)
         dtype = state.dtype
-        users = np.concatenate(list(problem.map(_means_of_users, prepared)))
+        users = np.concatenate(list(problem.map(_factors_of_users, prepared)))
         self._item_means_ = prepared.items.means.astype(dtype)
         self._users_ = users.astype(dtype)
         super()._finish(problem, state)
@@ -299,10 +315,11 @@ class ImplicitFactorization(
         Returns
         -------
         factors : ndarray of shape (n_samples, n_components)
-            Posterior means, given the items.  Users without pairs are like the mean
-            of those who want none of the items yet.
+            Posterior means, given the items.  Of a user without pairs nothing is known
+            yet: the mean of the prior, by which items are ranked much as by their
+            popularity.
         """
-        factors = np.concatenate(self._map(X, _means_of_users))
+        factors = np.concatenate(self._map(X, _factors_of_users))
         return factors.astype(self.state_.dtype)
 
     def inverse_transform(self, X):
@@ -445,6 +462,22 @@ class ImplicitFactorization(
         return self._state().hyper.n_components
 
 
-def _means_of_users(model, block, prepared):
-    """Return the posterior means of the users of a block."""
-    return model.users(block, prepared).means
+def _warn_of_weights(values):
+    """Warn of stored numbers that seem to be no weights, but ratings or counts."""
+    values = values[values != 0]
+    mean = float(values.mean(dtype=np.float64)) if len(values) else 1.0
+    if 1 / FARTHEST_MEAN <= mean <= FARTHEST_MEAN:
+        return
+    warnings.warn(
+        f"The stored numbers of X, with a mean of {mean:.3g}, are taken as weights, "
+        "but only those with a mean of about 1 suit the zero_weight and rank well. "
+        "Divide X by its mean, or give pair_weight=1.0 if all pairs are to weigh the "
+        "same, or a function such as numpy.log1p.",
+        UserWarning,
+        stacklevel=6,
+    )
+
+
+def _factors_of_users(model, block, prepared):
+    """Return the factors of the users of a block."""
+    return model.factors(block, prepared)

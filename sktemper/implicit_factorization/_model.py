@@ -1,11 +1,10 @@
 """Factorization of implicit feedback as a `ConjugateModel`.
 
 Every pair of a user and an item has a weight w and a target y, and
-y ~ N(u . v, sigma^2 / w): stored pairs have those that they were given, all others w0 and
-0.  Users are local, items global; both have Gaussian posteriors with all correlations.
+y ~ N(u . v, sigma^2 / w): stored pairs have those that they were given, all others w0
+and 0.  Users are local, items global; both have Gaussian posteriors with all
+correlations.
 """
-
-import math
 
 import numpy as np
 
@@ -13,15 +12,16 @@ from .._expfam import blended, least_eigenvalue, packed, packed_fisher_product, 
 from .._simd.special import aligned
 from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
 from . import _kernels
-from ._pairs import PairStatistics, add_sums, pairs_of
+from ._pairs import add_sums, pairs_of
 from ._parameters import Gaussians, Items, Prepared, moments_of
 from ._rankings import gains_of_held_out
 from ._starts import first_hyper, first_items
+from ._users import UserInference
 
 #: Bytes of the table of a block's users, at most, and the fewest and most of its rows;
 #: and the share of the items that a block has rows: with few, most time would go to the
 #: sums of its items.
-BLOCK_BYTES, FEWEST_ROWS, MOST_ROWS, SHARE_OF_ITEMS = 2**27, 256, 4096, 4
+BLOCK_BYTES, FEWEST_ROWS, MOST_ROWS, SHARE_OF_ITEMS = 2**27, 256, 4096, 2
 #: Multiplications, about, and the fewest Gaussians, between two looks for Ctrl-C where
 #: the calling thread finds them itself.
 COST_AT_ONCE, FEWEST_AT_ONCE = 2**24, 256
@@ -74,7 +74,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         self.weight_of, self.target_of = weight_of, target_of
         self.noise_variance = noise_variance
         self.component_variance = component_variance
-        self.dtype = np.dtype(dtype)
+        self.dtype = self.parameter_dtype = np.dtype(dtype)
         self.init = init
         self._items = None, None
         self.n_local = n_components
@@ -152,7 +152,7 @@ class ImplicitFactorizationModel(ConjugateModel):
     def gaussians(
         self, sums, prior, traced, *, out, shared=None, scales=None, weights=None
     ):
-        """Return the posteriors prior + scales (shared + sums); raise if there are none.
+        """Return the posteriors prior + scales (shared + sums); raise if there is none.
 
         ``out`` is where the table of their moments is written; it may be ``sums``.
         """
@@ -186,98 +186,48 @@ class ImplicitFactorizationModel(ConjugateModel):
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
         """Find the posteriors of a block's users; see `ConjugateModel.local_step`."""
-        n_rows, hyper, powers = len(block.counts), prepared.hyper, request.powers
-        local = np.broadcast_to(np.asarray(powers.local, dtype=np.float64), n_rows)
-        factors = request.factors(n_rows)
-        users = self.users(block, prepared, powers, factors)
-        known = block.per_user(block.weights)
-        n_pairs = known + hyper.zero_weight * (self.n_features - block.counts)
-        residuals = self._residuals(block, users, prepared, powers)
-        squares = residuals / hyper.noise_variance
-        log_variance = math.log(2 * math.pi * hyper.noise_variance)
-        prior = hyper.users.natural()[self.n_packed :]
-        log_prior = powers.prior * (
-            hyper.users.log_normaliser()
-            + users.means @ prior
-            - 0.5 * users.prior_traces
-        )
-        likelihood = -0.5 * local * (n_pairs * log_variance + squares)
-        statistics = None
+        inference = UserInference(self, block, prepared, request.powers)
+        factors = request.factors(len(block.counts))
+        users = inference.users(factors)
+        residuals = inference.residuals(users)
+        statistics = row_scores = None
         if "statistics" in request.want:
-            statistics = PairStatistics(
-                (self._sums_of_items(block, users, hyper, factors),),
-                self.n_features,
-                float(factors @ residuals),
-                float(factors @ n_pairs),
-                users.moments,
-            )
+            statistics = inference.statistics(users, residuals, factors)
+        if "score" in request.want:
+            row_scores = -0.5 * residuals / prepared.hyper.noise_variance
         return LocalStep.of_rows(
             statistics=statistics,
-            row_observed=n_pairs,
-            row_bounds=likelihood + log_prior + users.entropies(),
-            row_scores=-0.5 * squares if "score" in request.want else None,
-            n_iterations=n_rows,
+            row_observed=inference.n_pairs(),
+            row_bounds=inference.bounds(users, residuals),
+            row_scores=row_scores,
+            n_iterations=len(block.counts),
             local_parameters=users.means if "local" in request.want else None,
         )
 
-    def users(self, block, prepared, powers=Powers(), factors=None):  # noqa: B008
-        """Return the posteriors of the users of a block, `Gaussians`."""
-        hyper = prepared.hyper
-        n_rows = len(block.counts)
+    def factors(self, block, prepared):
+        """Return the means of the users of a block.
+
+        Of a user without pairs nothing is known, rather than that he or she wants none
+        of all items: the mean is that of the prior.
+        """
+        means = UserInference(self, block, prepared, Powers()).users().means
+        means[block.counts == 0] = prepared.hyper.users.mean
+        return means
+
+    def sums(self, starts, others, square_factors, linear_factors, table):
+        """Return sums over pairs, see `_kernels.pair_sums`."""
         sums = _kernels.pair_sums(
-            block.starts,
-            block.items,
-            *self._factors(block, hyper),
-            prepared.items.table,
+            starts,
+            others,
+            square_factors,
+            linear_factors,
+            table,
             self.n_square,
             self.stop,
         )
         if sums is None:
             raise Stopped
-        natural = hyper.users.natural()
-        scales = np.asarray(powers.local) / hyper.noise_variance
-        return self.gaussians(
-            sums,
-            powers.prior * natural,
-            natural[: self.n_packed],
-            out=sums,
-            shared=prepared.shared,
-            scales=np.ascontiguousarray(np.broadcast_to(scales, n_rows)),
-            weights=factors,
-        )
-
-    def _factors(self, block, hyper):
-        """Return w - w0 and w y of each pair."""
-        squares = block.weights - hyper.zero_weight
-        linear = block.weights * block.targets
-        return squares.astype(self.dtype), linear.astype(self.dtype)
-
-    def _residuals(self, block, users, prepared, powers):
-        """Return the sums over all pairs of each user of w E(y - u . v)^2.
-
-        By precision times covariance being 1: it is quadratic in u.
-        """
-        hyper = prepared.hyper
-        natural = powers.prior * hyper.users.natural()[self.n_packed :]
-        rest = self.n_components + users.means @ natural
-        rest -= powers.prior * users.prior_traces
-        scales = powers.local / hyper.noise_variance
-        squares = block.per_user(block.weights * block.targets**2)
-        return squares - users.products + rest / scales
-
-    def _sums_of_items(self, block, users, hyper, factors):
-        """Return items, and what the block's stored pairs tell of them."""
-        items, *pairs = _kernels.transposed(
-            block.starts,
-            block.items,
-            *self._factors(block, hyper),
-            factors,
-            self.n_features,
-        )
-        sums = _kernels.pair_sums(*pairs, users.table, self.n_square, self.stop)
-        if sums is None:
-            raise Stopped
-        return items, sums
+        return sums
 
     def _common_target(self, statistics, scale, powers, hyper):
         """Return the part of the target that all items have in common."""
@@ -322,8 +272,9 @@ class ImplicitFactorizationModel(ConjugateModel):
         """Step the natural parameters; raise if the items would have no posteriors."""
         common = self._common_target(statistics, scale, powers, hyper)
         factor = rate * scale / hyper.noise_variance
-        own = aligned(np.empty, globals_.own.shape, globals_.own.dtype)
-        np.multiply(globals_.own, own.dtype.type(1 - rate), out=own)
+        own = aligned(np.empty, globals_.own.shape, self.dtype)
+        share = self.dtype.type(1 - rate)
+        np.multiply(globals_.own, share, out=own, casting="same_kind")
         for items, sums in statistics.parts:
             add_sums(own, sums, items, factor, self.stop)
         stepped = Items((1 - rate) * globals_.common + rate * common, own)
@@ -383,9 +334,8 @@ class ImplicitFactorizationModel(ConjugateModel):
         number = np.arange(len(block.items)) - block.starts[block.users()]
         held_out = number % 2 == 1
         observed, rest = block.part(~held_out), block.part(held_out)
-        users = self.users(observed, prepared)
         gains = gains_of_held_out(
-            users.means.astype(self.dtype),
+            self.factors(observed, prepared).astype(self.dtype),
             prepared.items.means.astype(self.dtype),
             observed,
             rest,

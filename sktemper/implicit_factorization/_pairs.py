@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._expfam import Moments
+from .._limits import check_values
 from .._linalg import sparse_rows
 from .._simd.special import aligned
 from ..model import Stopped
@@ -14,7 +15,7 @@ from . import _kernels
 __all__ = ["Pairs", "PairStatistics", "add_sums", "pairs_of", "values_of_pairs"]
 
 #: Statistics keep this many blocks apart before they are added up.
-MOST_PARTS = 4
+MOST_PARTS = 2
 
 
 class Pairs(NamedTuple):
@@ -148,7 +149,7 @@ def pairs_of(X, rows, weight_of, target_of):
     )
 
 
-def values_of_pairs(name, given):
+def values_of_pairs(name, given, dtype, non_negative=False):
     """Return the function of stored numbers that a parameter stands for.
 
     Parameters
@@ -157,15 +158,20 @@ def values_of_pairs(name, given):
         Of the parameter, for messages.
     given : "value", float or callable
         The stored number itself, the same for all, or a function of an array.
+    dtype : {float32, float64}
+        What will be computed in.
+    non_negative : bool, default=False
+        Whether what a function returns has to be.
 
     Returns
     -------
     function : callable
-        Returns a finite array of float64 of the same shape; raises if it is not.
+        Returns an array of float64 of the same shape; raises if it is of no use.
     """
-    if given == "value":
+    if isinstance(given, str):
         return lambda values: np.asarray(values, dtype=np.float64)
     if not callable(given):
+        check_values(given, dtype, name)
         return lambda values: np.full(len(values), float(given))
 
     def function(values):
@@ -178,6 +184,9 @@ def values_of_pairs(name, given):
             )
         if not np.isfinite(found).all():
             raise ValueError(f"{name} returned values that are not finite.")
+        if non_negative and (found < 0).any():
+            raise ValueError(f"{name} returned a negative weight, {found.min():.3g}.")
+        check_values(found, dtype, name)
         return found
 
     return function
