@@ -56,7 +56,16 @@ __all__ = [
 ]
 
 #: Public modules that are loaded when they are first asked for.
-LAZY = ("base", "dask", "datasets", "metrics", "model", "plotting", "testing")
+LAZY = (
+    "base",
+    "dask",
+    "datasets",
+    "metrics",
+    "model",
+    "model_selection",
+    "plotting",
+    "testing",
+)
 
 
 def __getattr__(name):

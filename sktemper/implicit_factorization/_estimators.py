@@ -17,6 +17,7 @@ from .._linalg import tiled_matmul
 from .._validation import check_data
 from ._model import ImplicitFactorizationModel
 from ._pairs import values_of_pairs
+from ._recommend import ImplicitRecommenderMixin
 
 #: Means of weights, or one over it, from which on they seem to be something else.
 FARTHEST_MEAN = 2.0
@@ -79,6 +80,9 @@ _DOC = """Factorization of implicit feedback: clicks, plays, purchases.
     user_factors_ : ndarray of shape (n_users, n_components)
         Posterior means of the factors of the users in the data of the last `fit` or
         `partial_fit`.
+    user_labels_, item_labels_ : ndarray or None
+        Of the rows in the last `fit` or `partial_fit`, and of the columns, if the data
+        have labels; the names of the columns of a data frame are some too.
     zero_weight_ : float
         w0, given or found.
     noise_variance_ : float
@@ -150,7 +154,10 @@ _DOC = """Factorization of implicit feedback: clicks, plays, purchases.
 
 
 class ImplicitFactorization(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
+    ImplicitRecommenderMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    TemperedEstimator,
 ):  # noqa: D101 (composed __doc__)
     __doc__ = document(
         _DOC,
@@ -290,6 +297,7 @@ class ImplicitFactorization(
         users = np.concatenate(list(problem.map(_factors_of_users, prepared)))
         self._item_means_ = prepared.items.means.astype(dtype)
         self._users_ = users.astype(dtype)
+        super()._finish(problem, state)
 
     # -- what users call ---------------------------------------------------------------
     def transform(self, X):
