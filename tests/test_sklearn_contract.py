@@ -116,6 +116,7 @@ def of_weights(estimator):
     ],
     expected_failed_checks=expected_failures,
 )
+@pytest.mark.filterwarnings("ignore:The stored numbers of X:UserWarning")  # of noise
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -1,6 +1,5 @@
 """The estimator of factorizations of implicit feedback."""
 
-import warnings
 from numbers import Real
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import TOL_OF_BOUND, TemperedEstimator, document, store
+from .._estimator import TOL_OF_BOUND, TemperedEstimator, document, store, warn
 from .._expfam import unpacked
 from .._limits import check_values, check_variances
 from .._linalg import tiled_matmul
@@ -250,18 +249,15 @@ class ImplicitFactorization(
         check_values(X, dtype, training=reset)
         return X
 
-    def _validate_training(self, X, reset):
-        X = super()._validate_training(X, reset)
-        if self.pair_weight == "value":
-            _warn_of_weights(X.data)
-        return X
-
     def _change_at_rest(self, run):
         return max(super()._change_at_rest(run), LARGEST_CHANGE * len(run.train))
 
     def _check_enough(self, data):
         if not any(look.count_nonzero() for look in data.looks):
             raise ValueError("X has no stored pairs: no entry, or none but zeros.")
+        if self.pair_weight == "value":
+            X, _ = data.sample(ImplicitFactorizationModel.rows_looked_at)
+            _warn_of_weights(X.data)
 
     def _make_model(self, n_features, dtype):
         check_variances(self.noise_variance, dtype, "noise_variance")
@@ -468,13 +464,12 @@ def _warn_of_weights(values):
     mean = float(values.mean(dtype=np.float64)) if len(values) else 1.0
     if 1 / FARTHEST_MEAN <= mean <= FARTHEST_MEAN:
         return
-    warnings.warn(
+    warn(
         f"The stored numbers of X, with a mean of {mean:.3g}, are taken as weights, "
         "but only those with a mean of about 1 suit the zero_weight and rank well. "
         "Divide X by its mean, or give pair_weight=1.0 if all pairs are to weigh the "
         "same, or a function such as numpy.log1p.",
         UserWarning,
-        stacklevel=6,
     )
 
 
