@@ -21,6 +21,7 @@ from .gaussian_mixture import (
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
 )
+from .implicit_factorization import ImplicitFactorization
 from .lda import AnnealedLDA, SVIPlusLDA, TemperedLDA, seeded_prior
 from .matrix_factorization import (
     AnnealedMatrixFactorization,
@@ -37,6 +38,7 @@ __all__ = [
     "AnnealedLDA",
     "AnnealedMatrixFactorization",
     "AnnealedMultinomialMixture",
+    "ImplicitFactorization",
     "SVIPlusBernoulliMixture",
     "SVIPlusFactorialMixture",
     "SVIPlusGaussianMixture",
@@ -60,6 +62,7 @@ LAZY = (
     "datasets",
     "metrics",
     "model",
+    "model_selection",
     "plotting",
     "report",
     "testing",

@@ -228,6 +228,8 @@ def scores_of(estimator):
 
 
 def short(row, kind="Annealed", **parameters):
+    if not row.has_policies:
+        parameters.pop("tempering", None)
     estimator = row.estimator(kind, batch_size=30, **{"max_iter": 3, **parameters})
     if "moves" in estimator.get_params(deep=False):
         estimator.set_params(moves=None)  # they come after the last score

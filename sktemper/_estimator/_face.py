@@ -389,5 +389,5 @@ class TemperedEstimator(
             )
         )
 
-    def _workers(self, model, data):
-        return data.workers(Workers, effective_n_jobs(self.n_jobs), model.stop)
+    def _workers(self, model, data, threads=Workers):
+        return data.workers(threads, effective_n_jobs(self.n_jobs), model.stop)

@@ -14,11 +14,12 @@ from ._state import MovesDone, State
 from ._step import Steps
 from ._stopping import Best, HeldOut, heldout_score
 from ._sums import combined, compacted, tree_sum
-from ._workers import Workers
+from ._workers import Here, Workers
 
 __all__ = [
     "QUIETLY",
     "Batch",
+    "Here",
     "Best",
     "HeldOut",
     "History",

@@ -9,9 +9,9 @@ from scipy.special import psi
 from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import warn_of_heat
+from .._frames import data_frame, frame_library
 from .._policy import refuse
 from ..model import Request
-from ._frames import data_frame, frame_library
 
 __all__ = ["TablesMixin", "positive_int"]
 
