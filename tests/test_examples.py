@@ -50,6 +50,7 @@ ARGUMENTS = {
     ],
     "matrix_factorization": ["--n-starts=2", "--max-iter=8", "--ranks=3"],
     "own_model_poisson": [],
+    "recommender": ["--n-users=200", "--n-items=80", "--rank=8"],
     "stream_text": ["--max-documents=500", "--n-components=5", "--chunk-size=100"],
 }
 EXPECTED = {
@@ -66,6 +67,7 @@ EXPECTED = {
     ),
     "matrix_factorization": "in intervals of 50 %",
     "own_model_poisson": "checks passed, skipped: ",
+    "recommender": "the same: True",
     "stream_text": "pass 3: ",
 }
 

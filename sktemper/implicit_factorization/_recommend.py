@@ -8,9 +8,9 @@ from .._expfam import unpacked
 from .._frames import frame_library
 from .._ranking._best import Rated, products
 from .._ranking._mixin import RecommenderMixin
-from ..model import Stopped
-from . import _kernels
+from ..model import Powers
 from ._pairs import Pairs
+from ._users import UserInference
 
 __all__ = ["ImplicitRecommenderMixin"]
 
@@ -122,7 +122,7 @@ class ImplicitRecommenderMixin(RecommenderMixin):
         dtype = self.state_.dtype
 
         def found(model, block, prepared):
-            means = model.users(block, prepared).means.astype(dtype)
+            means = model.factors(block, prepared).astype(dtype)
             return means, *_rated(model, block, dtype)
 
         means, *rated = zip(*self._map(X, found), strict=True)
@@ -150,16 +150,8 @@ class ImplicitRecommenderMixin(RecommenderMixin):
         hyper, n_packed = prepared.hyper, model.n_packed
         weights, targets = values.astype(np.float64).T
         pairs = Pairs(starts.astype(np.intp), items, weights, targets)
-        sums = _kernels.pair_sums(
-            pairs.starts,
-            items,
-            *model._factors(pairs, hyper),
-            prepared.items.table,
-            model.n_square,
-            model.stop,
-        )
-        if sums is None:
-            raise Stopped
+        factors = UserInference(model, pairs, prepared, Powers()).pair_factors
+        sums = model.sums(pairs.starts, items, *factors, prepared.items.table)
         squares = sums.swapaxes(0, 1).reshape(1, -1)[0, :n_packed] + prepared.shared
         natural = hyper.users.natural()[:n_packed] + squares / hyper.noise_variance
         precision = unpacked(natural[None], model.n_components)[0]
