@@ -334,15 +334,15 @@ SIZES = {"1 M": (6_000, 3_700, 1_000_000), "10 M": (70_000, 10_000, 10_000_000)}
 def sweep_stage(options):
     """A sweep of both sides of generated clicks, in float32.
 
-    Of a fit with 5 sweeps that with 1 is taken away, and the rest divided by 4;
-    contestants take turns, and the median of three such turns counts.  "ratio" is to
+    Of a fit with 4 sweeps that with 1 is taken away, and the rest divided by 3;
+    contestants take turns, and the median of the turns counts.  "ratio" is to
     alternating least squares by Cholesky, which has no covariances; CG stops after
     three steps.  "MB of items" is what ours needs for the items in a fitted model.
     """
     for size, shape in SIZES.items():
         shape = tuple(map(options.tenth, shape))
         for rank in (32, 64):
-            for repetition in range(options.seeds or 3):
+            for repetition in range(options.seeds or 2):
                 for name in ("Cholesky", "CG", "ours"):
                     if name == "ours" or HAS_IMPLICIT:
                         key = {"pairs": size, "rank": rank, "contestant": name}
@@ -359,10 +359,10 @@ def sweep(shape, rank, name):
         settings = ITS_DEFAULTS | {"factors": rank}
         return squares(X, 0, n_sweeps, name == "CG", **settings)
 
-    one, (five, model) = timed(lambda: fit(1))[0], timed(lambda: fit(5))
+    one, (four, model) = timed(lambda: fit(1))[0], timed(lambda: fit(4))
     if name == "ours":
         megabytes = model.state_.globals_.own.nbytes / 1e6
-    return {"s": (five - one) / 4, "MB of items": megabytes}
+    return {"s": (four - one) / 3, "MB of items": megabytes}
 
 
 def table_of_sweep(frame):
