@@ -18,7 +18,12 @@ from sktemper import ImplicitFactorization, TemperedMatrixFactorization
 from sktemper._linalg import tiled_matmul
 from sktemper._ranking import _best
 from sktemper._ranking._best import Rated, best_items, products
-from sktemper.datasets import interactions_matrix, make_ratings, ratings_matrix
+from sktemper.datasets import (
+    interactions_matrix,
+    make_ratings,
+    ratings_matrix,
+    write_ratings,
+)
 from sktemper.metrics import ranking_report
 from sktemper.model_selection import train_test_split_entries
 
@@ -276,6 +281,30 @@ def test_rows_are_numbers_where_data_have_no_labels(fitted):
         model.recommend([150])
     with pytest.raises(ValueError, match=r"numbers from 0 to 149; got 'u1'"):
         model.recommend(["u1"])
+
+
+def test_names_of_parts_of_collections_and_of_columns(ratings, tmp_path):
+    model, X = ratings.model, ratings.X
+    options = {"n_components": 4, "random_state": 0}
+    expected = model.recommend(["u19", "u140"], n_items=3)
+    parts = [X[:80], X[80:]]
+    stored = write_ratings(tmp_path / "ratings", [(USERS, ITEMS, TABLE.data)])
+    for data in (parts, stored):
+        other = TemperedMatrixFactorization(**options).fit(data)
+        np.testing.assert_array_equal(other.user_labels_, model.user_labels_)
+        found = other.recommend(["u19", "u140"], n_items=3)
+        assert found["item"].tolist() == expected["item"].tolist()
+        everybody, *_ = other.recommend(data, n_items=3)
+        assert everybody.shape == (150, 3)
+    wide = FRAME.pivot(index="user", columns="item", values="stars")
+    other = TemperedMatrixFactorization(**options).fit(wide)
+    assert other.item_labels_.tolist() == wide.columns.tolist()
+    row = wide.index.get_loc("u19")
+    assert other.recommend([row], n_items=3)["item"].isin(wide.columns).all()
+    report = ranking_report(other, np.isnan(wide), X_seen=wide, measures=["ndcg@5"])
+    assert report["ndcg@5"] == 1  # all that is not seen is relevant
+    stopped = TemperedMatrixFactorization(n_iter_no_change=2, **options).fit(X)
+    assert stopped.recommend(["u140"])["user"].tolist() == ["u140"] * 10
 
 
 def test_only_users_of_a_fit_that_was_completed_are_known():
