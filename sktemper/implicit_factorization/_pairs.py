@@ -171,7 +171,7 @@ def values_of_pairs(name, given, dtype, non_negative=False):
     if isinstance(given, str):
         return lambda values: np.asarray(values, dtype=np.float64)
     if not callable(given):
-        check_values(given, dtype, name)
+        check_values(given, dtype, name, training=True)
         return lambda values: np.full(len(values), float(given))
 
     def function(values):
