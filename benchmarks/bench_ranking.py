@@ -174,7 +174,7 @@ def main():
         f"The bits of one user are those of 300: {same_bits}.\n"
     )
     print(
-        f"A new user with 50 items, CPU time, median of 200 and of their fastest fifth: "
+        f"A new user with 50 items, CPU time, median of 200 and of the fastest fifth: "
         f"factors in {fold_median:.2f} and {fold:.2f} ms, with ten "
         f"recommendations {both_median:.2f} and {both:.2f} ms.\n"
     )
