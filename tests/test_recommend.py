@@ -569,8 +569,14 @@ def test_what_is_remembered_is_of_the_last_fit(fitted):
     pd.testing.assert_frame_equal(again, model.recommend(["u1"]))
     assert not again["score"].equals(first["score"])
     stale = model.components_
-    model.partial_fit(fitted.X)
+    model.partial_fit(sparse.csr_array(fitted.X))
+    assert model.item_labels_[0] == "f0" and model.user_labels_ is None
     assert not np.array_equal(stale, model.components_)
+    model.fit(sparse.csr_array(fitted.X[:, :50]))  # another fit, without labels
+    assert model.item_labels_ is None and model.user_labels_ is None
+    assert model.recommend([3])["item"].max() < 50
+    with pytest.raises(ValueError, match="no labels of users"):
+        model.recommend(["u3"])
 
 
 def test_a_model_that_serves_is_mapped(fitted, tmp_path):

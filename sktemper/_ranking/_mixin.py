@@ -90,18 +90,18 @@ class RecommenderMixin(ServingMixin):
         self._memory = Memory()
         self._users_ = self._rated_ = None  # those of an earlier state
 
-    def _keep_labels(self, source):
-        """Keep the labels of data that a fit was completed on, if they have any."""
-        users, items = (
-            labels_of(source, "user_labels"),
-            labels_of(source, "item_labels"),
-        )
-        self.user_labels_ = users
-        if items is None:
-            items = vars(self).get("item_labels_")
-        if items is None:
+    def _training_data(self, X, fresh):
+        data = super()._training_data(X, fresh)
+        items = labels_of(data.source, "item_labels")
+        if items is None and fresh:
             items = vars(self).get("feature_names_in_")
-        self.item_labels_ = items
+        if items is not None or fresh:
+            self.item_labels_ = items
+        return data
+
+    def _keep_labels(self, source):
+        """Keep the labels of the users whom a fit was completed on, if they have any."""
+        self.user_labels_ = labels_of(source, "user_labels")
 
     def _check_labels(self, X, reset):
         """Raise if the columns of data have other labels than those of the fit."""
