@@ -186,6 +186,22 @@ def test_five_lines_from_a_table_to_a_table(fitted):
     pd.testing.assert_frame_equal(again, table[:8])
 
 
+def test_one_name_needs_no_list(fitted):
+    model = fitted.model
+    for one, several in (
+        (model.recommend("u19"), model.recommend(["u19"])),
+        (
+            model.recommend(["u19"], exclude="f3", n_items=59),
+            model.recommend(["u19"], exclude=["f3"], n_items=59),
+        ),
+        (model.similar_items("f3"), model.similar_items(["f3"])),
+        (model.explain("u19", "f3"), model.explain(["u19"], "f3")),
+    ):
+        pd.testing.assert_frame_equal(one, several)
+    nothing = model.recommend(["u19"], exclude=[])
+    pd.testing.assert_frame_equal(nothing, model.recommend(["u19"]))
+
+
 def test_tables_of_polars(fitted):
     pytest.importorskip("polars")
     frame = fitted.model.recommend(["u3"], n_items=2, output="polars")

@@ -144,6 +144,7 @@ class RecommenderMixin(ServingMixin):
     # -- recommendations ---------------------------------------------------------------
     def _choose(self, users):
         """Return the `Chosen` that labels of known users or rows of data stand for."""
+        users = [users] if isinstance(users, str) else users
         if _are_names(users, vars(self).get("user_labels_")):
             users = np.asarray(users)
             vectors = self._user_vectors()
@@ -161,9 +162,9 @@ class RecommenderMixin(ServingMixin):
         """Return the best items of users, scores and products; see `best_items`."""
         vectors = self._item_vectors()
         barred = None
-        if exclude is not None and len(exclude):
+        if exclude is not None:
             barred = np.zeros(len(vectors), bool)
-            barred[self._item_places().of(exclude)] = True
+            barred[self._item_places().of(np.atleast_1d(exclude))] = True
         return best_items(
             chosen.vectors,
             vectors,
@@ -206,7 +207,7 @@ class RecommenderMixin(ServingMixin):
 
         Parameters
         ----------
-        items : array-like of shape (n_queries,)
+        items : label, or array-like of shape (n_queries,)
             Labels of items, or their columns if the data had none.
         n_items : int, default=10
             How many to find for each, itself excepted.
@@ -229,7 +230,7 @@ class RecommenderMixin(ServingMixin):
         self._ready()
         frame_library(output)
         self._check_n_items(n_items)
-        names = np.asarray(items)
+        names = np.atleast_1d(items)
         places = self._item_places().of(names)
         vectors = self._remembered("directions", self._directions)
         starts = np.arange(len(places) + 1, dtype=np.int64)
