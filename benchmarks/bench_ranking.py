@@ -79,7 +79,7 @@ def processor():
 
 
 def fold_in(model, n_items, random):
-    """Return median milliseconds of the factors of a new user with 50 items."""
+    """Return milliseconds of the factors of new users with 50 items, and best items."""
 
     def new_user():
         items = np.sort(random.choice(n_items, 50, replace=False)).astype(np.int32)
@@ -89,14 +89,14 @@ def fold_in(model, n_items, random):
         )
 
     rows = [new_user() for _ in range(200)]
-    both = timed(
-        [
-            lambda run: model.transform(rows[run]),
-            lambda run: model.recommend(rows[run], n_items=10),
-        ],
-        200,
-    )
-    return both
+    taken = np.empty((len(rows), 2))
+    for number, row in enumerate(rows):
+        start = time.process_time()
+        model.transform(row)
+        middle = time.process_time()
+        model.recommend(row, n_items=10)
+        taken[number] = middle - start, time.process_time() - middle
+    return 1e3 * np.percentile(taken, [10, 50], axis=0)
 
 
 def mapped(model, folder):
@@ -153,7 +153,7 @@ def main():
             f"| {n_users:,} | {own:,.2f} | {own_cpu:,.2f} | {bare:,.2f} | "
             f"{bare_cpu:,.2f} | {other:,.2f} | {other_cpu:,.2f} |"
         )
-    (fold, fold_cpu), (both, both_cpu) = fold_in(model, arguments.items, random)
+    (fold, both), (fold_median, both_median) = fold_in(model, arguments.items, random)
     with tempfile.TemporaryDirectory() as folder:
         seconds, size = mapped(model, folder)
     print("# Serving\n")
@@ -174,8 +174,9 @@ def main():
         f"The bits of one user are those of 300: {same_bits}.\n"
     )
     print(
-        f"A new user with 50 items: factors in {fold:.2f} ms ({fold_cpu:.2f} of CPU), "
-        f"with ten recommendations {both:.2f} ms ({both_cpu:.2f}).\n"
+        f"A new user with 50 items, CPU time, median of 200 and of the fastest fifth: "
+        f"factors in {fold_median:.2f} and {fold:.2f} ms, with ten "
+        f"recommendations {both_median:.2f} and {both:.2f} ms.\n"
     )
     print(
         f"A model that serves: a file of {size:,.0f} MB, mapped and asked for the "

@@ -18,7 +18,12 @@ from sktemper import ImplicitFactorization, TemperedMatrixFactorization
 from sktemper._linalg import tiled_matmul
 from sktemper._ranking import _best
 from sktemper._ranking._best import Rated, best_items, products
-from sktemper.datasets import interactions_matrix, make_ratings, ratings_matrix
+from sktemper.datasets import (
+    interactions_matrix,
+    make_ratings,
+    ratings_matrix,
+    write_ratings,
+)
 from sktemper.metrics import ranking_report
 from sktemper.model_selection import train_test_split_entries
 
@@ -181,6 +186,22 @@ def test_five_lines_from_a_table_to_a_table(fitted):
     pd.testing.assert_frame_equal(again, table[:8])
 
 
+def test_one_name_needs_no_list(fitted):
+    model = fitted.model
+    for one, several in (
+        (model.recommend("u19"), model.recommend(["u19"])),
+        (
+            model.recommend(["u19"], exclude="f3", n_items=59),
+            model.recommend(["u19"], exclude=["f3"], n_items=59),
+        ),
+        (model.similar_items("f3"), model.similar_items(["f3"])),
+        (model.explain("u19", "f3"), model.explain(["u19"], "f3")),
+    ):
+        pd.testing.assert_frame_equal(one, several)
+    nothing = model.recommend(["u19"], exclude=[])
+    pd.testing.assert_frame_equal(nothing, model.recommend(["u19"]))
+
+
 def test_tables_of_polars(fitted):
     pytest.importorskip("polars")
     frame = fitted.model.recommend(["u3"], n_items=2, output="polars")
@@ -276,6 +297,30 @@ def test_rows_are_numbers_where_data_have_no_labels(fitted):
         model.recommend([150])
     with pytest.raises(ValueError, match=r"numbers from 0 to 149; got 'u1'"):
         model.recommend(["u1"])
+
+
+def test_names_of_parts_of_collections_and_of_columns(ratings, tmp_path):
+    model, X = ratings.model, ratings.X
+    options = {"n_components": 4, "random_state": 0}
+    expected = model.recommend(["u19", "u140"], n_items=3)
+    parts = [X[:80], X[80:]]
+    stored = write_ratings(tmp_path / "ratings", [(USERS, ITEMS, TABLE.data)])
+    for data in (parts, stored):
+        other = TemperedMatrixFactorization(**options).fit(data)
+        np.testing.assert_array_equal(other.user_labels_, model.user_labels_)
+        found = other.recommend(["u19", "u140"], n_items=3)
+        assert found["item"].tolist() == expected["item"].tolist()
+        everybody, *_ = other.recommend(data, n_items=3)
+        assert everybody.shape == (150, 3)
+    wide = FRAME.pivot(index="user", columns="item", values="stars")
+    other = TemperedMatrixFactorization(**options).fit(wide)
+    assert other.item_labels_.tolist() == wide.columns.tolist()
+    row = wide.index.get_loc("u19")
+    assert other.recommend([row], n_items=3)["item"].isin(wide.columns).all()
+    report = ranking_report(other, np.isnan(wide), X_seen=wide, measures=["ndcg@5"])
+    assert report["ndcg@5"] == 1  # all that is not seen is relevant
+    stopped = TemperedMatrixFactorization(n_iter_no_change=2, **options).fit(X)
+    assert stopped.recommend(["u140"])["user"].tolist() == ["u140"] * 10
 
 
 def test_only_users_of_a_fit_that_was_completed_are_known():
@@ -540,8 +585,14 @@ def test_what_is_remembered_is_of_the_last_fit(fitted):
     pd.testing.assert_frame_equal(again, model.recommend(["u1"]))
     assert not again["score"].equals(first["score"])
     stale = model.components_
-    model.partial_fit(fitted.X)
+    model.partial_fit(sparse.csr_array(fitted.X))
+    assert model.item_labels_[0] == "f0" and model.user_labels_ is None
     assert not np.array_equal(stale, model.components_)
+    model.fit(sparse.csr_array(fitted.X[:, :50]))  # another fit, without labels
+    assert model.item_labels_ is None and model.user_labels_ is None
+    assert model.recommend([3])["item"].max() < 50
+    with pytest.raises(ValueError, match="no labels of users"):
+        model.recommend(["u3"])
 
 
 def test_a_model_that_serves_is_mapped(fitted, tmp_path):

@@ -96,6 +96,10 @@ def best_products(
     cdef _Ranking ranking = _Ranking(stop)
     cdef const floating[::1] panels
     cdef int result
+    if users.shape[1] != items.shape[1]:
+        raise ValueError(
+            f"users are of {users.shape[1]} factors, and items of {items.shape[1]}"
+        )
     if not scores.size:
         return True
     _start(ranking, starts, seen, barred, scores, best)

@@ -151,7 +151,9 @@ class Places:
 
     def _numbers(self, wanted):
         """Return places that are given as such, for want of labels."""
-        if wanted.size and wanted.dtype.kind not in "iu":
+        if not wanted.size:
+            return wanted.astype(np.intp)
+        if wanted.dtype.kind not in "iu":
             raise ValueError(
                 f"The model knows no labels of {self.kind}s, so that they must be "
                 f"numbers from 0 to {self.size - 1}; got {wanted.tolist()[0]!r}. "

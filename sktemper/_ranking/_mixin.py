@@ -90,18 +90,18 @@ class RecommenderMixin(ServingMixin):
         self._memory = Memory()
         self._users_ = self._rated_ = None  # those of an earlier state
 
-    def _keep_labels(self, source):
-        """Keep the labels of data that a fit was completed on, if they have any."""
-        users, items = (
-            labels_of(source, "user_labels"),
-            labels_of(source, "item_labels"),
-        )
-        self.user_labels_ = users
-        if items is None:
-            items = vars(self).get("item_labels_")
-        if items is None:
+    def _training_data(self, X, fresh):
+        data = super()._training_data(X, fresh)
+        items = labels_of(data.source, "item_labels")
+        if items is None and fresh:
             items = vars(self).get("feature_names_in_")
-        self.item_labels_ = items
+        if items is not None or fresh:
+            self.item_labels_ = items
+        return data
+
+    def _keep_labels(self, source):
+        """Keep the labels of the users whom a fit was completed on, if they have any."""
+        self.user_labels_ = labels_of(source, "user_labels")
 
     def _check_labels(self, X, reset):
         """Raise if the columns of data have other labels than those of the fit."""
@@ -144,6 +144,7 @@ class RecommenderMixin(ServingMixin):
     # -- recommendations ---------------------------------------------------------------
     def _choose(self, users):
         """Return the `Chosen` that labels of known users or rows of data stand for."""
+        users = [users] if isinstance(users, str) else users
         if _are_names(users, vars(self).get("user_labels_")):
             users = np.asarray(users)
             vectors = self._user_vectors()
@@ -161,9 +162,9 @@ class RecommenderMixin(ServingMixin):
         """Return the best items of users, scores and products; see `best_items`."""
         vectors = self._item_vectors()
         barred = None
-        if exclude is not None and len(exclude):
+        if exclude is not None:
             barred = np.zeros(len(vectors), bool)
-            barred[self._item_places().of(exclude)] = True
+            barred[self._item_places().of(np.atleast_1d(exclude))] = True
         return best_items(
             chosen.vectors,
             vectors,
@@ -206,7 +207,7 @@ class RecommenderMixin(ServingMixin):
 
         Parameters
         ----------
-        items : array-like of shape (n_queries,)
+        items : label, or array-like of shape (n_queries,)
             Labels of items, or their columns if the data had none.
         n_items : int, default=10
             How many to find for each, itself excepted.
@@ -229,7 +230,7 @@ class RecommenderMixin(ServingMixin):
         self._ready()
         frame_library(output)
         self._check_n_items(n_items)
-        names = np.asarray(items)
+        names = np.atleast_1d(items)
         places = self._item_places().of(names)
         vectors = self._remembered("directions", self._directions)
         starts = np.arange(len(places) + 1, dtype=np.int64)

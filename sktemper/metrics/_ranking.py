@@ -341,10 +341,11 @@ def _scores_of(scores, X_seen, shape):
         check_is_fitted(scores)
     if X_seen is None:
         raise ValueError("An estimator or a callable needs X_seen to score items.")
-    X_seen = X_seen.tocsr() if sparse.issparse(X_seen) else np.asarray(X_seen)
+    if not hasattr(X_seen, "iloc"):
+        X_seen = X_seen.tocsr() if sparse.issparse(X_seen) else np.asarray(X_seen)
 
     def of_rows(rows):
-        part = X_seen[rows]
+        part = X_seen.iloc[rows] if hasattr(X_seen, "iloc") else X_seen[rows]
         found = getattr(scores, method)(part)
         found = check_array(
             found,
