@@ -99,12 +99,17 @@ def labels_of(X, name):
     name : {"user_labels", "item_labels"}
     """
     if not isinstance(X, list):
-        labels = getattr(X, name, None)
+        labels = _labels(X, name)
         return None if labels is None else np.asarray(labels)
-    parts = [getattr(part, name, None) for part in X]
+    parts = [_labels(part, name) for part in X]
     if not parts or any(part is None for part in parts):
         return None
     return np.concatenate(parts) if name == "user_labels" else parts[0]
+
+
+def _labels(X, name):
+    """Return an attribute of the class; some objects, as Dask's, answer to any name."""
+    return getattr(X, name) if hasattr(type(X), name) else None
 
 
 class Places:
