@@ -5,7 +5,7 @@ from ._completion import completion_log_likelihood, perplexity
 from ._diversity import topic_diversity
 from ._matching import match_components
 from ._ratings import completion_rmse, heldout_rmse, interval_coverage
-from ._scorers import (
+from ._topic_scorers import (
     completion_scorer,
     diversity_scorer,
     make_completion_scorer,
