@@ -100,7 +100,7 @@ class RecommenderMixin(ServingMixin):
         return data
 
     def _keep_labels(self, source):
-        """Keep the labels of the users whom a fit was completed on, if they have any."""
+        """Keep the labels of the users whom a fit ended with, if they have any."""
         self.user_labels_ = labels_of(source, "user_labels")
 
     def _check_labels(self, X, reset):
