@@ -1,6 +1,12 @@
 /* A block of documents of latent Dirichlet allocation: what `lda_local_step` reads and
  * writes.  `void *` stands for arrays of the loop's floating type.  A row of topics
  * has `width` entries, the number of topics rounded up to whole SIMD_BYTES. */
+
+/* Documents are sampled in lanes up to so many topics, and up to so many tokens times
+ * topics; other ones in chains. */
+#define MOST_LANE_TOPICS 256
+#define MOST_LANE_PLACES 65536
+
 typedef struct {
     intptr_t n_documents, n_words, n_topics, width;
     /* the documents: entries starts[d] .. starts[d + 1] */
@@ -55,8 +61,16 @@ typedef struct {
     void *shares;                        /* (n_documents, width) */
     int32_t *share_topics;               /* (n_documents, width) */
     intptr_t *n_shares;                  /* (n_documents,) */
-    /* if documents are sampled */
+    /* if documents are sampled: in lanes, the shortest first, and in chains */
+    const intptr_t *in_lanes;
+    const intptr_t *in_chains;
+    intptr_t n_in_lanes, n_in_chains;
+    void *lane_prior;                    /* (n_topics in whole fours, and 1) */
+    void *lane_panels;                   /* (tokens, n_topics in fours, SIMD_BYTES) */
+    void *lane_scratch;                  /* (3, n_topics in fours and 1, SIMD_BYTES) */
+    void *lane_topics;                   /* (1 + n_kept, tokens, SIMD_BYTES), of integers */
+    int32_t *lane_slots;                 /* (tokens, 16) */
     int32_t *chain_topics;               /* (4, n_topics), zeros */
-    int32_t *chain_tokens;               /* (tokens of the longest sampled document,) */
+    int32_t *chain_tokens;               /* (tokens of the longest document in a chain,) */
     void *chain_weights;                 /* (3, width), zeros */
 } lda_block;

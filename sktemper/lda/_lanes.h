@@ -1,0 +1,345 @@
+/* The same sampling of many documents at once, each in a lane of a vector.  A token's
+ * conditional is summed up over all topics, whether the document has them or not: of few
+ * topics and short documents this is the better way.
+ *
+ * A lane computes what it would alone, in the same order whatever the vector: the draws
+ * of a document depend on its seed and its place in the block.  Documents of like length
+ * share a vector.  A lane whose document has no token left draws into the last row, that
+ * is no topic. */
+
+#ifdef VECTOR_BYTES
+#define LANES ((int)(VECTOR_BYTES / sizeof(REAL)))
+#define VECTOR NAME(lane_vector)
+#define CHOICE NAME(lane_choice)
+typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)),
+                                   may_alias));
+typedef INTEGER CHOICE __attribute__((vector_size(VECTOR_BYTES),
+                                      aligned(sizeof(INTEGER)), may_alias));
+/* -1 where it holds, else 0 */
+#define AT_MOST(x, y) ((CHOICE)((x) <= (y)))
+#define EQUALS(x, y) ((CHOICE)((x) == (y)))
+#define SELECT(choice, x, y) (((x) & (choice)) | ((y) & ~(choice)))
+#define SELECT_REAL(choice, x, y) \
+    ((VECTOR)SELECT(choice, (CHOICE)(x), (CHOICE)(y)))
+#define LANES_INLINE ALWAYS_INLINE
+#else
+#define LANES 1
+#define VECTOR REAL
+#define CHOICE INTEGER
+#define AT_MOST(x, y) (-(INTEGER)((x) <= (y)))
+#define EQUALS(x, y) (-(INTEGER)((x) == (y)))
+#define SELECT(choice, x, y) ((choice) ? (x) : (y))
+#define SELECT_REAL SELECT
+#define LANES_INLINE static inline
+#endif
+/* Sums that are made side by side, since each waits for itself: sum c is of the topics c,
+ * c + SUMS, c + 2 SUMS, ... */
+#define SUMS 4
+#define GROUP NAME(lane_group)
+
+typedef struct {
+    const lda_block *block;
+    intptr_t n_topics, height;  /* the latter in whole SUMS, the rows of what follows */
+    intptr_t n_steps;           /* tokens of the longest document */
+    const REAL *prior;          /* (height + 1,): alpha, zeros, 1 */
+    REAL *panels;               /* (n_steps, height, LANES): rows of the tokens' words */
+    REAL *counts;               /* (height + 1, LANES): tokens of a topic */
+    REAL *weights;              /* the same: (alpha + count)^b, where b is not 1 */
+    REAL *cumulated;            /* (height, LANES) */
+    INTEGER *topics;            /* (1 + n_kept, n_steps, LANES): of the tokens */
+    int32_t *slots;             /* (n_steps, LANES): rows of the tokens' words */
+    int32_t *of_word;           /* (n_topics,), zeros */
+    int32_t *kept;              /* (n_topics,): draws of each */
+    intptr_t documents[LANES];
+    intptr_t n_documents;
+    INTEGER lengths[LANES];     /* tokens */
+    uint64_t random[LANES];
+    REAL powers[LANES];         /* b */
+} GROUP;
+
+/* Which words the tokens of a lane are. */
+static void NAME(place_document)(GROUP *g, intptr_t lane, intptr_t document)
+{
+    const lda_block *block = g->block;
+    const REAL *counts = block->counts;
+    int32_t *slots = g->slots;
+    intptr_t t = 0;
+    for (intptr_t n = block->starts[document]; n < block->starts[document + 1]; n++)
+        for (intptr_t i = 0; i < (intptr_t)counts[n]; i++, t++)
+            slots[t * LANES + lane] = (int32_t)block->slots[n];
+    g->lengths[lane] = (INTEGER)t;
+    g->n_steps = t > g->n_steps ? t : g->n_steps;
+}
+
+/* Puts documents from `first` of those that are sampled in lanes into the lanes. */
+static void NAME(place_documents)(GROUP *g, intptr_t first)
+{
+    const lda_block *block = g->block;
+    const intptr_t left = block->n_in_lanes - first;
+    g->n_documents = left < LANES ? left : LANES;
+    g->n_steps = 0;
+    for (intptr_t lane = 0; lane < LANES; lane++) {
+        const int some = lane < g->n_documents;
+        const intptr_t i = some ? block->in_lanes[first + lane] : 0;
+        g->lengths[lane] = 0;
+        g->documents[lane] = i;
+        g->random[lane] = random_stream(block->seed, (uint64_t)i);
+        g->powers[lane] =
+            (REAL)block->inverse_temperatures[block->temperature_per_document ? i : 0];
+        if (some)
+            NAME(place_document)(g, lane, i);
+    }
+    for (intptr_t lane = 0; lane < LANES; lane++)
+        for (intptr_t t = g->lengths[lane]; t < g->n_steps; t++)
+            g->slots[t * LANES + lane] = (int32_t)block->n_words; /* a row of zeros */
+}
+
+/* Vectors of LANES rows' entries become vectors of entries of LANES rows. */
+LANES_INLINE void NAME(transpose)(VECTOR *v)
+{
+#ifdef VECTOR_BYTES
+    for (int left = LANES; left > 1; left /= 2) {
+        VECTOR w[LANES];
+        for (int i = 0; i < LANES / 2; i++) {
+            w[i] = EVENS(v[2 * i], v[2 * i + 1]);
+            w[i + LANES / 2] = ODDS(v[2 * i], v[2 * i + 1]);
+        }
+        for (int i = 0; i < LANES; i++)
+            v[i] = w[i];
+    }
+#else
+    (void)v;
+#endif
+}
+
+/* The rows of a step's tokens side by side. */
+static void NAME(fill_panel)(const GROUP *g, const int32_t *slots, REAL *panel)
+{
+    const intptr_t width = g->block->width, height = g->height;
+    const REAL *rows = g->block->rows, *row[LANES];
+    for (int lane = 0; lane < LANES; lane++)
+        row[lane] = rows + slots[lane] * width;
+    for (intptr_t k = 0; k < height; k += LANES) {
+        VECTOR v[LANES];
+        for (int lane = 0; lane < LANES; lane++)
+            v[lane] = *(const VECTOR *)(row[lane] + k);
+        NAME(transpose)(v);
+        for (int i = 0; i < LANES; i++)
+            if (LANES <= SUMS || k + i < height)
+                *(VECTOR *)(panel + (k + i) * LANES) = v[i];
+    }
+    if (!g->block->temperature_per_document)
+        return;
+    for (intptr_t k = 0; k < height; k++, panel += LANES)
+        VECTORISE
+        for (int lane = 0; lane < LANES; lane++)
+            panel[lane] = NAME(unfused_exp)(g->powers[lane] * panel[lane]);
+}
+
+/* weights = base^b */
+LANES_INLINE void NAME(raise_lanes)(const GROUP *g, const REAL *restrict base,
+                                    REAL *restrict weights)
+{
+    VECTORISE
+    for (int lane = 0; lane < LANES; lane++)
+        weights[lane] =
+            NAME(unfused_exp)(g->powers[lane] * NAME(unfused_log)(base[lane]));
+}
+
+/* What is known before there are tokens. */
+LANES_INLINE void NAME(begin_lanes)(GROUP *g, const int tempered)
+{
+    for (intptr_t k = 0; k <= g->height; k++)
+        for (int lane = 0; lane < LANES; lane++)
+            g->counts[k * LANES + lane] = 0;
+    for (intptr_t k = 0; tempered && k <= g->height; k++) {
+        REAL base[LANES];
+        for (int lane = 0; lane < LANES; lane++)
+            base[lane] = g->prior[k < g->n_topics ? k : g->height];
+        NAME(raise_lanes)(g, base, g->weights + k * LANES);
+        for (int lane = 0; k >= g->n_topics && lane < LANES; lane++)
+            g->weights[k * LANES + lane] = 0;
+    }
+    for (intptr_t t = 0; t < g->n_steps; t++)
+        NAME(fill_panel)(g, g->slots + t * LANES, g->panels + t * g->height * LANES);
+}
+
+/* One token more, or less, of a topic in each lane. */
+LANES_INLINE void NAME(count_tokens)(GROUP *g, const int tempered, REAL change,
+                                     const INTEGER *topics)
+{
+    REAL base[LANES], weights[LANES];
+    for (int lane = 0; lane < LANES; lane++) {
+        REAL *count = g->counts + topics[lane] * LANES + lane;
+        *count += change;
+        if (tempered)
+            base[lane] = g->prior[topics[lane]] + *count;
+    }
+    if (!tempered)
+        return;
+    NAME(raise_lanes)(g, base, weights);
+    for (int lane = 0; lane < LANES; lane++)
+        g->weights[topics[lane] * LANES + lane] = weights[lane];
+}
+
+/* The topic where the sums of (alpha + count)^b row pass a uniform share of them all. */
+LANES_INLINE CHOICE NAME(draw_in_lanes)(const GROUP *g, const int tempered,
+                                        const REAL *panel, const REAL *uniform)
+{
+    const intptr_t height = g->height;
+    const REAL *prior = g->prior, *weights = tempered ? g->weights : g->counts;
+    REAL *cumulated = g->cumulated;
+    VECTOR sums[SUMS], below[SUMS], limits[SUMS];
+    for (int c = 0; c < SUMS; c++)
+        sums[c] = (VECTOR){0};
+    for (intptr_t k = 0; k < height; k += SUMS)
+        for (int c = 0; c < SUMS; c++) {
+            VECTOR weight = *(const VECTOR *)(weights + (k + c) * LANES);
+            if (!tempered)
+                weight += prior[k + c];
+            sums[c] += weight * *(const VECTOR *)(panel + (k + c) * LANES);
+            *(VECTOR *)(cumulated + (k + c) * LANES) = sums[c];
+        }
+    below[0] = (VECTOR){0};
+    for (int c = 1; c < SUMS; c++)
+        below[c] = below[c - 1] + sums[c - 1];
+    const VECTOR x = *(const VECTOR *)uniform * (below[SUMS - 1] + sums[SUMS - 1]);
+    /* which sum, and what is left of x there */
+    CHOICE which = (CHOICE){0}, counts[SUMS];
+    VECTOR left = x;
+    for (int c = 1; c < SUMS; c++) {
+        const CHOICE passed = AT_MOST(below[c], x);
+        which -= passed;
+        left = SELECT_REAL(passed, x - below[c], left);
+    }
+    for (int c = 0; c < SUMS; c++) {
+        limits[c] = SELECT_REAL(EQUALS(which, (CHOICE){0} + c), left, (VECTOR){0} - 1);
+        counts[c] = (CHOICE){0};
+    }
+    for (intptr_t k = 0; k < height - SUMS; k += SUMS)
+        for (int c = 0; c < SUMS; c++)
+            counts[c] -= AT_MOST(*(const VECTOR *)(cumulated + (k + c) * LANES), limits[c]);
+    const CHOICE topic = which + SUMS * ((counts[0] + counts[1]) + (counts[2] + counts[3]));
+    /* rounding: x was the whole sum */
+    const CHOICE last = (CHOICE){0} + (INTEGER)(g->n_topics - 1);
+    return SELECT(AT_MOST(topic, last), topic, last);
+}
+
+/* Draws every token anew, the first time from those before it alone. */
+LANES_INLINE void NAME(sweep_lanes)(GROUP *g, const int tempered, intptr_t sweep,
+                                    const INTEGER *old, INTEGER *new)
+{
+    uint64_t random[LANES];
+    for (int lane = 0; lane < LANES; lane++)
+        random[lane] = g->random[lane]
+                       + (uint64_t)(sweep * g->lengths[lane]) * RANDOM_STEP;
+    for (intptr_t t = 0; t < g->n_steps; t++, old += LANES, new += LANES) {
+        REAL uniform[LANES];
+        VECTORISE
+        for (int lane = 0; lane < LANES; lane++) {
+            uint64_t state = random[lane];
+            uniform[lane] = UNIFORM(next_random(&state));
+            random[lane] = state;
+        }
+        if (sweep)
+            NAME(count_tokens)(g, tempered, -1, old);
+        const CHOICE topic = NAME(draw_in_lanes)(
+            g, tempered, g->panels + t * g->height * LANES, uniform);
+        const CHOICE lengths = *(const CHOICE *)g->lengths;
+        const CHOICE over = AT_MOST(lengths, (CHOICE){0} + (INTEGER)t);
+        *(CHOICE *)new = SELECT(over, (CHOICE){0} + (INTEGER)g->height, topic);
+        NAME(count_tokens)(g, tempered, 1, new);
+    }
+}
+
+/* Adds the kept draws of a document to the statistics and, their mean, to gamma. */
+static void NAME(collect_draws)(const GROUP *g, intptr_t lane)
+{
+    const lda_block *block = g->block;
+    const intptr_t i = g->documents[lane], n_kept = block->n_kept;
+    const intptr_t plane = g->n_steps * LANES;
+    const REAL weight = (REAL)block->factors[i], share = (REAL)(1.0 / n_kept);
+    const INTEGER *topics = g->topics + plane + lane;
+    REAL *gamma = (REAL *)block->gamma + i * g->n_topics;
+    int32_t *kept = g->kept;
+    for (intptr_t k = 0; k < g->n_topics; k++)
+        kept[k] = 0;
+    for (intptr_t n = block->starts[i]; n < block->starts[i + 1]; n++) {
+        const intptr_t count = (intptr_t)((const REAL *)block->counts)[n];
+        REAL *sums = (REAL *)block->statistics + block->slots[n] * block->width;
+        /* all those of a topic at once: see the chains */
+        for (intptr_t sweep = 0; sweep < n_kept; sweep++)
+            for (intptr_t t = 0; t < count; t++)
+                g->of_word[topics[sweep * plane + t * LANES]]++;
+        for (intptr_t sweep = 0; sweep < n_kept; sweep++)
+            for (intptr_t t = 0; t < count; t++) {
+                const INTEGER k = topics[sweep * plane + t * LANES];
+                kept[k] += g->of_word[k];
+                if (g->of_word[k] && block->statistics && weight != 0)
+                    sums[k] += weight * (REAL)g->of_word[k];
+                g->of_word[k] = 0;
+            }
+        topics += count * LANES;
+    }
+    for (intptr_t k = 0; k < g->n_topics; k++)
+        gamma[k] = (REAL)block->untempered_prior[k] + share * (REAL)kept[k];
+}
+
+LANES_INLINE int NAME(sample_group)(GROUP *g, const int tempered)
+{
+    const lda_block *block = g->block;
+    const intptr_t plane = g->n_steps * LANES;
+    INTEGER *old = g->topics;
+    NAME(begin_lanes)(g, tempered);
+    for (intptr_t sweep = 0; sweep < block->n_burn_in + block->n_kept; sweep++) {
+        if (*block->stop)
+            return -1;
+        INTEGER *new = sweep < block->n_burn_in ? old : old + plane;
+        NAME(sweep_lanes)(g, tempered, sweep, old, new);
+        old = new;
+    }
+    for (intptr_t lane = 0; lane < g->n_documents; lane++)
+        NAME(collect_draws)(g, lane);
+    return 0;
+}
+
+/* Samples the documents `in_lanes`; 0, or -1 when told to stop. */
+static int NAME(sample_lanes)(const lda_block *block)
+{
+    const int tempered =
+        block->temperature_per_document || block->inverse_temperatures[0] != 1.0;
+    GROUP g = {0};
+    g.block = block;
+    g.n_topics = block->n_topics;
+    g.height = (block->n_topics + SUMS - 1) / SUMS * SUMS;
+    g.prior = block->lane_prior;
+    g.panels = block->lane_panels;
+    g.counts = block->lane_scratch;
+    g.weights = g.counts + (g.height + 1) * LANES;
+    g.cumulated = g.weights + (g.height + 1) * LANES;
+    g.topics = block->lane_topics;
+    g.slots = block->lane_slots;
+    g.of_word = block->chain_topics;
+    g.kept = g.of_word + block->n_topics;
+    for (intptr_t first = 0; first < block->n_in_lanes; first += LANES) {
+        NAME(place_documents)(&g, first);
+        const int status =
+            tempered ? NAME(sample_group)(&g, 1) : NAME(sample_group)(&g, 0);
+        if (status)
+            return -1;
+    }
+    for (intptr_t k = 0; k < block->n_topics; k++)
+        g.kept[k] = 0; /* chains find zeros */
+    return 0;
+}
+
+#undef LANES
+#undef VECTOR
+#undef CHOICE
+#undef AT_MOST
+#undef EQUALS
+#undef SELECT
+#undef SELECT_REAL
+#undef LANES_INLINE
+#undef SUMS
+#undef GROUP
