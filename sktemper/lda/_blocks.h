@@ -65,11 +65,13 @@ typedef struct {
     const intptr_t *in_lanes;
     const intptr_t *in_chains;
     intptr_t n_in_lanes, n_in_chains;
+    intptr_t most_in_lanes;              /* tokens that a document in a lane has */
     void *lane_prior;                    /* (n_topics in whole fours, and 1) */
-    void *lane_panels;                   /* (tokens, n_topics in fours, SIMD_BYTES) */
-    void *lane_scratch;                  /* (3, n_topics in fours and 1, SIMD_BYTES) */
-    void *lane_topics;                   /* (1 + n_kept, tokens, SIMD_BYTES), of integers */
-    int32_t *lane_slots;                 /* (tokens, 16) */
+    /* twice, for two groups of documents: */
+    void *lane_panels;                   /* (most_in_lanes, topics in fours, SIMD_BYTES) */
+    void *lane_scratch;                  /* (4, topics in fours and 1, SIMD_BYTES) */
+    void *lane_places;                   /* (1 + n_kept, most_in_lanes, SIMD_BYTES) */
+    int32_t *lane_slots;                 /* (most_in_lanes, 16) */
     int32_t *chain_topics;               /* (4, n_topics), zeros */
     int32_t *chain_tokens;               /* (tokens of the longest document in a chain,) */
     void *chain_weights;                 /* (3, width), zeros */

@@ -122,8 +122,8 @@ cdef tuple _lanes_and_chains(
     in_lanes = np.flatnonzero(wanted & short)
     in_lanes = in_lanes[np.argsort(all_tokens[in_lanes], kind="stable")]
     in_chains = np.flatnonzero(wanted & ~short)
-    longest_in_lanes = all_tokens[in_lanes].max(initial=0)
-    longest_in_chains = all_tokens[in_chains].max(initial=0)
+    longest_in_lanes = int(all_tokens[in_lanes].max(initial=0))
+    longest_in_chains = int(all_tokens[in_chains].max(initial=0))
     return in_lanes, in_chains, longest_in_lanes, longest_in_chains
 
 
@@ -226,7 +226,7 @@ def local_step(
     cdef floating[:, ::1] kept_gamma, kept_rows, panel_sums
     cdef int32_t[:, ::1] chain_topics
     cdef int32_t[::1] chain_tokens
-    cdef floating[:, ::1] chain_weights, lane_panels, lane_scratch, lane_topics
+    cdef floating[:, ::1] chain_weights, lane_panels, lane_scratch, lane_places
     cdef floating[::1] lane_prior
     cdef int32_t[:, ::1] lane_slots
     cdef intptr_t[::1] in_lanes, in_chains
@@ -268,16 +268,17 @@ def local_step(
         lane_prior = np.zeros(height + 1, dtype=dtype)
         np.asarray(lane_prior)[: block.n_topics] = untempered_prior
         lane_prior[height] = 1
-        lane_panels = aligned(np.empty, (most_in_lanes * height + 1, lanes), dtype)
-        lane_scratch = aligned(np.empty, (3 * (height + 1), lanes), dtype)
-        lane_topics = aligned(
-            np.empty, ((1 + n_kept) * most_in_lanes + 1, lanes), dtype
+        lane_panels = aligned(np.empty, (2 * most_in_lanes * height + 1, lanes), dtype)
+        lane_scratch = aligned(np.empty, (8 * (height + 1), lanes), dtype)
+        lane_places = aligned(
+            np.empty, (2 * (1 + n_kept) * most_in_lanes + 1, lanes), dtype
         )
-        lane_slots = np.empty((most_in_lanes + 1, lanes), dtype=np.int32)
+        lane_slots = np.empty((2 * most_in_lanes + 1, lanes), dtype=np.int32)
+        block.most_in_lanes = most_in_lanes
         block.lane_prior = &lane_prior[0]
         block.lane_panels = address(lane_panels)
         block.lane_scratch = address(lane_scratch)
-        block.lane_topics = address(lane_topics)
+        block.lane_places = address(lane_places)
         block.lane_slots = &lane_slots[0, 0]
         chain_topics = np.zeros((4, block.n_topics), dtype=np.int32)
         chain_tokens = np.empty(most_in_chains + 1, dtype=np.int32)

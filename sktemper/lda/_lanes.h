@@ -35,6 +35,10 @@ typedef INTEGER CHOICE __attribute__((vector_size(VECTOR_BYTES),
 /* Sums that are made side by side, since each waits for itself: sum c is of the topics c,
  * c + SUMS, c + 2 SUMS, ... */
 #define SUMS 4
+/* So many tokens of a word are many. */
+#define MANY 32
+/* Groups of documents that are sampled at once. */
+#define MOST_GROUPS 2
 #define GROUP NAME(lane_group)
 
 typedef struct {
@@ -46,27 +50,35 @@ typedef struct {
     REAL *counts;               /* (height + 1, LANES): tokens of a topic */
     REAL *weights;              /* the same: (alpha + count)^b, where b is not 1 */
     REAL *cumulated;            /* (height, LANES) */
-    INTEGER *topics;            /* (1 + n_kept, n_steps, LANES): of the tokens */
+    REAL *kept;                 /* (height, LANES): counts, summed over kept sweeps */
+    INTEGER *places;            /* (1 + n_kept, n_steps, LANES): where the counts are
+                                   that the tokens are in */
     int32_t *slots;             /* (n_steps, LANES): rows of the tokens' words */
     int32_t *of_word;           /* (n_topics,), zeros */
-    int32_t *kept;              /* (n_topics,): draws of each */
-    intptr_t documents[LANES];
+    intptr_t documents[LANES], n_few[LANES];
     intptr_t n_documents;
+    INTEGER numbers[LANES];     /* 0, 1, 2, ... */
     INTEGER lengths[LANES];     /* tokens */
     uint64_t random[LANES];
     REAL powers[LANES];         /* b */
 } GROUP;
 
-/* Which words the tokens of a lane are. */
+/* Which words the tokens of a lane are: first those of words that have few. */
 static void NAME(place_document)(GROUP *g, intptr_t lane, intptr_t document)
 {
     const lda_block *block = g->block;
     const REAL *counts = block->counts;
-    int32_t *slots = g->slots;
+    int32_t *slots = g->slots + lane;
     intptr_t t = 0;
-    for (intptr_t n = block->starts[document]; n < block->starts[document + 1]; n++)
-        for (intptr_t i = 0; i < (intptr_t)counts[n]; i++, t++)
-            slots[t * LANES + lane] = (int32_t)block->slots[n];
+    for (int many = 0; many < 2; many++) {
+        for (intptr_t n = block->starts[document]; n < block->starts[document + 1]; n++) {
+            const int32_t slot = (int32_t)block->slots[n];
+            const intptr_t count = (intptr_t)counts[n];
+            for (intptr_t i = 0; (count >= MANY) == many && i < count; i++, t++)
+                slots[t * LANES] = slot;
+        }
+        g->n_few[lane] = many ? g->n_few[lane] : t;
+    }
     g->lengths[lane] = (INTEGER)t;
     g->n_steps = t > g->n_steps ? t : g->n_steps;
 }
@@ -76,7 +88,7 @@ static void NAME(place_documents)(GROUP *g, intptr_t first)
 {
     const lda_block *block = g->block;
     const intptr_t left = block->n_in_lanes - first;
-    g->n_documents = left < LANES ? left : LANES;
+    g->n_documents = left < 0 ? 0 : left < LANES ? left : LANES;
     g->n_steps = 0;
     for (intptr_t lane = 0; lane < LANES; lane++) {
         const int some = lane < g->n_documents;
@@ -151,7 +163,7 @@ LANES_INLINE void NAME(begin_lanes)(GROUP *g, const int tempered)
 {
     for (intptr_t k = 0; k <= g->height; k++)
         for (int lane = 0; lane < LANES; lane++)
-            g->counts[k * LANES + lane] = 0;
+            g->counts[k * LANES + lane] = g->kept[k * LANES + lane] = 0;
     for (intptr_t k = 0; tempered && k <= g->height; k++) {
         REAL base[LANES];
         for (int lane = 0; lane < LANES; lane++)
@@ -164,22 +176,22 @@ LANES_INLINE void NAME(begin_lanes)(GROUP *g, const int tempered)
         NAME(fill_panel)(g, g->slots + t * LANES, g->panels + t * g->height * LANES);
 }
 
-/* One token more, or less, of a topic in each lane. */
+/* One token more, or less, at a place in each lane. */
 LANES_INLINE void NAME(count_tokens)(GROUP *g, const int tempered, REAL change,
-                                     const INTEGER *topics)
+                                     const INTEGER *places)
 {
+    const BITS *at = (const BITS *)places;
     REAL base[LANES], weights[LANES];
     for (int lane = 0; lane < LANES; lane++) {
-        REAL *count = g->counts + topics[lane] * LANES + lane;
-        *count += change;
+        g->counts[at[lane]] += change;
         if (tempered)
-            base[lane] = g->prior[topics[lane]] + *count;
+            base[lane] = g->prior[at[lane] / LANES] + g->counts[at[lane]];
     }
     if (!tempered)
         return;
     NAME(raise_lanes)(g, base, weights);
     for (int lane = 0; lane < LANES; lane++)
-        g->weights[topics[lane] * LANES + lane] = weights[lane];
+        g->weights[at[lane]] = weights[lane];
 }
 
 /* The topic where the sums of (alpha + count)^b row pass a uniform share of them all. */
@@ -225,82 +237,129 @@ LANES_INLINE CHOICE NAME(draw_in_lanes)(const GROUP *g, const int tempered,
     return SELECT(AT_MOST(topic, last), topic, last);
 }
 
-/* Draws every token anew, the first time from those before it alone. */
-LANES_INLINE void NAME(sweep_lanes)(GROUP *g, const int tempered, intptr_t sweep,
-                                    const INTEGER *old, INTEGER *new)
+/* Draws the t-th tokens of a sweep anew, in the first from those before them alone. */
+LANES_INLINE void NAME(step_lanes)(GROUP *g, const int tempered, intptr_t sweep, intptr_t t)
 {
-    uint64_t random[LANES];
+    const intptr_t plane = g->n_steps * LANES, n_burn_in = g->block->n_burn_in;
+    const intptr_t kept = sweep < n_burn_in ? 0 : sweep - n_burn_in + 1;
+    INTEGER *new = g->places + kept * plane + t * LANES;
+    REAL uniform[LANES];
+    VECTORISE
+    for (int lane = 0; lane < LANES; lane++) {
+        uint64_t state = g->random[lane] + (uint64_t)t * RANDOM_STEP;
+        uniform[lane] = UNIFORM(next_random(&state));
+    }
+    if (sweep)
+        NAME(count_tokens)(g, tempered, -1, kept ? new - plane : new);
+    const CHOICE topic = NAME(draw_in_lanes)(
+        g, tempered, g->panels + t * g->height * LANES, uniform);
+    const CHOICE lengths = *(const CHOICE *)g->lengths;
+    const CHOICE over = AT_MOST(lengths, (CHOICE){0} + (INTEGER)t);
+    const CHOICE row = SELECT(over, (CHOICE){0} + (INTEGER)g->height, topic);
+    *(CHOICE *)new = row * LANES + *(const CHOICE *)g->numbers;
+    NAME(count_tokens)(g, tempered, 1, new);
+}
+
+/* After a sweep: what is kept of it, and where the random numbers go on. */
+static void NAME(end_sweep)(GROUP *g, intptr_t sweep)
+{
+    for (intptr_t i = 0; sweep >= g->block->n_burn_in && i < g->height * LANES; i++)
+        g->kept[i] += g->counts[i];
     for (int lane = 0; lane < LANES; lane++)
-        random[lane] = g->random[lane]
-                       + (uint64_t)(sweep * g->lengths[lane]) * RANDOM_STEP;
-    for (intptr_t t = 0; t < g->n_steps; t++, old += LANES, new += LANES) {
-        REAL uniform[LANES];
-        VECTORISE
-        for (int lane = 0; lane < LANES; lane++) {
-            uint64_t state = random[lane];
-            uniform[lane] = UNIFORM(next_random(&state));
-            random[lane] = state;
-        }
-        if (sweep)
-            NAME(count_tokens)(g, tempered, -1, old);
-        const CHOICE topic = NAME(draw_in_lanes)(
-            g, tempered, g->panels + t * g->height * LANES, uniform);
-        const CHOICE lengths = *(const CHOICE *)g->lengths;
-        const CHOICE over = AT_MOST(lengths, (CHOICE){0} + (INTEGER)t);
-        *(CHOICE *)new = SELECT(over, (CHOICE){0} + (INTEGER)g->height, topic);
-        NAME(count_tokens)(g, tempered, 1, new);
-    }
+        g->random[lane] += (uint64_t)g->lengths[lane] * RANDOM_STEP;
 }
 
-/* Adds the kept draws of a document to the statistics and, their mean, to gamma. */
-static void NAME(collect_draws)(const GROUP *g, intptr_t lane)
+/* Adds a document's draws in a sweep to the statistics, those of a word that has many all
+ * those of a topic at once: floats that grow by ones would stop to grow. */
+static void NAME(add_draws)(const GROUP *g, intptr_t lane, const BITS *places)
 {
     const lda_block *block = g->block;
-    const intptr_t i = g->documents[lane], n_kept = block->n_kept;
-    const intptr_t plane = g->n_steps * LANES;
-    const REAL weight = (REAL)block->factors[i], share = (REAL)(1.0 / n_kept);
-    const INTEGER *topics = g->topics + plane + lane;
-    REAL *gamma = (REAL *)block->gamma + i * g->n_topics;
-    int32_t *kept = g->kept;
-    for (intptr_t k = 0; k < g->n_topics; k++)
-        kept[k] = 0;
+    const intptr_t i = g->documents[lane], width = block->width, few = g->n_few[lane];
+    const REAL weight = (REAL)block->factors[i], *counts = block->counts;
+    const int32_t *slots = g->slots + lane;
+    REAL *statistics = block->statistics;
+    int32_t *of_word = g->of_word;
+    for (intptr_t t = 0; t < few; t++)
+        statistics[slots[t * LANES] * width + places[t * LANES] / LANES] += weight;
+    if (few == (intptr_t)g->lengths[lane])
+        return;
+    places += few * LANES;
     for (intptr_t n = block->starts[i]; n < block->starts[i + 1]; n++) {
-        const intptr_t count = (intptr_t)((const REAL *)block->counts)[n];
-        REAL *sums = (REAL *)block->statistics + block->slots[n] * block->width;
-        /* all those of a topic at once: see the chains */
-        for (intptr_t sweep = 0; sweep < n_kept; sweep++)
-            for (intptr_t t = 0; t < count; t++)
-                g->of_word[topics[sweep * plane + t * LANES]]++;
-        for (intptr_t sweep = 0; sweep < n_kept; sweep++)
-            for (intptr_t t = 0; t < count; t++) {
-                const INTEGER k = topics[sweep * plane + t * LANES];
-                kept[k] += g->of_word[k];
-                if (g->of_word[k] && block->statistics && weight != 0)
-                    sums[k] += weight * (REAL)g->of_word[k];
-                g->of_word[k] = 0;
-            }
-        topics += count * LANES;
+        const intptr_t count = (intptr_t)counts[n];
+        REAL *sums = statistics + block->slots[n] * width;
+        if (count < MANY)
+            continue;
+        for (intptr_t t = 0; t < count; t++)
+            of_word[places[t * LANES] / LANES]++;
+        for (intptr_t t = 0; t < count; t++) {
+            const BITS k = places[t * LANES] / LANES;
+            sums[k] += weight * (REAL)of_word[k];
+            of_word[k] = 0;
+        }
+        places += count * LANES;
     }
-    for (intptr_t k = 0; k < g->n_topics; k++)
-        gamma[k] = (REAL)block->untempered_prior[k] + share * (REAL)kept[k];
 }
 
-LANES_INLINE int NAME(sample_group)(GROUP *g, const int tempered)
+/* Adds the kept draws to the statistics and, their means, to gamma. */
+static void NAME(end_lanes)(const GROUP *g)
 {
     const lda_block *block = g->block;
-    const intptr_t plane = g->n_steps * LANES;
-    INTEGER *old = g->topics;
-    NAME(begin_lanes)(g, tempered);
+    const intptr_t plane = g->n_steps * LANES, n_topics = g->n_topics;
+    const REAL share = (REAL)(1.0 / block->n_kept);
+    for (intptr_t lane = 0; lane < g->n_documents; lane++) {
+        REAL *gamma = (REAL *)block->gamma + g->documents[lane] * n_topics;
+        for (intptr_t k = 0; k < n_topics; k++)
+            gamma[k] = (REAL)block->untempered_prior[k] + share * g->kept[k * LANES + lane];
+        if (!block->statistics || block->factors[g->documents[lane]] == 0)
+            continue;
+        for (intptr_t sweep = 1; sweep <= block->n_kept; sweep++)
+            NAME(add_draws)(g, lane, (const BITS *)g->places + sweep * plane + lane);
+    }
+}
+
+/* Samples the documents of some groups, of which the last has the most tokens: one waits
+ * for its draws while another one's are on the way. */
+LANES_INLINE int NAME(sample_groups)(GROUP *groups, const int tempered, const int n)
+{
+    const lda_block *block = groups->block;
+    for (int i = 0; i < n; i++)
+        NAME(begin_lanes)(groups + i, tempered);
     for (intptr_t sweep = 0; sweep < block->n_burn_in + block->n_kept; sweep++) {
+        intptr_t t = 0;
         if (*block->stop)
             return -1;
-        INTEGER *new = sweep < block->n_burn_in ? old : old + plane;
-        NAME(sweep_lanes)(g, tempered, sweep, old, new);
-        old = new;
+        for (int first = 0; first < n; first++)
+            for (; t < groups[first].n_steps; t++)
+                for (int i = first; i < n; i++)
+                    NAME(step_lanes)(groups + i, tempered, sweep, t);
+        for (int i = 0; i < n; i++)
+            NAME(end_sweep)(groups + i, sweep);
     }
-    for (intptr_t lane = 0; lane < g->n_documents; lane++)
-        NAME(collect_draws)(g, lane);
+    for (int i = 0; i < n; i++)
+        NAME(end_lanes)(groups + i);
     return 0;
+}
+
+/* A group whose arrays are the i-th of MOST_GROUPS. */
+static GROUP NAME(group)(const lda_block *block, intptr_t i)
+{
+    GROUP g = {0};
+    g.block = block;
+    g.n_topics = block->n_topics;
+    g.height = (block->n_topics + SUMS - 1) / SUMS * SUMS;
+    g.prior = block->lane_prior;
+    const intptr_t rows = (g.height + 1) * LANES, steps = block->most_in_lanes * LANES;
+    g.panels = (REAL *)block->lane_panels + i * steps * g.height;
+    g.counts = (REAL *)block->lane_scratch + 4 * i * rows;
+    g.weights = g.counts + rows;
+    g.cumulated = g.weights + rows;
+    g.kept = g.cumulated + rows;
+    g.places = (INTEGER *)block->lane_places + i * steps * (1 + block->n_kept);
+    g.slots = block->lane_slots + i * steps;
+    g.of_word = block->chain_topics;
+    for (int lane = 0; lane < LANES; lane++)
+        g.numbers[lane] = lane;
+    return g;
 }
 
 /* Samples the documents `in_lanes`; 0, or -1 when told to stop. */
@@ -308,28 +367,16 @@ static int NAME(sample_lanes)(const lda_block *block)
 {
     const int tempered =
         block->temperature_per_document || block->inverse_temperatures[0] != 1.0;
-    GROUP g = {0};
-    g.block = block;
-    g.n_topics = block->n_topics;
-    g.height = (block->n_topics + SUMS - 1) / SUMS * SUMS;
-    g.prior = block->lane_prior;
-    g.panels = block->lane_panels;
-    g.counts = block->lane_scratch;
-    g.weights = g.counts + (g.height + 1) * LANES;
-    g.cumulated = g.weights + (g.height + 1) * LANES;
-    g.topics = block->lane_topics;
-    g.slots = block->lane_slots;
-    g.of_word = block->chain_topics;
-    g.kept = g.of_word + block->n_topics;
-    for (intptr_t first = 0; first < block->n_in_lanes; first += LANES) {
-        NAME(place_documents)(&g, first);
-        const int status =
-            tempered ? NAME(sample_group)(&g, 1) : NAME(sample_group)(&g, 0);
-        if (status)
+    GROUP groups[MOST_GROUPS];
+    for (int i = 0; i < MOST_GROUPS; i++)
+        groups[i] = NAME(group)(block, i);
+    for (intptr_t first = 0; first < block->n_in_lanes; first += MOST_GROUPS * LANES) {
+        for (int i = 0; i < MOST_GROUPS; i++)
+            NAME(place_documents)(groups + i, first + i * LANES);
+        if (tempered ? NAME(sample_groups)(groups, 1, MOST_GROUPS)
+                     : NAME(sample_groups)(groups, 0, MOST_GROUPS))
             return -1;
     }
-    for (intptr_t k = 0; k < block->n_topics; k++)
-        g.kept[k] = 0; /* chains find zeros */
     return 0;
 }
 
@@ -342,4 +389,6 @@ static int NAME(sample_lanes)(const lda_block *block)
 #undef SELECT_REAL
 #undef LANES_INLINE
 #undef SUMS
+#undef MANY
+#undef MOST_GROUPS
 #undef GROUP
