@@ -6,6 +6,11 @@
  * topics; other ones in chains. */
 #define MOST_LANE_TOPICS 256
 #define MOST_LANE_PLACES 65536
+/* Sums over the topics are made side by side, since each waits for itself: sum c is of the
+ * topics c, c + LANE_SUMS, c + 2 LANE_SUMS, ... */
+#define LANE_SUMS 2
+/* Groups of documents in lanes that are sampled at once. */
+#define LANE_GROUPS 2
 
 typedef struct {
     intptr_t n_documents, n_words, n_topics, width;
@@ -66,10 +71,10 @@ typedef struct {
     const intptr_t *in_chains;
     intptr_t n_in_lanes, n_in_chains;
     intptr_t most_in_lanes;              /* tokens that a document in a lane has */
-    void *lane_prior;                    /* (n_topics in whole fours, and 1) */
-    /* twice, for two groups of documents: */
-    void *lane_panels;                   /* (most_in_lanes, topics in fours, SIMD_BYTES) */
-    void *lane_scratch;                  /* (4, topics in fours and 1, SIMD_BYTES) */
+    void *lane_prior;                    /* (n_topics in whole LANE_SUMS, and 1) */
+    /* for each of LANE_GROUPS: */
+    void *lane_panels;                   /* (most_in_lanes, height, SIMD_BYTES) */
+    void *lane_scratch;                  /* (4, height and 1, SIMD_BYTES) */
     void *lane_places;                   /* (1 + n_kept, most_in_lanes, SIMD_BYTES) */
     int32_t *lane_slots;                 /* (most_in_lanes, 16) */
     int32_t *chain_topics;               /* (4, n_topics), zeros */

@@ -264,16 +264,20 @@ def local_step(
         block.in_lanes = &in_lanes[0] if block.n_in_lanes else NULL
         block.in_chains = &in_chains[0] if block.n_in_chains else NULL
         lanes = SIMD_BYTES // np.dtype(dtype).itemsize
-        height = (block.n_topics + 3) // 4 * 4
+        height = (block.n_topics + LANE_SUMS - 1) // LANE_SUMS * LANE_SUMS
         lane_prior = np.zeros(height + 1, dtype=dtype)
         np.asarray(lane_prior)[: block.n_topics] = untempered_prior
         lane_prior[height] = 1
-        lane_panels = aligned(np.empty, (2 * most_in_lanes * height + 1, lanes), dtype)
-        lane_scratch = aligned(np.empty, (8 * (height + 1), lanes), dtype)
-        lane_places = aligned(
-            np.empty, (2 * (1 + n_kept) * most_in_lanes + 1, lanes), dtype
+        lane_panels = aligned(
+            np.empty, (LANE_GROUPS * most_in_lanes * height + 1, lanes), dtype
         )
-        lane_slots = np.empty((2 * most_in_lanes + 1, lanes), dtype=np.int32)
+        lane_scratch = aligned(
+            np.empty, (4 * LANE_GROUPS * (height + 1), lanes), dtype
+        )
+        lane_places = aligned(
+            np.empty, (LANE_GROUPS * (1 + n_kept) * most_in_lanes + 1, lanes), dtype
+        )
+        lane_slots = np.empty((LANE_GROUPS * most_in_lanes + 1, lanes), dtype=np.int32)
         block.most_in_lanes = most_in_lanes
         block.lane_prior = &lane_prior[0]
         block.lane_panels = address(lane_panels)

@@ -32,23 +32,19 @@ typedef INTEGER CHOICE __attribute__((vector_size(VECTOR_BYTES),
 #define SELECT_REAL SELECT
 #define LANES_INLINE static inline
 #endif
-/* Sums that are made side by side, since each waits for itself: sum c is of the topics c,
- * c + SUMS, c + 2 SUMS, ... */
-#define SUMS 4
 /* So many tokens of a word are many. */
 #define MANY 32
-/* Groups of documents that are sampled at once. */
-#define MOST_GROUPS 2
 #define GROUP NAME(lane_group)
 
 typedef struct {
     const lda_block *block;
-    intptr_t n_topics, height;  /* the latter in whole SUMS, the rows of what follows */
+    intptr_t n_topics, height;  /* the latter in whole LANE_SUMS, the rows of what follows */
     intptr_t n_steps;           /* tokens of the longest document */
     const REAL *prior;          /* (height + 1,): alpha, zeros, 1 */
+    int raised;                 /* whether b is not 1 */
     REAL *panels;               /* (n_steps, height, LANES): rows of the tokens' words */
     REAL *counts;               /* (height + 1, LANES): tokens of a topic */
-    REAL *weights;              /* the same: (alpha + count)^b, where b is not 1 */
+    REAL *weights;              /* the same: (alpha + count)^b, where it is not that */
     REAL *cumulated;            /* (height, LANES) */
     REAL *kept;                 /* (height, LANES): counts, summed over kept sweeps */
     INTEGER *places;            /* (1 + n_kept, n_steps, LANES): where the counts are
@@ -69,16 +65,23 @@ static void NAME(place_document)(GROUP *g, intptr_t lane, intptr_t document)
     const lda_block *block = g->block;
     const REAL *counts = block->counts;
     int32_t *slots = g->slots + lane;
-    intptr_t t = 0;
-    for (int many = 0; many < 2; many++) {
-        for (intptr_t n = block->starts[document]; n < block->starts[document + 1]; n++) {
-            const int32_t slot = (int32_t)block->slots[n];
-            const intptr_t count = (intptr_t)counts[n];
-            for (intptr_t i = 0; (count >= MANY) == many && i < count; i++, t++)
-                slots[t * LANES] = slot;
-        }
-        g->n_few[lane] = many ? g->n_few[lane] : t;
+    intptr_t t = 0, most = 0;
+    for (intptr_t n = block->starts[document]; n < block->starts[document + 1]; n++) {
+        const int32_t slot = (int32_t)block->slots[n];
+        const intptr_t count = (intptr_t)counts[n];
+        most = count > most ? count : most;
+        /* mostly 1 or 2: a branch on that would be guessed wrong; what is one too many
+         * is overwritten */
+        slots[t * LANES] = slots[(t + 1) * LANES] = slot;
+        for (intptr_t i = 2; count < MANY && i < count; i++)
+            slots[(t + i) * LANES] = slot;
+        t += count < MANY ? count : 0;
     }
+    g->n_few[lane] = t;
+    for (intptr_t n = block->starts[document];
+         most >= MANY && n < block->starts[document + 1]; n++)
+        for (intptr_t i = 0; counts[n] >= MANY && i < (intptr_t)counts[n]; i++, t++)
+            slots[t * LANES] = (int32_t)block->slots[n];
     g->lengths[lane] = (INTEGER)t;
     g->n_steps = t > g->n_steps ? t : g->n_steps;
 }
@@ -137,7 +140,7 @@ static void NAME(fill_panel)(const GROUP *g, const int32_t *slots, REAL *panel)
             v[lane] = *(const VECTOR *)(row[lane] + k);
         NAME(transpose)(v);
         for (int i = 0; i < LANES; i++)
-            if (LANES <= SUMS || k + i < height)
+            if (LANES <= LANE_SUMS || k + i < height)
                 *(VECTOR *)(panel + (k + i) * LANES) = v[i];
     }
     if (!g->block->temperature_per_document)
@@ -152,6 +155,12 @@ static void NAME(fill_panel)(const GROUP *g, const int32_t *slots, REAL *panel)
 LANES_INLINE void NAME(raise_lanes)(const GROUP *g, const REAL *restrict base,
                                     REAL *restrict weights)
 {
+    const int raised = g->raised;
+    VECTORISE
+    for (int lane = 0; lane < LANES; lane++)
+        weights[lane] = base[lane];
+    if (!raised)
+        return;
     VECTORISE
     for (int lane = 0; lane < LANES; lane++)
         weights[lane] =
@@ -159,105 +168,132 @@ LANES_INLINE void NAME(raise_lanes)(const GROUP *g, const REAL *restrict base,
 }
 
 /* What is known before there are tokens. */
-LANES_INLINE void NAME(begin_lanes)(GROUP *g, const int tempered)
+static void NAME(begin_lanes)(GROUP *g)
 {
-    for (intptr_t k = 0; k <= g->height; k++)
-        for (int lane = 0; lane < LANES; lane++)
-            g->counts[k * LANES + lane] = g->kept[k * LANES + lane] = 0;
-    for (intptr_t k = 0; tempered && k <= g->height; k++) {
+    for (intptr_t k = 0; k <= g->height; k++) {
         REAL base[LANES];
-        for (int lane = 0; lane < LANES; lane++)
+        for (int lane = 0; lane < LANES; lane++) {
             base[lane] = g->prior[k < g->n_topics ? k : g->height];
+            g->counts[k * LANES + lane] = g->kept[k * LANES + lane] = 0;
+        }
         NAME(raise_lanes)(g, base, g->weights + k * LANES);
-        for (int lane = 0; k >= g->n_topics && lane < LANES; lane++)
-            g->weights[k * LANES + lane] = 0;
     }
+    for (intptr_t i = g->n_topics * LANES; i < g->height * LANES; i++)
+        g->weights[i] = 0;
     for (intptr_t t = 0; t < g->n_steps; t++)
         NAME(fill_panel)(g, g->slots + t * LANES, g->panels + t * g->height * LANES);
 }
 
 /* One token more, or less, at a place in each lane. */
-LANES_INLINE void NAME(count_tokens)(GROUP *g, const int tempered, REAL change,
+LANES_INLINE void NAME(count_tokens)(GROUP *g, const int weighted, REAL change,
                                      const INTEGER *places)
 {
-    const BITS *at = (const BITS *)places;
+    /* read from memory: a vector is not taken apart */
+    const volatile BITS *at = (const volatile BITS *)places;
     REAL base[LANES], weights[LANES];
     for (int lane = 0; lane < LANES; lane++) {
-        g->counts[at[lane]] += change;
-        if (tempered)
-            base[lane] = g->prior[at[lane] / LANES] + g->counts[at[lane]];
+        const BITS place = at[lane];
+        const REAL count = g->counts[place] + change;
+        g->counts[place] = count;
+        if (weighted)
+            base[lane] = g->prior[place / LANES] + count;
     }
-    if (!tempered)
+    if (!weighted)
         return;
     NAME(raise_lanes)(g, base, weights);
     for (int lane = 0; lane < LANES; lane++)
         g->weights[at[lane]] = weights[lane];
 }
 
-/* The topic where the sums of (alpha + count)^b row pass a uniform share of them all. */
-LANES_INLINE CHOICE NAME(draw_in_lanes)(const GROUP *g, const int tempered,
-                                        const REAL *panel, const REAL *uniform)
+/* The sums of weight * row over the topics, in `cumulated` all on the way there. */
+LANES_INLINE void NAME(sum_up)(GROUP *groups, const int weighted, const int n, intptr_t t,
+                               VECTOR (*sums)[LANE_SUMS])
 {
-    const intptr_t height = g->height;
-    const REAL *prior = g->prior, *weights = tempered ? g->weights : g->counts;
-    REAL *cumulated = g->cumulated;
-    VECTOR sums[SUMS], below[SUMS], limits[SUMS];
-    for (int c = 0; c < SUMS; c++)
-        sums[c] = (VECTOR){0};
-    for (intptr_t k = 0; k < height; k += SUMS)
-        for (int c = 0; c < SUMS; c++) {
-            VECTOR weight = *(const VECTOR *)(weights + (k + c) * LANES);
-            if (!tempered)
-                weight += prior[k + c];
-            sums[c] += weight * *(const VECTOR *)(panel + (k + c) * LANES);
-            *(VECTOR *)(cumulated + (k + c) * LANES) = sums[c];
-        }
-    below[0] = (VECTOR){0};
-    for (int c = 1; c < SUMS; c++)
-        below[c] = below[c - 1] + sums[c - 1];
-    const VECTOR x = *(const VECTOR *)uniform * (below[SUMS - 1] + sums[SUMS - 1]);
-    /* which sum, and what is left of x there */
-    CHOICE which = (CHOICE){0}, counts[SUMS];
-    VECTOR left = x;
-    for (int c = 1; c < SUMS; c++) {
-        const CHOICE passed = AT_MOST(below[c], x);
-        which -= passed;
-        left = SELECT_REAL(passed, x - below[c], left);
+    const intptr_t height = groups->height;
+    const VECTOR prior = (VECTOR){0} + groups->prior[0];
+    const REAL *weights[LANE_GROUPS], *panels[LANE_GROUPS];
+    REAL *cumulated[LANE_GROUPS];
+    for (int i = 0; i < n; i++) {
+        weights[i] = weighted ? groups[i].weights : groups[i].counts;
+        panels[i] = groups[i].panels + t * height * LANES;
+        cumulated[i] = groups[i].cumulated;
+        for (int c = 0; c < LANE_SUMS; c++)
+            sums[i][c] = (VECTOR){0};
     }
-    for (int c = 0; c < SUMS; c++) {
+    for (intptr_t at = 0; at < height * LANES; at += LANE_SUMS * LANES)
+        for (int c = 0; c < LANE_SUMS; c++)
+            for (int i = 0; i < n; i++) {
+                VECTOR weight = *(const VECTOR *)(weights[i] + at + c * LANES);
+                if (!weighted)
+                    weight += prior;
+                sums[i][c] += weight * *(const VECTOR *)(panels[i] + at + c * LANES);
+                *(VECTOR *)(cumulated[i] + at + c * LANES) = sums[i][c];
+            }
+}
+
+/* The topic where the sums pass a uniform share of them all. */
+LANES_INLINE CHOICE NAME(topic_of)(const GROUP *g, const VECTOR *sums, VECTOR uniform)
+{
+    const REAL *cumulated = g->cumulated;
+    VECTOR below = sums[0], left = (VECTOR){0}, total = sums[0];
+    CHOICE which = (CHOICE){0}, counts[LANE_SUMS];
+    for (int c = 1; c < LANE_SUMS; c++)
+        total += sums[c];
+    /* which sum x is in, and what is left of it there */
+    const VECTOR x = uniform * total;
+    left = x;
+    for (int c = 1; c < LANE_SUMS; c++) {
+        const CHOICE passed = AT_MOST(below, x);
+        which -= passed;
+        left = SELECT_REAL(passed, x - below, left);
+        below += sums[c];
+    }
+    VECTOR limits[LANE_SUMS];
+    for (int c = 0; c < LANE_SUMS; c++) {
         limits[c] = SELECT_REAL(EQUALS(which, (CHOICE){0} + c), left, (VECTOR){0} - 1);
         counts[c] = (CHOICE){0};
     }
-    for (intptr_t k = 0; k < height - SUMS; k += SUMS)
-        for (int c = 0; c < SUMS; c++)
-            counts[c] -= AT_MOST(*(const VECTOR *)(cumulated + (k + c) * LANES), limits[c]);
-    const CHOICE topic = which + SUMS * ((counts[0] + counts[1]) + (counts[2] + counts[3]));
+    for (intptr_t at = 0; at < (g->height - LANE_SUMS) * LANES; at += LANE_SUMS * LANES)
+        for (int c = 0; c < LANE_SUMS; c++)
+            counts[c] -= AT_MOST(*(const VECTOR *)(cumulated + at + c * LANES), limits[c]);
+    for (int c = 1; c < LANE_SUMS; c++)
+        counts[0] += counts[c];
+    const CHOICE topic = which + LANE_SUMS * counts[0];
     /* rounding: x was the whole sum */
     const CHOICE last = (CHOICE){0} + (INTEGER)(g->n_topics - 1);
     return SELECT(AT_MOST(topic, last), topic, last);
 }
 
 /* Draws the t-th tokens of a sweep anew, in the first from those before them alone. */
-LANES_INLINE void NAME(step_lanes)(GROUP *g, const int tempered, intptr_t sweep, intptr_t t)
+LANES_INLINE void NAME(step_lanes)(GROUP *groups, const int weighted, const int n,
+                                   intptr_t sweep, intptr_t t)
 {
-    const intptr_t plane = g->n_steps * LANES, n_burn_in = g->block->n_burn_in;
+    const intptr_t n_burn_in = groups->block->n_burn_in;
     const intptr_t kept = sweep < n_burn_in ? 0 : sweep - n_burn_in + 1;
-    INTEGER *new = g->places + kept * plane + t * LANES;
-    REAL uniform[LANES];
-    VECTORISE
-    for (int lane = 0; lane < LANES; lane++) {
-        uint64_t state = g->random[lane] + (uint64_t)t * RANDOM_STEP;
-        uniform[lane] = UNIFORM(next_random(&state));
+    REAL uniform[LANE_GROUPS][LANES];
+    VECTOR sums[LANE_GROUPS][LANE_SUMS];
+    INTEGER *new[LANE_GROUPS];
+    for (int i = 0; i < n; i++) {
+        const intptr_t plane = groups[i].n_steps * LANES;
+        new[i] = groups[i].places + kept * plane + t * LANES;
+        if (sweep)
+            NAME(count_tokens)(groups + i, weighted, -1, kept ? new[i] - plane : new[i]);
+        VECTORISE
+        for (int lane = 0; lane < LANES; lane++) {
+            uint64_t state = groups[i].random[lane] + (uint64_t)t * RANDOM_STEP;
+            uniform[i][lane] = UNIFORM(next_random(&state));
+        }
     }
-    if (sweep)
-        NAME(count_tokens)(g, tempered, -1, kept ? new - plane : new);
-    const CHOICE topic = NAME(draw_in_lanes)(
-        g, tempered, g->panels + t * g->height * LANES, uniform);
-    const CHOICE lengths = *(const CHOICE *)g->lengths;
-    const CHOICE over = AT_MOST(lengths, (CHOICE){0} + (INTEGER)t);
-    const CHOICE row = SELECT(over, (CHOICE){0} + (INTEGER)g->height, topic);
-    *(CHOICE *)new = row * LANES + *(const CHOICE *)g->numbers;
-    NAME(count_tokens)(g, tempered, 1, new);
+    NAME(sum_up)(groups, weighted, n, t, sums);
+    for (int i = 0; i < n; i++) {
+        GROUP *g = groups + i;
+        const CHOICE topic = NAME(topic_of)(g, sums[i], *(const VECTOR *)uniform[i]);
+        const CHOICE lengths = *(const CHOICE *)g->lengths;
+        const CHOICE over = AT_MOST(lengths, (CHOICE){0} + (INTEGER)t);
+        const CHOICE row = SELECT(over, (CHOICE){0} + (INTEGER)g->height, topic);
+        *(CHOICE *)new[i] = row * LANES + *(const CHOICE *)g->numbers;
+        NAME(count_tokens)(g, weighted, 1, new[i]);
+    }
 }
 
 /* After a sweep: what is kept of it, and where the random numbers go on. */
@@ -319,19 +355,18 @@ static void NAME(end_lanes)(const GROUP *g)
 
 /* Samples the documents of some groups, of which the last has the most tokens: one waits
  * for its draws while another one's are on the way. */
-LANES_INLINE int NAME(sample_groups)(GROUP *groups, const int tempered, const int n)
+LANES_INLINE int NAME(sample_groups)(GROUP *groups, const int weighted, const int n)
 {
     const lda_block *block = groups->block;
     for (int i = 0; i < n; i++)
-        NAME(begin_lanes)(groups + i, tempered);
+        NAME(begin_lanes)(groups + i);
     for (intptr_t sweep = 0; sweep < block->n_burn_in + block->n_kept; sweep++) {
         intptr_t t = 0;
         if (*block->stop)
             return -1;
         for (int first = 0; first < n; first++)
             for (; t < groups[first].n_steps; t++)
-                for (int i = first; i < n; i++)
-                    NAME(step_lanes)(groups + i, tempered, sweep, t);
+                NAME(step_lanes)(groups + first, weighted, n - first, sweep, t);
         for (int i = 0; i < n; i++)
             NAME(end_sweep)(groups + i, sweep);
     }
@@ -340,14 +375,15 @@ LANES_INLINE int NAME(sample_groups)(GROUP *groups, const int tempered, const in
     return 0;
 }
 
-/* A group whose arrays are the i-th of MOST_GROUPS. */
+/* A group whose arrays are the i-th of LANE_GROUPS. */
 static GROUP NAME(group)(const lda_block *block, intptr_t i)
 {
     GROUP g = {0};
     g.block = block;
     g.n_topics = block->n_topics;
-    g.height = (block->n_topics + SUMS - 1) / SUMS * SUMS;
+    g.height = (block->n_topics + LANE_SUMS - 1) / LANE_SUMS * LANE_SUMS;
     g.prior = block->lane_prior;
+    g.raised = block->temperature_per_document || block->inverse_temperatures[0] != 1.0;
     const intptr_t rows = (g.height + 1) * LANES, steps = block->most_in_lanes * LANES;
     g.panels = (REAL *)block->lane_panels + i * steps * g.height;
     g.counts = (REAL *)block->lane_scratch + 4 * i * rows;
@@ -365,16 +401,17 @@ static GROUP NAME(group)(const lda_block *block, intptr_t i)
 /* Samples the documents `in_lanes`; 0, or -1 when told to stop. */
 static int NAME(sample_lanes)(const lda_block *block)
 {
-    const int tempered =
-        block->temperature_per_document || block->inverse_temperatures[0] != 1.0;
-    GROUP groups[MOST_GROUPS];
-    for (int i = 0; i < MOST_GROUPS; i++)
+    GROUP groups[LANE_GROUPS];
+    for (int i = 0; i < LANE_GROUPS; i++)
         groups[i] = NAME(group)(block, i);
-    for (intptr_t first = 0; first < block->n_in_lanes; first += MOST_GROUPS * LANES) {
-        for (int i = 0; i < MOST_GROUPS; i++)
+    int weighted = groups->raised;
+    for (intptr_t k = 0; k < block->n_topics; k++)
+        weighted |= groups->prior[k] != groups->prior[0];
+    for (intptr_t first = 0; first < block->n_in_lanes; first += LANE_GROUPS * LANES) {
+        for (int i = 0; i < LANE_GROUPS; i++)
             NAME(place_documents)(groups + i, first + i * LANES);
-        if (tempered ? NAME(sample_groups)(groups, 1, MOST_GROUPS)
-                     : NAME(sample_groups)(groups, 0, MOST_GROUPS))
+        if (weighted ? NAME(sample_groups)(groups, 1, LANE_GROUPS)
+                     : NAME(sample_groups)(groups, 0, LANE_GROUPS))
             return -1;
     }
     return 0;
@@ -388,7 +425,5 @@ static int NAME(sample_lanes)(const lda_block *block)
 #undef SELECT
 #undef SELECT_REAL
 #undef LANES_INLINE
-#undef SUMS
 #undef MANY
-#undef MOST_GROUPS
 #undef GROUP
