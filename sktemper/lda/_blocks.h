@@ -9,8 +9,10 @@
 /* Sums over the topics are made side by side, since each waits for itself: sum c is of the
  * topics c, c + LANE_SUMS, c + 2 LANE_SUMS, ... */
 #define LANE_SUMS 2
-/* Groups of documents in lanes that are sampled at once. */
-#define LANE_GROUPS 2
+/* Groups of documents in lanes that are sampled at once, up to so many topics; of more
+ * it is half of them, for what they work on is to be in the first cache. */
+#define LANE_GROUPS 4
+#define FEW_LANE_TOPICS 48
 
 typedef struct {
     intptr_t n_documents, n_words, n_topics, width;
@@ -70,13 +72,13 @@ typedef struct {
     const intptr_t *in_lanes;
     const intptr_t *in_chains;
     intptr_t n_in_lanes, n_in_chains;
-    intptr_t most_in_lanes;              /* tokens that a document in a lane has */
+    intptr_t n_lane_groups;
     void *lane_prior;                    /* (n_topics in whole LANE_SUMS, and 1) */
-    /* for each of LANE_GROUPS: */
-    void *lane_panels;                   /* (most_in_lanes, height, SIMD_BYTES) */
+    /* for each group, of documents of up to so many tokens: */
+    void *lane_panels;                   /* (tokens, height, SIMD_BYTES) */
     void *lane_scratch;                  /* (4, height and 1, SIMD_BYTES) */
-    void *lane_places;                   /* (1 + n_kept, most_in_lanes, SIMD_BYTES) */
-    int32_t *lane_slots;                 /* (most_in_lanes, 16) */
+    void *lane_places;                   /* (1 + n_kept, tokens, SIMD_BYTES) */
+    int32_t *lane_slots;                 /* (tokens, 16), and one row */
     int32_t *chain_topics;               /* (4, n_topics), zeros */
     int32_t *chain_tokens;               /* (tokens of the longest document in a chain,) */
     void *chain_weights;                 /* (3, width), zeros */

@@ -263,22 +263,24 @@ def local_step(
         block.n_in_lanes, block.n_in_chains = in_lanes.shape[0], in_chains.shape[0]
         block.in_lanes = &in_lanes[0] if block.n_in_lanes else NULL
         block.in_chains = &in_chains[0] if block.n_in_chains else NULL
+        few = block.n_topics <= FEW_LANE_TOPICS
+        block.n_lane_groups = LANE_GROUPS if few else LANE_GROUPS // 2
+        most_in_lanes *= block.n_lane_groups
         lanes = SIMD_BYTES // np.dtype(dtype).itemsize
         height = (block.n_topics + LANE_SUMS - 1) // LANE_SUMS * LANE_SUMS
         lane_prior = np.zeros(height + 1, dtype=dtype)
         np.asarray(lane_prior)[: block.n_topics] = untempered_prior
         lane_prior[height] = 1
         lane_panels = aligned(
-            np.empty, (LANE_GROUPS * most_in_lanes * height + 1, lanes), dtype
+            np.empty, (most_in_lanes * height + 1, lanes), dtype
         )
         lane_scratch = aligned(
-            np.empty, (4 * LANE_GROUPS * (height + 1), lanes), dtype
+            np.empty, (4 * block.n_lane_groups * (height + 1), lanes), dtype
         )
         lane_places = aligned(
-            np.empty, (LANE_GROUPS * (1 + n_kept) * most_in_lanes + 1, lanes), dtype
+            np.empty, ((1 + n_kept) * most_in_lanes + 1, lanes), dtype
         )
-        lane_slots = np.empty((LANE_GROUPS * most_in_lanes + 1, lanes), dtype=np.int32)
-        block.most_in_lanes = most_in_lanes
+        lane_slots = np.empty((most_in_lanes + 1, lanes), dtype=np.int32)
         block.lane_prior = &lane_prior[0]
         block.lane_panels = address(lane_panels)
         block.lane_scratch = address(lane_scratch)

@@ -353,29 +353,42 @@ static void NAME(end_lanes)(const GROUP *g)
     }
 }
 
-/* Samples the documents of some groups, of which the last has the most tokens: one waits
- * for its draws while another one's are on the way. */
+/* Samples the documents of some groups: while one waits for its draws, the others' are on
+ * the way. */
 LANES_INLINE int NAME(sample_groups)(GROUP *groups, const int weighted, const int n)
 {
     const lda_block *block = groups->block;
-    for (int i = 0; i < n; i++)
+    intptr_t shared = groups->n_steps;
+    for (int i = 0; i < n; i++) {
         NAME(begin_lanes)(groups + i);
+        shared = groups[i].n_steps < shared ? groups[i].n_steps : shared;
+    }
     for (intptr_t sweep = 0; sweep < block->n_burn_in + block->n_kept; sweep++) {
-        intptr_t t = 0;
         if (*block->stop)
             return -1;
-        for (int first = 0; first < n; first++)
-            for (; t < groups[first].n_steps; t++)
-                NAME(step_lanes)(groups + first, weighted, n - first, sweep, t);
-        for (int i = 0; i < n; i++)
+        for (intptr_t t = 0; t < shared; t++)
+            NAME(step_lanes)(groups, weighted, n, sweep, t);
+        for (int i = 0; i < n; i++) {
+            for (intptr_t t = shared; t < groups[i].n_steps; t++)
+                NAME(step_lanes)(groups + i, weighted, 1, sweep, t);
             NAME(end_sweep)(groups + i, sweep);
+        }
     }
     for (int i = 0; i < n; i++)
         NAME(end_lanes)(groups + i);
     return 0;
 }
 
-/* A group whose arrays are the i-th of LANE_GROUPS. */
+static int NAME(sample_some)(GROUP *groups, int weighted, int n)
+{
+    if (n == LANE_GROUPS)
+        return weighted ? NAME(sample_groups)(groups, 1, LANE_GROUPS)
+                        : NAME(sample_groups)(groups, 0, LANE_GROUPS);
+    return weighted ? NAME(sample_groups)(groups, 1, LANE_GROUPS / 2)
+                    : NAME(sample_groups)(groups, 0, LANE_GROUPS / 2);
+}
+
+/* A group whose scratch is the i-th. */
 static GROUP NAME(group)(const lda_block *block, intptr_t i)
 {
     GROUP g = {0};
@@ -384,18 +397,35 @@ static GROUP NAME(group)(const lda_block *block, intptr_t i)
     g.height = (block->n_topics + LANE_SUMS - 1) / LANE_SUMS * LANE_SUMS;
     g.prior = block->lane_prior;
     g.raised = block->temperature_per_document || block->inverse_temperatures[0] != 1.0;
-    const intptr_t rows = (g.height + 1) * LANES, steps = block->most_in_lanes * LANES;
-    g.panels = (REAL *)block->lane_panels + i * steps * g.height;
+    const intptr_t rows = (g.height + 1) * LANES;
     g.counts = (REAL *)block->lane_scratch + 4 * i * rows;
     g.weights = g.counts + rows;
     g.cumulated = g.weights + rows;
     g.kept = g.cumulated + rows;
-    g.places = (INTEGER *)block->lane_places + i * steps * (1 + block->n_kept);
-    g.slots = block->lane_slots + i * steps;
     g.of_word = block->chain_topics;
     for (int lane = 0; lane < LANES; lane++)
         g.numbers[lane] = lane;
     return g;
+}
+
+/* Puts documents into n groups, whose arrays of tokens follow one another. */
+static void NAME(place_groups)(GROUP *groups, int n, intptr_t first)
+{
+    const lda_block *block = groups->block;
+    REAL *panels = block->lane_panels;
+    INTEGER *places = block->lane_places;
+    int32_t *slots = block->lane_slots;
+    for (int i = 0; i < n; i++) {
+        GROUP *g = groups + i;
+        g->panels = panels;
+        g->places = places;
+        g->slots = slots;
+        NAME(place_documents)(g, first + i * LANES);
+        const intptr_t plane = g->n_steps * LANES;
+        panels += plane * g->height;
+        places += plane * (1 + block->n_kept);
+        slots += plane;
+    }
 }
 
 /* Samples the documents `in_lanes`; 0, or -1 when told to stop. */
@@ -407,11 +437,10 @@ static int NAME(sample_lanes)(const lda_block *block)
     int weighted = groups->raised;
     for (intptr_t k = 0; k < block->n_topics; k++)
         weighted |= groups->prior[k] != groups->prior[0];
-    for (intptr_t first = 0; first < block->n_in_lanes; first += LANE_GROUPS * LANES) {
-        for (int i = 0; i < LANE_GROUPS; i++)
-            NAME(place_documents)(groups + i, first + i * LANES);
-        if (weighted ? NAME(sample_groups)(groups, 1, LANE_GROUPS)
-                     : NAME(sample_groups)(groups, 0, LANE_GROUPS))
+    const int n = (int)block->n_lane_groups;
+    for (intptr_t first = 0; first < block->n_in_lanes; first += n * LANES) {
+        NAME(place_groups)(groups, n, first);
+        if (NAME(sample_some)(groups, weighted, n))
             return -1;
     }
     return 0;
