@@ -2,17 +2,18 @@
  * writes.  `void *` stands for arrays of the loop's floating type.  A row of topics
  * has `width` entries, the number of topics rounded up to whole SIMD_BYTES. */
 
-/* Documents are sampled in lanes up to so many topics, and up to so many tokens times
- * topics; other ones in chains. */
-#define MOST_LANE_TOPICS 256
+/* Documents are sampled in lanes where a row of topics has at most so many bytes, and up to
+ * so many tokens times topics; other ones in chains. */
+#define MOST_LANE_BYTES 1024
 #define MOST_LANE_PLACES 65536
 /* Sums over the topics are made side by side, since each waits for itself: sum c is of the
  * topics c, c + LANE_SUMS, c + 2 LANE_SUMS, ... */
 #define LANE_SUMS 2
-/* Groups of documents in lanes that are sampled at once, up to so many topics; of more
- * it is half of them, for what they work on is to be in the first cache. */
+/* Groups of documents in lanes that are sampled at once; half of them, or one, where there
+ * are more topics than these: what they work on is to be in the near caches. */
 #define LANE_GROUPS 4
 #define FEW_LANE_TOPICS 48
+#define SOME_LANE_TOPICS 128
 
 typedef struct {
     intptr_t n_documents, n_words, n_topics, width;

@@ -116,8 +116,8 @@ cdef tuple _lanes_and_chains(
         for n in range(block.starts[d], block.starts[d + 1]):
             if sampled[d]:
                 tokens[d] += <intptr_t>counts[n]
-    most = MOST_LANE_PLACES // block.n_topics
-    short = all_tokens <= (most if block.n_topics <= MOST_LANE_TOPICS else -1)
+    few = block.n_topics * sizeof(floating) <= MOST_LANE_BYTES
+    short = all_tokens <= (MOST_LANE_PLACES // block.n_topics if few else -1)
     wanted = np.asarray(sampled) != 0
     in_lanes = np.flatnonzero(wanted & short)
     in_lanes = in_lanes[np.argsort(all_tokens[in_lanes], kind="stable")]
@@ -263,8 +263,10 @@ def local_step(
         block.n_in_lanes, block.n_in_chains = in_lanes.shape[0], in_chains.shape[0]
         block.in_lanes = &in_lanes[0] if block.n_in_lanes else NULL
         block.in_chains = &in_chains[0] if block.n_in_chains else NULL
-        few = block.n_topics <= FEW_LANE_TOPICS
-        block.n_lane_groups = LANE_GROUPS if few else LANE_GROUPS // 2
+        block.n_lane_groups = 1
+        if block.n_topics <= SOME_LANE_TOPICS:
+            few = block.n_topics <= FEW_LANE_TOPICS
+            block.n_lane_groups = LANE_GROUPS if few else LANE_GROUPS // 2
         most_in_lanes *= block.n_lane_groups
         lanes = SIMD_BYTES // np.dtype(dtype).itemsize
         height = (block.n_topics + LANE_SUMS - 1) // LANE_SUMS * LANE_SUMS

@@ -384,8 +384,11 @@ static int NAME(sample_some)(GROUP *groups, int weighted, int n)
     if (n == LANE_GROUPS)
         return weighted ? NAME(sample_groups)(groups, 1, LANE_GROUPS)
                         : NAME(sample_groups)(groups, 0, LANE_GROUPS);
-    return weighted ? NAME(sample_groups)(groups, 1, LANE_GROUPS / 2)
-                    : NAME(sample_groups)(groups, 0, LANE_GROUPS / 2);
+    if (n == LANE_GROUPS / 2)
+        return weighted ? NAME(sample_groups)(groups, 1, LANE_GROUPS / 2)
+                        : NAME(sample_groups)(groups, 0, LANE_GROUPS / 2);
+    return weighted ? NAME(sample_groups)(groups, 1, 1)
+                    : NAME(sample_groups)(groups, 0, 1);
 }
 
 /* A group whose scratch is the i-th. */
