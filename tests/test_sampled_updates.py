@@ -1,7 +1,12 @@
 """Sampled document updates: the posterior over a document's assignments, by chance."""
 
+import hashlib
 import itertools
+import os
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,19 +15,20 @@ from scipy.special import gammaln
 from sklearn.base import clone
 
 from sktemper import AnnealedLDA, TemperedLDA
+from sktemper._simd import special
 from sktemper.lda import _model as lda_model
 from sktemper.lda._model import LDAModel, Topics
-from sktemper.model import Powers, Request
+from sktemper.model import Powers, Request, Stopped
 from sktemper.tempering import LocalTempering
 
 K, V = 3, 4
 ALPHA = np.array([0.3, 0.5, 1.2])
 
 
-def tiny(doc_update="sampled", dtype=np.float64):
+def tiny(doc_update="sampled", dtype=np.float64, alpha=ALPHA):
     topic_word = np.random.default_rng(3).gamma(1.0, 1.0, (V, K)) + 0.05
     model = LDAModel(
-        K, V, ALPHA, np.atleast_2d(0.1), dtype=dtype, doc_update=doc_update
+        K, V, alpha, np.atleast_2d(0.1), dtype=dtype, doc_update=doc_update
     )
     return model, Topics.from_dense(topic_word, model.topic_word_prior.T)
 
@@ -37,14 +43,24 @@ def local(model, topics, X, powers, **arguments):
     )
 
 
-def expected_counts(document, topics, b):
+def with_idle_topics(model, topics, n):
+    """The same model with `n` more topics that are never drawn."""
+    alpha = np.append(model.doc_topic_prior, np.full(n, 1e-30))
+    wide = LDAModel(
+        K + n, V, alpha, np.atleast_2d(0.1), dtype=model.dtype, doc_update="sampled"
+    )
+    dense = np.hstack([topics.dense(), np.full((V, n), 1.0)])
+    return wide, Topics.from_dense(dense, wide.topic_word_prior.T)
+
+
+def expected_counts(document, topics, b, alpha=ALPHA):
     """Mean counts, (V, K), under p(z | w)^b, theta integrated out; over all z."""
     beta = topics.dense() / topics.dense().sum(axis=0)
     words = np.repeat(np.arange(V), document)
     counts, total = np.zeros((V, K)), 0.0
     for z in itertools.product(range(K), repeat=len(words)):
         of_topic = np.bincount(z, minlength=K)
-        log_p = gammaln(ALPHA + of_topic).sum() + np.log(beta[words, list(z)]).sum()
+        log_p = gammaln(alpha + of_topic).sum() + np.log(beta[words, list(z)]).sum()
         weight = np.exp(b * log_p)
         np.add.at(counts, (words, list(z)), weight)
         total += weight
@@ -54,23 +70,29 @@ def expected_counts(document, topics, b):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("temperature", [1.0, 2.0])
 @pytest.mark.parametrize("own", [False, True])
-def test_mean_counts_are_those_of_the_posterior(dtype, temperature, own):
+@pytest.mark.parametrize("alpha", [ALPHA, np.full(K, 0.4)], ids=["ALPHA", "same"])
+@pytest.mark.parametrize("way", ["lanes", "chains"])
+def test_mean_counts_are_those_of_the_posterior(dtype, temperature, own, alpha, way):
+    """Few topics are sampled in lanes; with many that no word has, in chains."""
     document, n = np.array([2, 1, 0, 3]), 4000
-    model, topics = tiny(dtype=dtype)
+    model, topics = tiny(dtype=dtype, alpha=alpha)
+    if way == "chains":
+        model, topics = with_idle_topics(model, topics, 300)
     b = 1 / temperature
     powers = Powers(local=np.full(n, b) if own else b)
     step = local(model, topics, np.tile(document, (n, 1)), powers, seed=7)
-    expected = expected_counts(document, topics, b)
+    model, topics = tiny(dtype=dtype, alpha=alpha)
+    expected = expected_counts(document, topics, b, alpha)
     # 4000 independent chains: each entry's standard error is at most
     error = np.sqrt(expected * (document[:, None] ** 2) / n) + 1e-3
-    found = step.statistics.dense() / n
+    found = step.statistics.dense()[:, :K] / n
     np.testing.assert_array_less(np.abs(found - expected), 4 * error)
     # the standard errors do not hide a wrong temperature
-    other = expected_counts(document, topics, 1.5 - b)
+    other = expected_counts(document, topics, 1.5 - b, alpha)
     assert (np.abs(found - other) > 4 * error).any()
     np.testing.assert_allclose(found.sum(axis=1), document, rtol=1e-5, atol=1e-7)
-    gamma = step.local_parameters.mean(axis=0)
-    np.testing.assert_allclose(gamma - ALPHA, found.sum(axis=0), rtol=1e-3)
+    gamma = step.local_parameters.mean(axis=0)[:K]
+    np.testing.assert_allclose(gamma - alpha, found.sum(axis=0), rtol=1e-3)
 
 
 def test_a_chain_starts_token_by_token(monkeypatch):
@@ -251,3 +273,120 @@ def test_duplicate_entries_make_whole_counts():
 def test_sampling_all_the_way_begins_less_hot(documents):
     lda = AnnealedLDA(8, doc_update="sampled", random_state=0).fit(documents)
     assert lda.schedule_.start == lda_model.SAMPLED_START
+
+
+# -- lanes, chains --------------------------------------------------------------------
+
+
+def case(n_topics, dtype, alpha=None, n_features=60):
+    """A model, its topics, and documents long and short, empty, and of many copies."""
+    random = np.random.default_rng(n_topics)
+    alpha = np.full(n_topics, 0.1) if alpha is None else alpha
+    model = LDAModel(
+        n_topics, n_features, alpha, np.atleast_2d(0.1), dtype=dtype,
+        doc_update="sampled",
+    )  # fmt: skip
+    topics = Topics.from_dense(
+        random.gamma(0.3, 1.0, (n_features, n_topics)) + 0.01, model.topic_word_prior.T
+    )
+    X = random.poisson(random.gamma(0.5, 1.0, (90, 1)), (90, n_features))
+    X[7], X[8] = 0, 0
+    X[8, 3], X[9, 5] = 700, 40
+    X[10], X[10, :2] = 0, 65536 // n_topics  # in a chain, where few topics are in lanes
+    return model, topics, X
+
+
+def at_place(model, topics, X, powers=Powers(), seed=5):  # noqa: B008
+    """The sampled local step without what belongs to the whole block."""
+    step = local(model, topics, X, powers, seed=seed)
+    return step.local_parameters, step.statistics.dense()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_topics", [1, 2, 5, 20, 50, 130, 300])
+@pytest.mark.parametrize("temperature", [1.0, 1.5])
+def test_a_document_depends_on_no_neighbours(dtype, n_topics, temperature):
+    """Only on its place: neither on its lane, nor on who else is in the vector."""
+    model, topics, X = case(n_topics, dtype)
+    powers = Powers(local=1 / temperature)
+    gammas, _ = at_place(model, topics, X, powers)
+    for keep in (range(0, 90, 2), [8], [0, 10, 20], range(60)):
+        others = np.setdiff1d(np.arange(90), keep)
+        alone = X.copy()
+        alone[others] = 0
+        alone[others[::3], 1] = 3
+        found, _ = at_place(model, topics, alone, powers)
+        np.testing.assert_array_equal(found[keep], gammas[keep])
+    swapped, _ = at_place(model, topics, X[::-1], powers)
+    if n_topics > 1:
+        assert (swapped[::-1] != gammas).any()  # it does depend on its place
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_temperature_of_its_own_depends_on_no_neighbours(dtype):
+    model, topics, X = case(6, dtype)
+    powers = np.linspace(0.4, 1.0, len(X))
+    gammas, _ = at_place(model, topics, X, Powers(local=powers))
+    for half in (slice(0, 45), slice(0, 1)):
+        found, _ = at_place(model, topics, X[half], Powers(local=powers[half]))
+        np.testing.assert_array_equal(found, gammas[half])
+
+
+@pytest.mark.parametrize("n_topics", [1, 3, 4, 20, 49, 256, 257])
+def test_lanes_and_chains_count_each_token_once(n_topics):
+    model, topics, X = case(n_topics, np.float64)
+    random = np.random.default_rng(0)
+    weight = random.uniform(0, 2, len(X))
+    weight[3] = 0
+    step = local(model, topics, X, Powers(), unit_noise=weight, seed=2)
+    np.testing.assert_allclose(
+        step.statistics.dense().sum(axis=1), weight @ X, rtol=1e-12
+    )
+    gammas = step.local_parameters
+    np.testing.assert_allclose(
+        gammas.sum(axis=1), 0.1 * n_topics + X.sum(axis=1), rtol=1e-12
+    )
+    assert (gammas >= 0.1).all()
+
+
+def test_lanes_stop():
+    model, topics, X = case(20, np.float32)
+    model.stop[0] = 1
+    with pytest.raises(Stopped):
+        at_place(model, topics, X)
+
+
+def digest_of_draws():
+    """What the draws are: a test reads it of processes with other instructions."""
+    digest = hashlib.sha256()
+    for dtype, n_topics in itertools.product(
+        (np.float32, np.float64), (3, 20, 70, 300)
+    ):
+        model, topics, X = case(n_topics, dtype)
+        powers = 1.0, 0.6, np.linspace(0.5, 1.0, len(X))
+        uneven = LDAModel(
+            n_topics, X.shape[1], np.geomspace(0.01, 1, n_topics), np.atleast_2d(0.1),
+            dtype=dtype, doc_update="sampled",
+        )  # fmt: skip
+        for chosen, power in itertools.product((model, uneven), powers):
+            for found in at_place(chosen, topics, X, Powers(local=power)):
+                digest.update(np.ascontiguousarray(found).tobytes())
+    return digest.hexdigest()
+
+
+@pytest.mark.skipif("SKTEMPER_SIMD" in os.environ, reason="this is such a run")
+@pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
+def test_every_instruction_set_draws_the_same(name):
+    if name == special.instruction_set:
+        pytest.skip("that is the one to compare with")
+    here = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})"
+    program = "import test_sampled_updates as t; print(t.digest_of_draws())"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{here}; {program}"],
+        env={**os.environ, "SKTEMPER_SIMD": name},
+        capture_output=True,
+        text=True,
+    )
+    if "no instruction set of this machine" in done.stderr:
+        pytest.skip(f"this machine lacks {name}")
+    assert done.stdout.strip() == digest_of_draws(), done.stderr[-2000:]

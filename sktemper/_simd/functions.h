@@ -22,31 +22,43 @@ static inline BITS NAME(to_bits)(REAL value)
 }
 
 /* exp(x), relative error < 2 eps; below the smallest normal number, that number. */
-static inline REAL NAME(exp)(REAL x)
-{
-    x = x < EXP_MIN ? EXP_MIN : x;
-    x = x > EXP_MAX ? EXP_MAX : x;
-    REAL shifted = x * (REAL)1.4426950408889634074 + ROUNDER;
-    REAL n = shifted - ROUNDER;
-    REAL r = x - n * LN2_HIGH;
-    r = r - n * LN2_LOW;
-    REAL y = EXP_POLYNOMIAL(r);
-    return y * NAME(from_bits)((NAME(to_bits)(shifted) + EXPONENT_BIAS) << MANTISSA_BITS);
-}
+#define DEFINE_EXP(name)                                                              \
+    static inline REAL NAME(name)(REAL x)                                             \
+    {                                                                                 \
+        x = x < EXP_MIN ? EXP_MIN : x;                                                \
+        x = x > EXP_MAX ? EXP_MAX : x;                                                \
+        REAL shifted = x * (REAL)1.4426950408889634074 + ROUNDER;                     \
+        REAL n = shifted - ROUNDER;                                                   \
+        REAL r = x - n * LN2_HIGH;                                                    \
+        r = r - n * LN2_LOW;                                                          \
+        REAL y = EXP_POLYNOMIAL(r);                                                   \
+        return y * NAME(from_bits)((NAME(to_bits)(shifted) + EXPONENT_BIAS)           \
+                                   << MANTISSA_BITS);                                 \
+    }
 
 /* log(x) for normal x > 0: x = 2^e m with m near 1, log m = 2 atanh((m-1)/(m+1)). */
-static inline REAL NAME(log)(REAL x)
-{
-    BITS bits = NAME(to_bits)(x) - SQRT_HALF_BITS;
-    BITS exponent = bits >> MANTISSA_BITS;
-    REAL m = NAME(from_bits)((bits & MANTISSA_MASK) + SQRT_HALF_BITS);
-    REAL e = NAME(from_bits)(((exponent + LOG_BIAS) & (2 * LOG_BIAS - 1))
-                                | INTEGER_MAGIC_BITS)
-             - (INTEGER_MAGIC + (REAL)LOG_BIAS);
-    REAL s = (m - 1) / (m + 1);
-    REAL q = s * s;
-    return e * LN2_HIGH + (e * LN2_LOW + 2 * (s + s * q * ATANH_POLYNOMIAL(q)));
-}
+#define DEFINE_LOG(name)                                                              \
+    static inline REAL NAME(name)(REAL x)                                             \
+    {                                                                                 \
+        BITS bits = NAME(to_bits)(x) - SQRT_HALF_BITS;                                \
+        BITS exponent = bits >> MANTISSA_BITS;                                        \
+        REAL m = NAME(from_bits)((bits & MANTISSA_MASK) + SQRT_HALF_BITS);            \
+        REAL e = NAME(from_bits)(((exponent + LOG_BIAS) & (2 * LOG_BIAS - 1))         \
+                                 | INTEGER_MAGIC_BITS)                                \
+                 - (INTEGER_MAGIC + (REAL)LOG_BIAS);                                  \
+        REAL s = (m - 1) / (m + 1);                                                   \
+        REAL q = s * s;                                                               \
+        return e * LN2_HIGH + (e * LN2_LOW + 2 * (s + s * q * ATANH_POLYNOMIAL(q)));  \
+    }
+
+DEFINE_EXP(exp)
+DEFINE_LOG(log)
+
+/* The same where products are rounded before they are added. */
+UNFUSED
+DEFINE_EXP(unfused_exp)
+DEFINE_LOG(unfused_log)
+FUSED
 
 #define POLY4(c, x) ((((c[4] * x + c[3]) * x + c[2]) * x + c[1]) * x + c[0])
 #define POLY8(c, x) \

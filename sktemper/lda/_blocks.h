@@ -1,6 +1,20 @@
 /* A block of documents of latent Dirichlet allocation: what `lda_local_step` reads and
  * writes.  `void *` stands for arrays of the loop's floating type.  A row of topics
  * has `width` entries, the number of topics rounded up to whole SIMD_BYTES. */
+
+/* Documents are sampled in lanes where a row of topics has at most so many bytes, and up to
+ * so many tokens times topics; other ones in chains. */
+#define MOST_LANE_BYTES 1024
+#define MOST_LANE_PLACES 65536
+/* Sums over the topics are made side by side, since each waits for itself: sum c is of the
+ * topics c, c + LANE_SUMS, c + 2 LANE_SUMS, ... */
+#define LANE_SUMS 2
+/* Groups of documents in lanes that are sampled at once; half of them, or one, where there
+ * are more topics than these: what they work on is to be in the near caches. */
+#define LANE_GROUPS 4
+#define FEW_LANE_TOPICS 48
+#define SOME_LANE_TOPICS 128
+
 typedef struct {
     intptr_t n_documents, n_words, n_topics, width;
     /* the documents: entries starts[d] .. starts[d + 1] */
@@ -55,8 +69,18 @@ typedef struct {
     void *shares;                        /* (n_documents, width) */
     int32_t *share_topics;               /* (n_documents, width) */
     intptr_t *n_shares;                  /* (n_documents,) */
-    /* if documents are sampled */
+    /* if documents are sampled: in lanes, the shortest first, and in chains */
+    const intptr_t *in_lanes;
+    const intptr_t *in_chains;
+    intptr_t n_in_lanes, n_in_chains;
+    intptr_t n_lane_groups;
+    void *lane_prior;                    /* (n_topics in whole LANE_SUMS, and 1) */
+    /* for each group, of documents of up to so many tokens: */
+    void *lane_panels;                   /* (tokens, height, SIMD_BYTES) */
+    void *lane_scratch;                  /* (4, height and 1, SIMD_BYTES) */
+    void *lane_places;                   /* (1 + n_kept, tokens, SIMD_BYTES) */
+    int32_t *lane_slots;                 /* (tokens, 16), and one row */
     int32_t *chain_topics;               /* (4, n_topics), zeros */
-    int32_t *chain_tokens;               /* (tokens of the longest sampled document,) */
+    int32_t *chain_tokens;               /* (tokens of the longest document in a chain,) */
     void *chain_weights;                 /* (3, width), zeros */
 } lda_block;

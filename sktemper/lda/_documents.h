@@ -30,6 +30,9 @@ LOOP int NAME(lda_local_step)(lda_block *block)
     const int noted = block->statistics && !block->temperature_per_document;
     if (block->sampled && NAME(sample_documents)(block))
         return -1;
+    if (block->sampled && !block->bounds
+        && block->n_in_lanes + block->n_in_chains == block->n_documents)
+        return 0;
     if (NAME(fill_rows)(block))
         return -1;
     if (noted)

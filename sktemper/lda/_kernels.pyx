@@ -97,18 +97,34 @@ cdef void describe(
     block.prior_topic_stride = prior.strides[1] // <intptr_t>sizeof(double)
 
 
-cdef intptr_t _longest_sampled(
+cdef tuple _lanes_and_chains(
     const lda_block *block, const floating *counts, const unsigned char[::1] sampled
 ):
-    """Return the most tokens that a sampled document has."""
-    cdef intptr_t d, n, tokens, longest = 0
+    """Say how documents are sampled, which for each depends on itself alone.
+
+    Returns
+    -------
+    in_lanes, in_chains : ndarray of int
+        Documents; the former by their number of tokens.
+    longest_in_lanes, longest_in_chains : int
+        The most tokens that one has.
+    """
+    cdef intptr_t d, n
+    all_tokens = np.zeros(sampled.shape[0], dtype=np.intp)
+    cdef intptr_t[::1] tokens = all_tokens
     for d in range(sampled.shape[0]):
-        if sampled[d]:
-            tokens = 0
-            for n in range(block.starts[d], block.starts[d + 1]):
-                tokens += <intptr_t>counts[n]
-            longest = max(longest, tokens)
-    return longest
+        for n in range(block.starts[d], block.starts[d + 1]):
+            if sampled[d]:
+                tokens[d] += <intptr_t>counts[n]
+    few = block.n_topics * sizeof(floating) <= MOST_LANE_BYTES
+    short = all_tokens <= (MOST_LANE_PLACES // block.n_topics if few else -1)
+    wanted = np.asarray(sampled) != 0
+    in_lanes = np.flatnonzero(wanted & short)
+    in_lanes = in_lanes[np.argsort(all_tokens[in_lanes], kind="stable")]
+    in_chains = np.flatnonzero(wanted & ~short)
+    longest_in_lanes = int(all_tokens[in_lanes].max(initial=0))
+    longest_in_chains = int(all_tokens[in_chains].max(initial=0))
+    return in_lanes, in_chains, longest_in_lanes, longest_in_chains
 
 
 def local_step(
@@ -210,7 +226,10 @@ def local_step(
     cdef floating[:, ::1] kept_gamma, kept_rows, panel_sums
     cdef int32_t[:, ::1] chain_topics
     cdef int32_t[::1] chain_tokens
-    cdef floating[:, ::1] chain_weights
+    cdef floating[:, ::1] chain_weights, lane_panels, lane_scratch, lane_places
+    cdef floating[::1] lane_prior
+    cdef int32_t[:, ::1] lane_slots
+    cdef intptr_t[::1] in_lanes, in_chains
     cdef intptr_t[::1] places, n_shares
     cdef int32_t[::1] noted_documents
     cdef floating[::1] noted_ratios
@@ -238,11 +257,39 @@ def local_step(
     block.stop = &stop[0]
     block.sampled = NULL
     if sampled.shape[0]:
-        chain_topics = np.zeros((4, block.n_topics), dtype=np.int32)
-        chain_tokens = np.empty(
-            _longest_sampled(&block, <const floating *>block.counts, sampled) + 1,
-            dtype=np.int32,
+        in_lanes, in_chains, most_in_lanes, most_in_chains = _lanes_and_chains(
+            &block, <const floating *>block.counts, sampled
         )
+        block.n_in_lanes, block.n_in_chains = in_lanes.shape[0], in_chains.shape[0]
+        block.in_lanes = &in_lanes[0] if block.n_in_lanes else NULL
+        block.in_chains = &in_chains[0] if block.n_in_chains else NULL
+        block.n_lane_groups = 1
+        if block.n_topics <= SOME_LANE_TOPICS:
+            few = block.n_topics <= FEW_LANE_TOPICS
+            block.n_lane_groups = LANE_GROUPS if few else LANE_GROUPS // 2
+        most_in_lanes *= block.n_lane_groups
+        lanes = SIMD_BYTES // np.dtype(dtype).itemsize
+        height = (block.n_topics + LANE_SUMS - 1) // LANE_SUMS * LANE_SUMS
+        lane_prior = np.zeros(height + 1, dtype=dtype)
+        np.asarray(lane_prior)[: block.n_topics] = untempered_prior
+        lane_prior[height] = 1
+        lane_panels = aligned(
+            np.empty, (most_in_lanes * height + 1, lanes), dtype
+        )
+        lane_scratch = aligned(
+            np.empty, (4 * block.n_lane_groups * (height + 1), lanes), dtype
+        )
+        lane_places = aligned(
+            np.empty, ((1 + n_kept) * most_in_lanes + 1, lanes), dtype
+        )
+        lane_slots = np.empty((most_in_lanes + 1, lanes), dtype=np.int32)
+        block.lane_prior = &lane_prior[0]
+        block.lane_panels = address(lane_panels)
+        block.lane_scratch = address(lane_scratch)
+        block.lane_places = address(lane_places)
+        block.lane_slots = &lane_slots[0, 0]
+        chain_topics = np.zeros((4, block.n_topics), dtype=np.int32)
+        chain_tokens = np.empty(most_in_chains + 1, dtype=np.int32)
         chain_weights = aligned(np.zeros, (3, block.width), dtype)
         block.sampled = &sampled[0]
         block.totals = &totals[0]

@@ -27,7 +27,6 @@ static void NAME(rounded_row)(const lda_block *block, intptr_t slot, REAL *restr
 {
     LAMBDA_ROW(block, slot, out, REAL);
 }
-#undef LAMBDA_ROW
 
 /* out = digamma(x) - offset - max(...); returns that max. */
 static double NAME(log_row)(intptr_t n, const REAL *restrict x,
@@ -84,11 +83,10 @@ static int NAME(fill_rows)(const lda_block *block)
     return 0;
 }
 
-/* The mean of a topic-word distribution, lambda / sum lambda, for a word. */
-static void NAME(mean_row)(const lda_block *block, intptr_t slot, REAL *restrict row)
+/* lambda / sum lambda of a word, from the lambda in `double_scratch`. */
+static void NAME(normalise_row)(const lda_block *block, REAL *restrict row)
 {
     const double *restrict totals = block->totals, *restrict lambda = block->double_scratch;
-    NAME(lambda_row)(block, slot, block->double_scratch);
     VECTORISE
     for (intptr_t k = 0; k < block->n_topics; k++) {
         const REAL mean = (REAL)(lambda[k] / totals[k]);
@@ -96,27 +94,11 @@ static void NAME(mean_row)(const lda_block *block, intptr_t slot, REAL *restrict
     }
 }
 
-/* mean^b of the block's words, or log mean where each document has a temperature of its
- * own; in row_tops the sums over the topics of weights * row. */
-static void NAME(fill_mean_rows)(const lda_block *block, const REAL *restrict weights)
+/* The mean of a topic-word distribution for a word. */
+static void NAME(mean_row)(const lda_block *block, intptr_t slot, REAL *restrict row)
 {
-    const intptr_t n_topics = block->n_topics;
-    const double b = block->inverse_temperatures[0];
-    REAL *restrict row = block->rows;
-    for (intptr_t n = 0; n < block->n_words; n++, row += block->width) {
-        NAME(mean_row)(block, n, row);
-        for (intptr_t k = n_topics; k < block->width; k++)
-            row[k] = 0;
-        if (block->temperature_per_document || b != 1.0)
-            VECTORISE
-            for (intptr_t k = 0; k < n_topics; k++)
-                row[k] = NAME(log)(row[k]);
-        if (block->temperature_per_document)
-            continue;
-        if (b != 1.0)
-            NAME(exp_scaled)(n_topics, row, b, row);
-        block->row_tops[n] = NAME(weighted_sum)(block->width, weights, row);
-    }
+    NAME(lambda_row)(block, slot, block->double_scratch);
+    NAME(normalise_row)(block, row);
 }
 
 /* u[words] += factor rows, totals += factor sum of rows; u is (., n_topics), rows are

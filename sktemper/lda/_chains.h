@@ -1,0 +1,227 @@
+/* Collapsed Gibbs sampling of the topics of a document's tokens, at fixed mean topics and
+ * any temperature, one document after the other:
+ *
+ *   p(z_i = k | the others) ~ [(alpha_k + N_k) beta_kw]^b,   N without token i
+ *                           = beta^b alpha^b + beta^b ((alpha + N)^b - alpha^b).
+ *
+ * The first part is the same for all tokens of a word: its sum is computed once, and a
+ * draw from it is rare.  The second is zero but for the topics of the other tokens.  So
+ * a token costs as much as its document has topics, however many there are: of many
+ * topics, and for long documents, this is the better way.  */
+
+#define CHAIN NAME(chain)
+
+typedef struct {
+    const lda_block *block;
+    const REAL *rows;          /* beta^b, scaled */
+    const intptr_t *slots;     /* of each word, its row */
+    const intptr_t *words;     /* of each word, its place in block->words */
+    const REAL *counts;
+    const REAL *masses;        /* of each word, sum_k alpha_k^b row_k */
+    intptr_t n_words;
+    double b;
+    const REAL *prior;         /* alpha^b */
+    int32_t *tokens;           /* the topic of each token */
+    int32_t *n;                /* tokens of each topic */
+    int32_t *present, *place;  /* the topics with tokens, and where they stand there */
+    int32_t *of_word;          /* tokens of one word and topic, zeros */
+    intptr_t n_present;
+    REAL *gains;               /* (alpha + n)^b - alpha^b of those */
+    REAL *cumulated;
+    uint64_t random;
+} CHAIN;
+
+static inline REAL NAME(gain)(const CHAIN *c, int32_t k)
+{
+    if (c->b == 1.0)
+        return (REAL)c->n[k];
+    return (REAL)pow(c->block->untempered_prior[k] + c->n[k], c->b) - c->prior[k];
+}
+
+static inline void NAME(add_token)(CHAIN *c, int32_t k)
+{
+    if (c->n[k]++ == 0) {
+        c->place[k] = (int32_t)c->n_present;
+        c->present[c->n_present++] = k;
+    }
+    c->gains[c->place[k]] = NAME(gain)(c, k);
+}
+
+static inline void NAME(remove_token)(CHAIN *c, int32_t k)
+{
+    const int32_t place = c->place[k];
+    if (--c->n[k]) {
+        c->gains[place] = NAME(gain)(c, k);
+        return;
+    }
+    const int32_t last = c->present[--c->n_present];
+    c->present[place] = last;
+    c->gains[place] = c->gains[c->n_present];
+    c->place[last] = place;
+}
+
+/* The topic in which the sum of prior * row passes x. */
+static int32_t NAME(draw_from_prior)(const CHAIN *c, const REAL *row, REAL x)
+{
+    const intptr_t few = PARTS_OF_SUM;
+    intptr_t last = 0;
+    for (intptr_t start = 0; start < c->block->width; start += few) {
+        const REAL mass = NAME(ordered_sum)(few, c->prior + start, row + start);
+        if (x >= mass) {
+            x -= mass;
+            last = mass > 0 ? start : last;
+            continue;
+        }
+        for (intptr_t k = start; k < start + few; k++) {
+            x -= c->prior[k] * row[k];
+            if (x < 0)
+                return (int32_t)k;
+        }
+        last = start;
+        x = 0;
+    }
+    return (int32_t)last; /* rounding: x was the whole sum */
+}
+
+static inline int32_t NAME(draw)(CHAIN *c, const REAL *row, REAL mass)
+{
+    REAL sum = 0;
+    for (intptr_t j = 0; j < c->n_present; j++) {
+        sum += c->gains[j] * row[c->present[j]];
+        c->cumulated[j] = sum;
+    }
+    const REAL x = UNIFORM(next_random(&c->random)) * (sum + mass);
+    if (!(x < sum))
+        return NAME(draw_from_prior)(c, row, x - sum);
+    intptr_t j = 0;
+    while (c->cumulated[j] <= x)
+        j++;
+    return c->present[j];
+}
+
+/* sums += weight for each of a word's tokens, all those of a topic at once: floats that
+ * grow by ones would stop to grow. */
+static void NAME(add_to_statistics)(CHAIN *c, const int32_t *tokens, intptr_t n, REAL weight,
+                                    REAL *sums)
+{
+    if (n == 1) {
+        sums[tokens[0]] += weight;
+        return;
+    }
+    for (intptr_t i = 0; i < n; i++)
+        c->of_word[tokens[i]]++;
+    for (intptr_t i = 0; i < n; i++) {
+        sums[tokens[i]] += weight * (REAL)c->of_word[tokens[i]];
+        c->of_word[tokens[i]] = 0;
+    }
+}
+
+/* Draws every token anew, the first time from those before it alone, and adds `weight`
+ * for each to the statistics, if there are any; 0, or -1 when told to stop. */
+static int NAME(sweep_tokens)(CHAIN *c, int first, REAL weight, REAL *statistics)
+{
+    const intptr_t width = c->block->width;
+    int32_t *token = c->tokens;
+    for (intptr_t n = 0; n < c->n_words; n++) {
+        if (*c->block->stop)
+            return -1;
+        const REAL *row = c->rows + c->slots[n] * width;
+        const intptr_t count = (intptr_t)c->counts[n];
+        for (intptr_t i = 0; i < count; i++) {
+            if (!first)
+                NAME(remove_token)(c, token[i]);
+            token[i] = NAME(draw)(c, row, c->masses[n]);
+            NAME(add_token)(c, token[i]);
+        }
+        if (weight != 0 && statistics)
+            NAME(add_to_statistics)(c, token, count, weight,
+                                    statistics + c->words[n] * width);
+        token += count;
+    }
+    return 0;
+}
+
+/* Samples a document's tokens; gamma = alpha + mean counts.  The statistics are left as
+ * sums over the draws. */
+static int NAME(sample_document)(CHAIN *c, double weight, REAL *restrict gamma,
+                                 REAL *statistics)
+{
+    const lda_block *block = c->block;
+    const REAL share = (REAL)(1.0 / block->n_kept);
+    const intptr_t n_sweeps = block->n_burn_in + block->n_kept;
+    for (intptr_t k = 0; k < block->n_topics; k++)
+        gamma[k] = (REAL)block->untempered_prior[k];
+    for (intptr_t sweep = 0; sweep < n_sweeps; sweep++) {
+        const int kept = sweep >= block->n_burn_in;
+        if (NAME(sweep_tokens)(c, sweep == 0, kept ? (REAL)weight : 0, statistics))
+            return -1;
+        for (intptr_t j = 0; kept && j < c->n_present; j++)
+            gamma[c->present[j]] += share * (REAL)c->n[c->present[j]];
+    }
+    for (intptr_t j = 0; j < c->n_present; j++)
+        c->n[c->present[j]] = 0;
+    c->n_present = 0;
+    return 0;
+}
+
+/* Rows and masses of a document's words at a temperature of its own. */
+static void NAME(fill_own)(const CHAIN *c, REAL *restrict rows, REAL *restrict masses)
+{
+    const intptr_t width = c->block->width;
+    for (intptr_t n = 0; n < c->n_words; n++, rows += width) {
+        NAME(raise)(c->block->n_topics,
+                    (const REAL *)c->block->rows + c->words[n] * width, c->b, rows);
+        masses[n] = NAME(ordered_sum)(width, c->prior, rows);
+    }
+}
+
+static void NAME(fill_powers)(const lda_block *block, double b, REAL *restrict out)
+{
+    for (intptr_t k = 0; k < block->n_topics; k++)
+        out[k] = (REAL)pow(block->untempered_prior[k], b);
+}
+
+/* Samples the documents `in_chains`. */
+static int NAME(sample_chains)(lda_block *block)
+{
+    const intptr_t n_topics = block->n_topics, width = block->width;
+    const int own = block->temperature_per_document;
+    REAL *prior = block->chain_weights, *masses = block->word_scratch;
+    CHAIN c = {0};
+    c.block = block;
+    c.rows = own ? block->own_rows : block->rows;
+    c.prior = prior;
+    c.gains = prior + width;
+    c.cumulated = c.gains + width;
+    c.masses = masses;
+    c.tokens = block->chain_tokens;
+    c.n = block->chain_topics;
+    c.present = c.n + n_topics;
+    c.place = c.present + n_topics;
+    c.of_word = c.place + n_topics;
+    NAME(fill_powers)(block, block->inverse_temperatures[0], prior);
+    for (intptr_t n = 0; block->n_in_chains && !own && n < block->n_words; n++)
+        block->row_tops[n] = NAME(ordered_sum)(width, prior, c.rows + n * width);
+    for (intptr_t j = 0; j < block->n_in_chains; j++) {
+        const intptr_t i = block->in_chains[j], start = block->starts[i];
+        c.n_words = block->starts[i + 1] - start;
+        c.counts = (const REAL *)block->counts + start;
+        c.words = block->slots + start;
+        c.slots = own ? block->own_slots : c.words;
+        c.b = block->inverse_temperatures[own ? i : 0];
+        c.random = random_stream(block->seed, (uint64_t)i);
+        if (own) {
+            NAME(fill_powers)(block, c.b, prior);
+            NAME(fill_own)(&c, block->own_rows, masses);
+        } else {
+            for (intptr_t n = 0; n < c.n_words; n++)
+                masses[n] = (REAL)block->row_tops[c.words[n]];
+        }
+        REAL *gamma = (REAL *)block->gamma + i * n_topics;
+        if (NAME(sample_document)(&c, block->factors[i], gamma, block->statistics))
+            return -1;
+    }
+    return 0;
+}
+
+#undef CHAIN

@@ -1,0 +1,461 @@
+/* The same sampling of many documents at once, each in a lane of a vector.  A token's
+ * conditional is summed up over all topics, whether the document has them or not: of few
+ * topics and short documents this is the better way.
+ *
+ * A lane computes what it would alone, in the same order whatever the vector: the draws
+ * of a document depend on its seed and its place in the block.  Documents of like length
+ * share a vector.  A lane whose document has no token left draws into the last row, that
+ * is no topic. */
+
+#ifdef VECTOR_BYTES
+#define LANES ((int)(VECTOR_BYTES / sizeof(REAL)))
+#define VECTOR NAME(lane_vector)
+#define CHOICE NAME(lane_choice)
+typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)),
+                                   may_alias));
+typedef INTEGER CHOICE __attribute__((vector_size(VECTOR_BYTES),
+                                      aligned(sizeof(INTEGER)), may_alias));
+/* -1 where it holds, else 0 */
+#define AT_MOST(x, y) ((CHOICE)((x) <= (y)))
+#define EQUALS(x, y) ((CHOICE)((x) == (y)))
+#define SELECT(choice, x, y) (((x) & (choice)) | ((y) & ~(choice)))
+#define SELECT_REAL(choice, x, y) \
+    ((VECTOR)SELECT(choice, (CHOICE)(x), (CHOICE)(y)))
+#define LANES_INLINE ALWAYS_INLINE
+#else
+#define LANES 1
+#define VECTOR REAL
+#define CHOICE INTEGER
+#define AT_MOST(x, y) (-(INTEGER)((x) <= (y)))
+#define EQUALS(x, y) (-(INTEGER)((x) == (y)))
+#define SELECT(choice, x, y) ((choice) ? (x) : (y))
+#define SELECT_REAL SELECT
+#define LANES_INLINE static inline
+#endif
+/* So many tokens of a word are many. */
+#define MANY 32
+#define GROUP NAME(lane_group)
+
+typedef struct {
+    const lda_block *block;
+    intptr_t n_topics, height;  /* the latter in whole LANE_SUMS, the rows of what follows */
+    intptr_t n_steps;           /* tokens of the longest document */
+    const REAL *prior;          /* (height + 1,): alpha, zeros, 1 */
+    int raised;                 /* whether b is not 1 */
+    REAL *panels;               /* (n_steps, height, LANES): rows of the tokens' words */
+    REAL *counts;               /* (height + 1, LANES): tokens of a topic */
+    REAL *weights;              /* the same: (alpha + count)^b, where it is not that */
+    REAL *cumulated;            /* (height, LANES) */
+    REAL *kept;                 /* (height, LANES): counts, summed over kept sweeps */
+    INTEGER *places;            /* (1 + n_kept, n_steps, LANES): where the counts are
+                                   that the tokens are in */
+    int32_t *slots;             /* (n_steps, LANES): rows of the tokens' words */
+    int32_t *of_word;           /* (n_topics,), zeros */
+    intptr_t documents[LANES], n_few[LANES];
+    intptr_t n_documents;
+    INTEGER numbers[LANES];     /* 0, 1, 2, ... */
+    INTEGER lengths[LANES];     /* tokens */
+    uint64_t random[LANES];
+    REAL powers[LANES];         /* b */
+} GROUP;
+
+/* Which words the tokens of a lane are: first those of words that have few. */
+static void NAME(place_document)(GROUP *g, intptr_t lane, intptr_t document)
+{
+    const lda_block *block = g->block;
+    const REAL *counts = block->counts;
+    int32_t *slots = g->slots + lane;
+    intptr_t t = 0, most = 0;
+    for (intptr_t n = block->starts[document]; n < block->starts[document + 1]; n++) {
+        const int32_t slot = (int32_t)block->slots[n];
+        const intptr_t count = (intptr_t)counts[n];
+        most = count > most ? count : most;
+        /* mostly 1 or 2: a branch on that would be guessed wrong; what is one too many
+         * is overwritten */
+        slots[t * LANES] = slots[(t + 1) * LANES] = slot;
+        for (intptr_t i = 2; count < MANY && i < count; i++)
+            slots[(t + i) * LANES] = slot;
+        t += count < MANY ? count : 0;
+    }
+    g->n_few[lane] = t;
+    for (intptr_t n = block->starts[document];
+         most >= MANY && n < block->starts[document + 1]; n++)
+        for (intptr_t i = 0; counts[n] >= MANY && i < (intptr_t)counts[n]; i++, t++)
+            slots[t * LANES] = (int32_t)block->slots[n];
+    g->lengths[lane] = (INTEGER)t;
+    g->n_steps = t > g->n_steps ? t : g->n_steps;
+}
+
+/* Puts documents from `first` of those that are sampled in lanes into the lanes. */
+static void NAME(place_documents)(GROUP *g, intptr_t first)
+{
+    const lda_block *block = g->block;
+    const intptr_t left = block->n_in_lanes - first;
+    g->n_documents = left < 0 ? 0 : left < LANES ? left : LANES;
+    g->n_steps = 0;
+    for (intptr_t lane = 0; lane < LANES; lane++) {
+        const int some = lane < g->n_documents;
+        const intptr_t i = some ? block->in_lanes[first + lane] : 0;
+        g->lengths[lane] = 0;
+        g->documents[lane] = i;
+        g->random[lane] = random_stream(block->seed, (uint64_t)i);
+        g->powers[lane] =
+            (REAL)block->inverse_temperatures[block->temperature_per_document ? i : 0];
+        if (some)
+            NAME(place_document)(g, lane, i);
+    }
+    for (intptr_t lane = 0; lane < LANES; lane++)
+        for (intptr_t t = g->lengths[lane]; t < g->n_steps; t++)
+            g->slots[t * LANES + lane] = (int32_t)block->n_words; /* a row of zeros */
+}
+
+/* Vectors of LANES rows' entries become vectors of entries of LANES rows. */
+LANES_INLINE void NAME(transpose)(VECTOR *v)
+{
+#ifdef VECTOR_BYTES
+    for (int left = LANES; left > 1; left /= 2) {
+        VECTOR w[LANES];
+        for (int i = 0; i < LANES / 2; i++) {
+            w[i] = EVENS(v[2 * i], v[2 * i + 1]);
+            w[i + LANES / 2] = ODDS(v[2 * i], v[2 * i + 1]);
+        }
+        for (int i = 0; i < LANES; i++)
+            v[i] = w[i];
+    }
+#else
+    (void)v;
+#endif
+}
+
+/* The rows of a step's tokens side by side. */
+static void NAME(fill_panel)(const GROUP *g, const int32_t *slots, REAL *panel)
+{
+    const intptr_t width = g->block->width, height = g->height;
+    const REAL *rows = g->block->rows, *row[LANES];
+    for (int lane = 0; lane < LANES; lane++)
+        row[lane] = rows + slots[lane] * width;
+    for (intptr_t k = 0; k < height; k += LANES) {
+        VECTOR v[LANES];
+        for (int lane = 0; lane < LANES; lane++)
+            v[lane] = *(const VECTOR *)(row[lane] + k);
+        NAME(transpose)(v);
+        for (int i = 0; i < LANES; i++)
+            if (LANES <= LANE_SUMS || k + i < height)
+                *(VECTOR *)(panel + (k + i) * LANES) = v[i];
+    }
+    if (!g->block->temperature_per_document)
+        return;
+    for (intptr_t k = 0; k < height; k++, panel += LANES)
+        VECTORISE
+        for (int lane = 0; lane < LANES; lane++)
+            panel[lane] = NAME(unfused_exp)(g->powers[lane] * panel[lane]);
+}
+
+/* weights = base^b */
+LANES_INLINE void NAME(raise_lanes)(const GROUP *g, const REAL *restrict base,
+                                    REAL *restrict weights)
+{
+    const int raised = g->raised;
+    VECTORISE
+    for (int lane = 0; lane < LANES; lane++)
+        weights[lane] = base[lane];
+    if (!raised)
+        return;
+    VECTORISE
+    for (int lane = 0; lane < LANES; lane++)
+        weights[lane] =
+            NAME(unfused_exp)(g->powers[lane] * NAME(unfused_log)(base[lane]));
+}
+
+/* What is known before there are tokens. */
+static void NAME(begin_lanes)(GROUP *g)
+{
+    for (intptr_t k = 0; k <= g->height; k++) {
+        REAL base[LANES];
+        for (int lane = 0; lane < LANES; lane++) {
+            base[lane] = g->prior[k < g->n_topics ? k : g->height];
+            g->counts[k * LANES + lane] = g->kept[k * LANES + lane] = 0;
+        }
+        NAME(raise_lanes)(g, base, g->weights + k * LANES);
+    }
+    for (intptr_t i = g->n_topics * LANES; i < g->height * LANES; i++)
+        g->weights[i] = 0;
+    for (intptr_t t = 0; t < g->n_steps; t++)
+        NAME(fill_panel)(g, g->slots + t * LANES, g->panels + t * g->height * LANES);
+}
+
+/* One token more, or less, at a place in each lane. */
+LANES_INLINE void NAME(count_tokens)(GROUP *g, const int weighted, REAL change,
+                                     const INTEGER *places)
+{
+    /* read from memory: a vector is not taken apart */
+    const volatile BITS *at = (const volatile BITS *)places;
+    REAL base[LANES], weights[LANES];
+    for (int lane = 0; lane < LANES; lane++) {
+        const BITS place = at[lane];
+        const REAL count = g->counts[place] + change;
+        g->counts[place] = count;
+        if (weighted)
+            base[lane] = g->prior[place / LANES] + count;
+    }
+    if (!weighted)
+        return;
+    NAME(raise_lanes)(g, base, weights);
+    for (int lane = 0; lane < LANES; lane++)
+        g->weights[at[lane]] = weights[lane];
+}
+
+/* The sums of weight * row over the topics, in `cumulated` all on the way there. */
+LANES_INLINE void NAME(sum_up)(GROUP *groups, const int weighted, const int n, intptr_t t,
+                               VECTOR (*sums)[LANE_SUMS])
+{
+    const intptr_t height = groups->height;
+    const VECTOR prior = (VECTOR){0} + groups->prior[0];
+    const REAL *weights[LANE_GROUPS], *panels[LANE_GROUPS];
+    REAL *cumulated[LANE_GROUPS];
+    for (int i = 0; i < n; i++) {
+        weights[i] = weighted ? groups[i].weights : groups[i].counts;
+        panels[i] = groups[i].panels + t * height * LANES;
+        cumulated[i] = groups[i].cumulated;
+        for (int c = 0; c < LANE_SUMS; c++)
+            sums[i][c] = (VECTOR){0};
+    }
+    for (intptr_t at = 0; at < height * LANES; at += LANE_SUMS * LANES)
+        for (int c = 0; c < LANE_SUMS; c++)
+            for (int i = 0; i < n; i++) {
+                VECTOR weight = *(const VECTOR *)(weights[i] + at + c * LANES);
+                if (!weighted)
+                    weight += prior;
+                sums[i][c] += weight * *(const VECTOR *)(panels[i] + at + c * LANES);
+                *(VECTOR *)(cumulated[i] + at + c * LANES) = sums[i][c];
+            }
+}
+
+/* The topic where the sums pass a uniform share of them all. */
+LANES_INLINE CHOICE NAME(topic_of)(const GROUP *g, const VECTOR *sums, VECTOR uniform)
+{
+    const REAL *cumulated = g->cumulated;
+    VECTOR below = sums[0], left = (VECTOR){0}, total = sums[0];
+    CHOICE which = (CHOICE){0}, counts[LANE_SUMS];
+    for (int c = 1; c < LANE_SUMS; c++)
+        total += sums[c];
+    /* which sum x is in, and what is left of it there */
+    const VECTOR x = uniform * total;
+    left = x;
+    for (int c = 1; c < LANE_SUMS; c++) {
+        const CHOICE passed = AT_MOST(below, x);
+        which -= passed;
+        left = SELECT_REAL(passed, x - below, left);
+        below += sums[c];
+    }
+    VECTOR limits[LANE_SUMS];
+    for (int c = 0; c < LANE_SUMS; c++) {
+        limits[c] = SELECT_REAL(EQUALS(which, (CHOICE){0} + c), left, (VECTOR){0} - 1);
+        counts[c] = (CHOICE){0};
+    }
+    for (intptr_t at = 0; at < (g->height - LANE_SUMS) * LANES; at += LANE_SUMS * LANES)
+        for (int c = 0; c < LANE_SUMS; c++)
+            counts[c] -= AT_MOST(*(const VECTOR *)(cumulated + at + c * LANES), limits[c]);
+    for (int c = 1; c < LANE_SUMS; c++)
+        counts[0] += counts[c];
+    const CHOICE topic = which + LANE_SUMS * counts[0];
+    /* rounding: x was the whole sum */
+    const CHOICE last = (CHOICE){0} + (INTEGER)(g->n_topics - 1);
+    return SELECT(AT_MOST(topic, last), topic, last);
+}
+
+/* Draws the t-th tokens of a sweep anew, in the first from those before them alone. */
+LANES_INLINE void NAME(step_lanes)(GROUP *groups, const int weighted, const int n,
+                                   intptr_t sweep, intptr_t t)
+{
+    const intptr_t n_burn_in = groups->block->n_burn_in;
+    const intptr_t kept = sweep < n_burn_in ? 0 : sweep - n_burn_in + 1;
+    REAL uniform[LANE_GROUPS][LANES];
+    VECTOR sums[LANE_GROUPS][LANE_SUMS];
+    INTEGER *new[LANE_GROUPS];
+    for (int i = 0; i < n; i++) {
+        const intptr_t plane = groups[i].n_steps * LANES;
+        new[i] = groups[i].places + kept * plane + t * LANES;
+        if (sweep)
+            NAME(count_tokens)(groups + i, weighted, -1, kept ? new[i] - plane : new[i]);
+        VECTORISE
+        for (int lane = 0; lane < LANES; lane++) {
+            uint64_t state = groups[i].random[lane] + (uint64_t)t * RANDOM_STEP;
+            uniform[i][lane] = UNIFORM(next_random(&state));
+        }
+    }
+    NAME(sum_up)(groups, weighted, n, t, sums);
+    for (int i = 0; i < n; i++) {
+        GROUP *g = groups + i;
+        const CHOICE topic = NAME(topic_of)(g, sums[i], *(const VECTOR *)uniform[i]);
+        const CHOICE lengths = *(const CHOICE *)g->lengths;
+        const CHOICE over = AT_MOST(lengths, (CHOICE){0} + (INTEGER)t);
+        const CHOICE row = SELECT(over, (CHOICE){0} + (INTEGER)g->height, topic);
+        *(CHOICE *)new[i] = row * LANES + *(const CHOICE *)g->numbers;
+        NAME(count_tokens)(g, weighted, 1, new[i]);
+    }
+}
+
+/* After a sweep: what is kept of it, and where the random numbers go on. */
+static void NAME(end_sweep)(GROUP *g, intptr_t sweep)
+{
+    for (intptr_t i = 0; sweep >= g->block->n_burn_in && i < g->height * LANES; i++)
+        g->kept[i] += g->counts[i];
+    for (int lane = 0; lane < LANES; lane++)
+        g->random[lane] += (uint64_t)g->lengths[lane] * RANDOM_STEP;
+}
+
+/* Adds a document's draws in a sweep to the statistics, those of a word that has many all
+ * those of a topic at once: floats that grow by ones would stop to grow. */
+static void NAME(add_draws)(const GROUP *g, intptr_t lane, const BITS *places)
+{
+    const lda_block *block = g->block;
+    const intptr_t i = g->documents[lane], width = block->width, few = g->n_few[lane];
+    const REAL weight = (REAL)block->factors[i], *counts = block->counts;
+    const int32_t *slots = g->slots + lane;
+    REAL *statistics = block->statistics;
+    int32_t *of_word = g->of_word;
+    for (intptr_t t = 0; t < few; t++)
+        statistics[slots[t * LANES] * width + places[t * LANES] / LANES] += weight;
+    if (few == (intptr_t)g->lengths[lane])
+        return;
+    places += few * LANES;
+    for (intptr_t n = block->starts[i]; n < block->starts[i + 1]; n++) {
+        const intptr_t count = (intptr_t)counts[n];
+        REAL *sums = statistics + block->slots[n] * width;
+        if (count < MANY)
+            continue;
+        for (intptr_t t = 0; t < count; t++)
+            of_word[places[t * LANES] / LANES]++;
+        for (intptr_t t = 0; t < count; t++) {
+            const BITS k = places[t * LANES] / LANES;
+            sums[k] += weight * (REAL)of_word[k];
+            of_word[k] = 0;
+        }
+        places += count * LANES;
+    }
+}
+
+/* Adds the kept draws to the statistics and, their means, to gamma. */
+static void NAME(end_lanes)(const GROUP *g)
+{
+    const lda_block *block = g->block;
+    const intptr_t plane = g->n_steps * LANES, n_topics = g->n_topics;
+    const REAL share = (REAL)(1.0 / block->n_kept);
+    for (intptr_t lane = 0; lane < g->n_documents; lane++) {
+        REAL *gamma = (REAL *)block->gamma + g->documents[lane] * n_topics;
+        for (intptr_t k = 0; k < n_topics; k++)
+            gamma[k] = (REAL)block->untempered_prior[k] + share * g->kept[k * LANES + lane];
+        if (!block->statistics || block->factors[g->documents[lane]] == 0)
+            continue;
+        for (intptr_t sweep = 1; sweep <= block->n_kept; sweep++)
+            NAME(add_draws)(g, lane, (const BITS *)g->places + sweep * plane + lane);
+    }
+}
+
+/* Samples the documents of some groups: while one waits for its draws, the others' are on
+ * the way. */
+LANES_INLINE int NAME(sample_groups)(GROUP *groups, const int weighted, const int n)
+{
+    const lda_block *block = groups->block;
+    intptr_t shared = groups->n_steps;
+    for (int i = 0; i < n; i++) {
+        NAME(begin_lanes)(groups + i);
+        shared = groups[i].n_steps < shared ? groups[i].n_steps : shared;
+    }
+    for (intptr_t sweep = 0; sweep < block->n_burn_in + block->n_kept; sweep++) {
+        if (*block->stop)
+            return -1;
+        for (intptr_t t = 0; t < shared; t++)
+            NAME(step_lanes)(groups, weighted, n, sweep, t);
+        for (int i = 0; i < n; i++) {
+            for (intptr_t t = shared; t < groups[i].n_steps; t++)
+                NAME(step_lanes)(groups + i, weighted, 1, sweep, t);
+            NAME(end_sweep)(groups + i, sweep);
+        }
+    }
+    for (int i = 0; i < n; i++)
+        NAME(end_lanes)(groups + i);
+    return 0;
+}
+
+static int NAME(sample_some)(GROUP *groups, int weighted, int n)
+{
+    if (n == LANE_GROUPS)
+        return weighted ? NAME(sample_groups)(groups, 1, LANE_GROUPS)
+                        : NAME(sample_groups)(groups, 0, LANE_GROUPS);
+    if (n == LANE_GROUPS / 2)
+        return weighted ? NAME(sample_groups)(groups, 1, LANE_GROUPS / 2)
+                        : NAME(sample_groups)(groups, 0, LANE_GROUPS / 2);
+    return weighted ? NAME(sample_groups)(groups, 1, 1)
+                    : NAME(sample_groups)(groups, 0, 1);
+}
+
+/* A group whose scratch is the i-th. */
+static GROUP NAME(group)(const lda_block *block, intptr_t i)
+{
+    GROUP g = {0};
+    g.block = block;
+    g.n_topics = block->n_topics;
+    g.height = (block->n_topics + LANE_SUMS - 1) / LANE_SUMS * LANE_SUMS;
+    g.prior = block->lane_prior;
+    g.raised = block->temperature_per_document || block->inverse_temperatures[0] != 1.0;
+    const intptr_t rows = (g.height + 1) * LANES;
+    g.counts = (REAL *)block->lane_scratch + 4 * i * rows;
+    g.weights = g.counts + rows;
+    g.cumulated = g.weights + rows;
+    g.kept = g.cumulated + rows;
+    g.of_word = block->chain_topics;
+    for (int lane = 0; lane < LANES; lane++)
+        g.numbers[lane] = lane;
+    return g;
+}
+
+/* Puts documents into n groups, whose arrays of tokens follow one another. */
+static void NAME(place_groups)(GROUP *groups, int n, intptr_t first)
+{
+    const lda_block *block = groups->block;
+    REAL *panels = block->lane_panels;
+    INTEGER *places = block->lane_places;
+    int32_t *slots = block->lane_slots;
+    for (int i = 0; i < n; i++) {
+        GROUP *g = groups + i;
+        g->panels = panels;
+        g->places = places;
+        g->slots = slots;
+        NAME(place_documents)(g, first + i * LANES);
+        const intptr_t plane = g->n_steps * LANES;
+        panels += plane * g->height;
+        places += plane * (1 + block->n_kept);
+        slots += plane;
+    }
+}
+
+/* Samples the documents `in_lanes`; 0, or -1 when told to stop. */
+static int NAME(sample_lanes)(const lda_block *block)
+{
+    GROUP groups[LANE_GROUPS];
+    for (int i = 0; i < LANE_GROUPS; i++)
+        groups[i] = NAME(group)(block, i);
+    int weighted = groups->raised;
+    for (intptr_t k = 0; k < block->n_topics; k++)
+        weighted |= groups->prior[k] != groups->prior[0];
+    const int n = (int)block->n_lane_groups;
+    for (intptr_t first = 0; first < block->n_in_lanes; first += n * LANES) {
+        NAME(place_groups)(groups, n, first);
+        if (NAME(sample_some)(groups, weighted, n))
+            return -1;
+    }
+    return 0;
+}
+
+#undef LANES
+#undef VECTOR
+#undef CHOICE
+#undef AT_MOST
+#undef EQUALS
+#undef SELECT
+#undef SELECT_REAL
+#undef LANES_INLINE
+#undef MANY
+#undef GROUP

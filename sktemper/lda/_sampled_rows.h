@@ -1,0 +1,59 @@
+/* Rows of topics for documents that are sampled: the same bits by all instruction sets. */
+
+/* Parts of a sum that are added up side by side. */
+#define PARTS_OF_SUM ((intptr_t)(SIMD_BYTES / sizeof(REAL)))
+
+/* sum_k weights[k] x[k], in an order that is the same everywhere. */
+static inline REAL NAME(ordered_sum)(intptr_t n, const REAL *restrict weights,
+                                     const REAL *restrict x)
+{
+    REAL sums[SIMD_BYTES / sizeof(REAL)] = {0};
+    for (intptr_t k = 0; k < n; k += PARTS_OF_SUM)
+        VECTORISE
+        for (intptr_t i = 0; i < PARTS_OF_SUM; i++)
+            sums[i] += weights[k + i] * x[k + i];
+    for (intptr_t left = PARTS_OF_SUM / 2; left; left /= 2)
+        for (intptr_t i = 0; i < left; i++)
+            sums[i] += sums[i + left];
+    return sums[0];
+}
+
+static void NAME(unfused_lambda_row)(const lda_block *block, intptr_t slot,
+                                     double *restrict out)
+{
+    LAMBDA_ROW(block, slot, out, double);
+}
+
+static inline void NAME(raise)(intptr_t n, const REAL *logs, double b, REAL *out)
+{
+    const REAL power = (REAL)b;
+    VECTORISE
+    for (intptr_t k = 0; k < n; k++)
+        out[k] = NAME(unfused_exp)(power * logs[k]);
+}
+
+/* mean^b of the block's words, or log mean where each document has a temperature of its
+ * own; the last row is of zeros.  0, or -1 when told to stop. */
+static int NAME(fill_mean_rows)(const lda_block *block)
+{
+    const intptr_t n_topics = block->n_topics, width = block->width;
+    const double b = block->inverse_temperatures[0];
+    REAL *restrict row = block->rows;
+    for (intptr_t n = 0; n < block->n_words; n++, row += width) {
+        if (*block->stop)
+            return -1;
+        NAME(unfused_lambda_row)(block, n, block->double_scratch);
+        NAME(normalise_row)(block, row);
+        if (block->temperature_per_document || b != 1.0)
+            VECTORISE
+            for (intptr_t k = 0; k < n_topics; k++)
+                row[k] = NAME(unfused_log)(row[k]);
+        if (!block->temperature_per_document && b != 1.0)
+            NAME(raise)(n_topics, row, b, row);
+        for (intptr_t k = n_topics; k < width; k++)
+            row[k] = 0;
+    }
+    for (intptr_t k = 0; k < width; k++)
+        row[k] = 0;
+    return 0;
+}
