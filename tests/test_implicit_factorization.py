@@ -1,8 +1,10 @@
 """Factorization of implicit feedback: against brute force, and what it promises."""
 
+import doctest
 import pickle
 import threading
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from sktemper.implicit_factorization._rankings import _gain
 from sktemper.model import Request
 from sktemper.model import Stopped as StoppedByCtrlC
 
+PAGE = Path(__file__).parents[1] / "doc" / "implicit_factorization.md"
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The lower bound still changed"),
     pytest.mark.filterwarnings("ignore:.*did not converge"),
@@ -669,6 +672,16 @@ def test_weights_of_users_are_repetitions():
     bounds = one.lower_bound(X, sample_weight=counts), two.lower_bound(repeated)
     assert bounds[0] == pytest.approx(bounds[1])
     assert one.zero_weight_ == pytest.approx(two.zero_weight_)
+
+
+def test_the_page_is_right():
+    if not PAGE.exists():
+        pytest.skip("the documentation is not beside these tests")
+    options = doctest.NORMALIZE_WHITESPACE
+    failed, tried = doctest.testfile(
+        str(PAGE), module_relative=False, optionflags=options
+    )
+    assert tried > 10 and not failed
 
 
 def test_there_is_one_kind():

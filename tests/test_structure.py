@@ -129,7 +129,16 @@ def test_functions_and_files_of_loop_and_face_are_short(path):
 
 @pytest.mark.parametrize(
     "path",
-    rooms(".", "_expfam", "_ranking", "model", "plotting", "schedules", "tempering", "testing")
+    rooms(
+        ".",
+        "_expfam",
+        "_ranking",
+        "model",
+        "plotting",
+        "schedules",
+        "tempering",
+        "testing",
+    )
     + rooms(*MODELS),
     ids=lambda p: p.stem,
 )

@@ -116,7 +116,8 @@ _DOC = """Factorization of implicit feedback: clicks, plays, purchases.
     There is one class, and no annealed, tempered or SVI+ kind of it.  Temperatures do
     not help here: of the temperature and the noise only their product counts, the noise
     is learned, and how hot zeros are is what w0 says.  On MovieLens 100K annealing
-    from T=2 ranks worse (precision at 10 of .222 in place of .238).
+    from T=2 ranks worse, whatever its target (precision at 10 of .230 to .236 in place
+    of .239).
 
     `score_samples` deals the pairs of each user in turn to an observed half, from
     which the factors come, and a held-out half.  It is the normalised discounted
