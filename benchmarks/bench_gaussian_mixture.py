@@ -50,7 +50,8 @@ from sktemper import (
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
 )
-from sktemper._loop import Workers, evidence_bound
+from sktemper._data import data_of
+from sktemper._loop import Problem, Workers
 from sktemper._simd import special
 from sktemper.gaussian_mixture._parameters import Parameters
 from sktemper.schedules import ExponentialSchedule
@@ -223,7 +224,8 @@ def lower_bound(mixture, X):
     """Return the evidence lower bound, of scikit-learn's fits, too."""
     model, globals_, hyper = state_of(mixture, X)
     with Workers(1, model.stop) as workers:
-        return evidence_bound(model, globals_, hyper, workers, X)
+        data = data_of(X, lambda X: X)
+        return Problem(model, data, workers).bound(globals_, hyper)
 
 
 def score(mixture, X, test):

@@ -25,6 +25,9 @@ __all__ = [
     "SplitMergeMoves",
 ]
 
+#: Of what the last step on a proposal gained, how much each of those after it may.
+SHARE_OF_GAIN = 0.5
+
 
 class Proposal(NamedTuple):
     """Where a move would go on from.
@@ -87,6 +90,23 @@ class Moves(Policy):
     def tempering(self, n_steps):
         """Return the tempering of these steps."""
         return Untempered()
+
+    def is_hopeless(self, deficit, gain, n_left):
+        """Return whether a proposal is given up before its last step.
+
+        By default, if the steps that are left would not make up for the deficit even if
+        each gained half as much as the last one.
+
+        Parameters
+        ----------
+        deficit : float
+            By how much the lower bound is below that without the move, in nats.
+        gain : float
+            By how much the last step at T=1 raised it.
+        n_left : int
+            Steps that are left.
+        """
+        return deficit > SHARE_OF_GAIN * n_left * max(gain, 0.0)
 
 
 class NoMoves(Moves):

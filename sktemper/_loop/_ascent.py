@@ -1,0 +1,102 @@
+"""Coordinate ascent on what is only tried: steps that no history tells."""
+
+import math
+
+import numpy as np
+
+from ..learning_rates import ConstantRate
+from ..model import NOT_FINITE, IllDefined, all_finite
+from ..noise import NoNoise
+from ._policies import Policies
+from ._problem import QUIETLY, generator
+from ._step import Seen, prepared_of
+
+__all__ = ["Ascent"]
+
+
+class Ascent:
+    """Steps of rate 1 and without noise on the same rows, one after another.
+
+    What they change is beside the fit: a step that is interrupted leaves nothing that
+    anyone goes on from.
+
+    Parameters
+    ----------
+    problem : Problem
+    tempering : Tempering
+    batch : Batch
+    trial : State
+        Changed by nothing else meanwhile; its clock begins anew.
+    """
+
+    def __init__(self, problem, tempering, batch, trial):
+        self.problem, self.batch, self.trial = problem, batch, trial
+        self.policies = Policies(tempering, ConstantRate(1.0), NoNoise())
+        self._units = problem.units_per_row(batch.rows)
+        self._random = generator(trial.seed, 0)
+        self._prepared = prepared_of(problem.model, trial.globals_, trial.hyper)
+        trial.steps = trial.samples = 0
+
+    @QUIETLY()
+    def take(self, watched=True, last=False):
+        """Take a step.
+
+        Parameters
+        ----------
+        watched : bool
+            Whether the bound is wanted.
+        last : bool
+            Whether no step follows: there is nothing to prepare then.
+
+        Returns
+        -------
+        bound : float
+            The lower bound before the step, of all data that the rows stand for; NaN
+            unless it is wanted and the step is at T=1.
+
+        Raises
+        ------
+        IllDefined
+            If the step leads out of the parameters' domain: it is not taken.
+        """
+        model, trial = self.problem.model, self.trial
+        seen = self._see()
+        tempering = self.policies.tempering
+        local = self.problem.local_steps(self.batch, seen, tempering, trial)
+        if not all_finite(local.bound, local.score):
+            raise IllDefined(NOT_FINITE)
+        told, scale = local.statistics, self.batch.scale
+        bound = math.nan
+        try:
+            if watched and seen.temperature == 1.0:
+                bound = scale * local.bound
+                bound += model.global_bound(trial.globals_, trial.hyper)
+            hyper = model.update_hyper(
+                trial.hyper, trial.globals_, told, scale, 1.0, seen.powers
+            )
+            globals_ = model.step(trial.globals_, told, scale, seen.powers, 1.0, hyper)
+        except np.linalg.LinAlgError as error:
+            raise IllDefined(NOT_FINITE) from error
+        self._prepared = prepared_of(model, globals_, hyper, not last)
+        trial.globals_, trial.hyper = globals_, hyper
+        trial.local = np.concatenate(local.kept) if local.kept else None
+        trial.tempering = self.policies.tempering_after(
+            trial.tempering, local, scale, seen.clock
+        )
+        trial.steps += 1
+        trial.samples += len(self.batch.rows)
+        return bound
+
+    def _see(self):
+        """Return as what the step sees the model."""
+        clock = self.trial.clock(self.batch.total_of_clock)
+        policies, tempering = self.policies, self.trial.tempering
+        return Seen(
+            clock,
+            policies.temperature(tempering, clock),
+            policies.powers(tempering, clock, int(self._units.sum())),
+            self._prepared,
+            self._random,
+            self._units,
+            None,
+        )
