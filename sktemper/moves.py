@@ -25,10 +25,6 @@ __all__ = [
     "SplitMergeMoves",
 ]
 
-#: Of what the last step on a proposal gained, how much each of those after it may.
-SHARE_OF_GAIN = 0.5
-
-
 class Proposal(NamedTuple):
     """Where a move would go on from.
 
@@ -94,8 +90,8 @@ class Moves(Policy):
     def is_hopeless(self, deficit, gain, n_left):
         """Return whether a proposal is given up before its last step.
 
-        By default, if the steps that are left would not make up for the deficit even if
-        each gained half as much as the last one.
+        By default, if the steps that are left, but for the last, would not make up for
+        the deficit even if each gained as much as the one before them.
 
         Parameters
         ----------
@@ -106,7 +102,7 @@ class Moves(Policy):
         n_left : int
             Steps that are left.
         """
-        return deficit > SHARE_OF_GAIN * n_left * max(gain, 0.0)
+        return n_left > 1 and deficit > n_left * max(gain, 0.0)
 
 
 class NoMoves(Moves):

@@ -31,6 +31,12 @@ def _places(n_features):
     return places
 
 
+@functools.lru_cache(maxsize=8)
+def _lower(n_features):
+    """Return the places of a lower triangle in a matrix."""
+    return np.tril_indices(n_features)
+
+
 class Covariance:
     """Full: a matrix for each component.
 
@@ -114,7 +120,7 @@ class Covariance:
 
     def packed(self, factors):
         """Return the factors as the kernel takes them."""
-        return factors[..., *np.tril_indices(self.n_features)]
+        return factors[..., *_lower(self.n_features)]
 
     def derivative(self, inverse_scale, change):
         """Return the change of the scale, -W dW^-1 W, and tr(W dW^-1)."""

@@ -75,6 +75,7 @@ class GaussianMixtureModel(NaturalModel):
         self.dtype = dtype
         self.known_splits = {}
         self._usual = None, None
+        self._prior = self._prior_as_usual = None, None
         n_second = n_features
         if self.covariance.products:
             n_second = n_features * (n_features + 1) // 2
@@ -249,16 +250,31 @@ class GaussianMixtureModel(NaturalModel):
         return moments
 
     def prior(self, hyper):
-        """Return the prior's natural parameters."""
-        return Parameters.of(
-            self.weights.prior(hyper.weight_concentration),
-            self.family.prior(
+        """Return the prior's natural parameters.
+
+        Those of the last ``hyper`` are known: it stays the same through a fit.
+        """
+        known, prior = self._prior
+        if known is not hyper:
+            weights = self.weights.prior(hyper.weight_concentration)
+            family = self.family.prior(
                 hyper.mean_precision,
                 hyper.mean - hyper.origin,
                 hyper.covariance,
                 hyper.degrees_of_freedom,
-            ),
-        )
+            )
+            prior = Parameters.of(weights, family)
+            self._prior = hyper, prior
+        return prior
+
+    def _usual_of_prior(self, hyper):
+        """Return what is `usual` for the prior; that of the last one is known."""
+        prior = self.prior(hyper)
+        known, usual = self._prior_as_usual
+        if known is not prior:
+            usual = self.family.usual(prior)
+            self._prior_as_usual = prior, usual
+        return usual
 
     def shapes(self):
         """Return the shapes of the arrays of the parameters."""
@@ -296,7 +312,7 @@ class GaussianMixtureModel(NaturalModel):
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
         """Return p E log p(pi, mu, Lambda) - E log q(pi, mu, Lambda)."""
         prior, power = self.prior(hyper), powers.prior
-        q, p = self.usual(globals_), self.family.usual(prior)
+        q, p = self.usual(globals_), self._usual_of_prior(hyper)
         bound = self.weights.bound(globals_.weights, prior.weights, power)
         return float(bound + self.family.bound(q, p, power).sum())
 
@@ -319,7 +335,7 @@ class GaussianMixtureModel(NaturalModel):
                 "partition_priors must be a positive number, the factor of the prior "
                 "covariance."
             )
-        prior = self.family.usual(self.prior(hyper))
+        prior = self._usual_of_prior(hyper)
         log_scale = np.broadcast_to(prior.log_determinants, self.n_components)
         log_scale = log_scale - D * math.log(factor)
         degrees = hyper.degrees_of_freedom - np.arange(D)
