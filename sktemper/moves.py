@@ -25,6 +25,7 @@ __all__ = [
     "SplitMergeMoves",
 ]
 
+
 class Proposal(NamedTuple):
     """Where a move would go on from.
 

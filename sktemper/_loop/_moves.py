@@ -1,5 +1,6 @@
 """Moves: proposals are tried on some of the rows, then on those that judge them."""
 
+import copy
 import functools
 import math
 import time
@@ -152,7 +153,7 @@ class _Trials:
             most = JUDGING_ROWS
         self.rows = rows.some(most, generator(state.seed, state.passes, JUDGING))
         self.on_part = len(self.rows) < len(rows)
-        self._known = None, None
+        self._known = {}
 
     def of(self, policy, state, best):
         """Propose a move of a state whose lower bound is ``best``.
@@ -188,10 +189,21 @@ class _Trials:
         seed = int(random.integers(2**31))
         trial = state.beside(proposal.globals_, proposal.hyper, seed)
         try:
-            reached = self._reached(trial, policy, state, number, part, best)
+            reached = self.problem.at_once(
+                lambda problem: self._on(problem)._reached(
+                    trial, policy, state, number, part, best
+                ),
+                self.rows,
+            )
         except IllDefined:
             reached = -math.inf
         return proposal, trial, reached
+
+    def _on(self, problem):
+        """Return the same trials of the same problem, with other workers."""
+        trials = copy.copy(self)
+        trials.problem = problem
+        return trials
 
     def _reached(self, trial, policy, state, number, part, best):
         """Take a trial to its optimum; return the bound there, see `of`."""
@@ -201,7 +213,7 @@ class _Trials:
             if self.improve(trial, part, n_steps, tempering, given_up):
                 return self.bound(trial)
             return -math.inf
-        present = self._fitted(state, part, (number, policy), n_steps)
+        present = self._fitted(state, part, (number, id(policy)), n_steps)
         least = present[0].sum() + present[1]
 
         def given_up(*bounds):
@@ -218,11 +230,12 @@ class _Trials:
 
     def _fitted(self, state, part, key, n_steps):
         """Return the bounds of the present state once it is fitted to a part, too."""
-        if self._known[0] != key:
+        if key not in self._known:
             present = state.beside(state.globals_, state.hyper)
             self.improve(present, part, n_steps)
-            self._known = key, self._bounds(present, part)
-        return self._known[1]
+            self._known.clear()
+            self._known[key] = self._bounds(present, part)
+        return self._known[key]
 
     def _is_worse(self, trial, present, part):
         """Return whether a part says that a trial lowers the bound of all rows.
@@ -270,7 +283,7 @@ class _Trials:
         for number in range(n_steps):
             last = number == n_steps - 1
             ends = watches and number >= n_steps - 2
-            now = ascent.take(given_up is not None or ends, last)
+            now = ascent.take(ends or given_up is not None and number > 0, last)
             if watches:
                 trial.bound_change, trial.lower_bound = now - before, now
             if given_up is not None and not math.isnan(now - before):

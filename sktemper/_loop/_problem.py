@@ -104,6 +104,17 @@ class Problem:
         """Return the problem with other rows to train on."""
         return replace(self, rows=rows)
 
+    def at_once(self, function, rows):
+        """Return ``function(problem)``, which works on some of the rows many times.
+
+        On the same problem, but for who works on it, see `Workers.at_once`.
+        """
+        size, places = self.model.block_size, [p for *_, p in self.data.groups(rows)]
+        n_blocks = sum(-(-(p.stop - p.start) // size) for p in places)
+        return self.workers.at_once(
+            lambda workers: function(replace(self, workers=workers)), n_blocks
+        )
+
     def map(self, function, shared, rows=None, values=None):
         """Yield what a function says of each block of the rows, in their order.
 
