@@ -35,6 +35,8 @@ class Ascent:
         self._units = problem.units_per_row(batch.rows)
         self._random = generator(trial.seed, 0)
         self._prepared = prepared_of(problem.model, trial.globals_, trial.hyper)
+        self._n_units = int(self._units.sum())
+        self._blocks = None, None
         trial.steps = trial.samples = 0
 
     @QUIETLY()
@@ -61,8 +63,9 @@ class Ascent:
         """
         model, trial = self.problem.model, self.trial
         seen = self._see()
-        tempering = self.policies.tempering
-        local = self.problem.local_steps(self.batch, seen, tempering, trial)
+        local = self.problem.local_steps(
+            self.batch, seen, self.policies.tempering, trial, self._cut(seen)
+        )
         if not all_finite(local.bound, local.score):
             raise IllDefined(NOT_FINITE)
         told, scale = local.statistics, self.batch.scale
@@ -94,9 +97,21 @@ class Ascent:
         return Seen(
             clock,
             policies.temperature(tempering, clock),
-            policies.powers(tempering, clock, int(self._units.sum())),
+            policies.powers(tempering, clock, self._n_units),
             self._prepared,
             self._random,
             self._units,
             None,
         )
+
+    def _cut(self, seen):
+        """Return the blocks of a step: of the last one, where they are the same."""
+        model, powers = self.problem.model, seen.powers
+        if any(map(np.ndim, powers)) or model.is_random or model.keeps_local:
+            return self.problem.blocks(self.batch, seen, self.trial)
+        known, blocks = self._blocks
+        if known != powers:
+            blocks = self.problem.blocks(self.batch, seen, self.trial)
+            blocks = [(part, list(own)) for part, own in blocks]
+            self._blocks = powers, blocks
+        return blocks

@@ -19,9 +19,9 @@ from .._expfam import (
 from .._linalg import tiled_matmul
 from ..model import IllDefined, LocalStep, Powers, Stopped, all_finite
 from . import _kernels
-from ._parameters import Parameters, Prepared
+from ._parameters import Last, LastArray, Parameters, Prepared
 from ._proposals import birth, split_merge
-from ._starts import looked_at, mean_and_covariance
+from ._starts import looked_at, mean_and_covariance, order_of_rows
 
 #: Numbers in a block's table of moments, about, and the fewest and most of its rows.
 BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**18, 128, 1024
@@ -74,8 +74,8 @@ class GaussianMixtureModel(NaturalModel):
         self.reg_covar = reg_covar
         self.dtype = dtype
         self.known_splits = {}
-        self._usual = None, None
-        self._prior = self._prior_as_usual = None, None
+        self._usual, self._prior, self._usual_prior = Last(), Last(), Last()
+        self._order = LastArray()
         n_second = n_features
         if self.covariance.products:
             n_second = n_features * (n_features + 1) // 2
@@ -177,11 +177,7 @@ class GaussianMixtureModel(NaturalModel):
 
         Those of the last ones are known: a step has looked whether there are any.
         """
-        known, usual = self._usual
-        if known is not globals_:
-            usual = self.family.usual(globals_)
-            self._usual = globals_, usual
-        return usual
+        return self._usual.of(globals_, self.family.usual)
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
@@ -250,31 +246,22 @@ class GaussianMixtureModel(NaturalModel):
         return moments
 
     def prior(self, hyper):
-        """Return the prior's natural parameters.
+        """Return the prior's natural parameters; those of the last one are known."""
+        return self._prior.of(hyper, self._prior_of)
 
-        Those of the last ``hyper`` are known: it stays the same through a fit.
-        """
-        known, prior = self._prior
-        if known is not hyper:
-            weights = self.weights.prior(hyper.weight_concentration)
-            family = self.family.prior(
+    def _prior_of(self, hyper):
+        return Parameters.of(
+            self.weights.prior(hyper.weight_concentration),
+            self.family.prior(
                 hyper.mean_precision,
                 hyper.mean - hyper.origin,
                 hyper.covariance,
                 hyper.degrees_of_freedom,
-            )
-            prior = Parameters.of(weights, family)
-            self._prior = hyper, prior
-        return prior
+            ),
+        )
 
     def _usual_of_prior(self, hyper):
-        """Return what is `usual` for the prior; that of the last one is known."""
-        prior = self.prior(hyper)
-        known, usual = self._prior_as_usual
-        if known is not prior:
-            usual = self.family.usual(prior)
-            self._prior_as_usual = prior, usual
-        return usual
+        return self._usual_prior.of(self.prior(hyper), self.family.usual)
 
     def shapes(self):
         """Return the shapes of the arrays of the parameters."""
@@ -375,7 +362,8 @@ class GaussianMixtureModel(NaturalModel):
         """Return the components with one of them restarted around a sample."""
         row_weight = np.ones(len(block)) if row_weight is None else row_weight
         responsibilities = self._responsibilities(block, globals_, hyper)
-        birth(block, responsibilities, random, row_weight)
+        order = self._order.of(block, order_of_rows)
+        birth(block, order, responsibilities, random, row_weight)
         return self._optimum(
             block, responsibilities, globals_, hyper, row_weight
         ), hyper
