@@ -91,7 +91,7 @@ class Moves(Policy):
     def is_hopeless(self, deficit, gain, n_left):
         """Return whether a proposal is given up before its last step.
 
-        Asked after each step at T=1, from the third on.  By default it is if the steps
+        Asked between steps at T=1, from the third on.  By default it is if the steps
         that are left would not make up for the deficit even if each gained as much as
         the last one did; but the last of all is always taken.
 

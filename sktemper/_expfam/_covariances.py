@@ -115,8 +115,11 @@ class Covariance:
 
     def trace_with(self, scale_factors, matrices):
         """Return tr(scale @ matrix) of each component, both in this type's shape."""
-        product = scale_factors @ matrices @ np.swapaxes(scale_factors, -1, -2)
-        return np.trace(product, axis1=-2, axis2=-1)
+        return (scale_factors @ matrices * scale_factors).sum(axis=(-2, -1))
+
+    def squares(self, scale_factors, vectors):
+        """Return ``v^T @ scale @ v`` of each component."""
+        return ((scale_factors @ vectors[..., None]) ** 2).sum(axis=(-2, -1))
 
     def packed(self, factors):
         """Return the factors as the kernel takes them."""
@@ -246,6 +249,10 @@ class Diagonal(Covariance):
     def trace_with(self, scale_factors, matrices):
         """Return tr(scale @ matrix) of each component."""
         return (scale_factors**2 * matrices).sum(axis=-1)
+
+    def squares(self, scale_factors, vectors):
+        """Return ``v^T @ scale @ v`` of each component."""
+        return ((scale_factors * vectors) ** 2).sum(axis=-1)
 
     def packed(self, factors):
         """Return the factors as the kernel takes them."""

@@ -36,25 +36,52 @@ class Ascent:
         self._random = generator(trial.seed, 0)
         self._prepared = prepared_of(problem.model, trial.globals_, trial.hyper)
         self._n_units = int(self._units.sum())
-        self._blocks = None, None
+        self._blocks, self._seen, self._local = (None, None), None, None
         trial.steps = trial.samples = 0
 
     @QUIETLY()
-    def take(self, watched=True, last=False):
-        """Take a step.
+    def look(self, watched=True):
+        """Make the first half of a step: what is local, at the present parameters.
 
         Parameters
         ----------
         watched : bool
             Whether the bound is wanted.
-        last : bool
-            Whether no step follows: there is nothing to prepare then.
 
         Returns
         -------
         bound : float
-            The lower bound before the step, of all data that the rows stand for; NaN
-            unless it is wanted and the step is at T=1.
+            The lower bound of all data that the rows stand for; NaN unless it is wanted
+            and the step is at T=1.
+
+        Raises
+        ------
+        IllDefined
+            If there is none.
+        """
+        trial, seen = self.trial, self._see()
+        local = self.problem.local_steps(
+            self.batch, seen, self.policies.tempering, trial, self._cut(seen)
+        )
+        if not all_finite(local.bound, local.score):
+            raise IllDefined(NOT_FINITE)
+        self._seen, self._local = seen, local
+        if not watched or seen.temperature != 1.0:
+            return math.nan
+        try:
+            rest = self.problem.model.global_bound(trial.globals_, trial.hyper)
+        except np.linalg.LinAlgError as error:
+            raise IllDefined(NOT_FINITE) from error
+        return self.batch.scale * local.bound + rest
+
+    @QUIETLY()
+    def go(self, last=False):
+        """Make the second half of the step that was begun by `look`.
+
+        Parameters
+        ----------
+        last : bool
+            Whether no step follows: there is nothing to prepare then.
 
         Raises
         ------
@@ -62,22 +89,12 @@ class Ascent:
             If the step leads out of the parameters' domain: it is not taken.
         """
         model, trial = self.problem.model, self.trial
-        seen = self._see()
-        local = self.problem.local_steps(
-            self.batch, seen, self.policies.tempering, trial, self._cut(seen)
-        )
-        if not all_finite(local.bound, local.score):
-            raise IllDefined(NOT_FINITE)
-        told, scale = local.statistics, self.batch.scale
-        bound = math.nan
+        seen, local, scale = self._seen, self._local, self.batch.scale
+        told = local.statistics, scale
+        old, powers = trial.globals_, seen.powers
         try:
-            if watched and seen.temperature == 1.0:
-                bound = scale * local.bound
-                bound += model.global_bound(trial.globals_, trial.hyper)
-            hyper = model.update_hyper(
-                trial.hyper, trial.globals_, told, scale, 1.0, seen.powers
-            )
-            globals_ = model.step(trial.globals_, told, scale, seen.powers, 1.0, hyper)
+            hyper = model.update_hyper(trial.hyper, old, *told, 1.0, powers)
+            globals_ = model.step(old, *told, powers, 1.0, hyper)
         except np.linalg.LinAlgError as error:
             raise IllDefined(NOT_FINITE) from error
         self._prepared = prepared_of(model, globals_, hyper, not last)
@@ -88,7 +105,6 @@ class Ascent:
         )
         trial.steps += 1
         trial.samples += len(self.batch.rows)
-        return bound
 
     def _see(self):
         """Return as what the step sees the model."""

@@ -281,14 +281,14 @@ class _Trials:
         ascent, before = Ascent(self.problem, tempering, batch, trial), math.nan
         watches = self.model.watches_bound and batch.is_whole
         for number in range(n_steps):
-            last = number == n_steps - 1
             ends = watches and number >= n_steps - 2
-            now = ascent.take(ends or given_up is not None and number > 0, last)
-            if watches:
-                trial.bound_change, trial.lower_bound = now - before, now
+            now = ascent.look(ends or (given_up is not None and number > 0))
             if given_up is not None and not math.isnan(now - before):
                 if given_up(before, now, n_steps - number):
                     return False
+            ascent.go(last=number == n_steps - 1)
+            if watches:
+                trial.bound_change, trial.lower_bound = now - before, now
             before = now
         return True
 
