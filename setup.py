@@ -6,6 +6,7 @@ them; how they are laid out stands in ``sktemper/_simd/__init__.py``.
 
 import os
 import re
+import threading
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -19,6 +20,8 @@ INCLUDE = 'include "_loops.pxi"'
 # SKTEMPER_DEBUG=1 checks every index and leaves C's assert() in.
 DEBUG = os.environ.get("SKTEMPER_DEBUG", "0") not in ("", "0")
 
+# Cython remembers files in one place, but extensions are built side by side.
+TRANSLATING = threading.Lock()
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": DEBUG,
@@ -175,13 +178,14 @@ def translate(extension, build_dir):
     if INCLUDE in source.read_text(encoding="utf-8").splitlines():
         generated = write_loops(source.parent, build_dir)
         extension.include_dirs = [*extension.include_dirs, str(build_dir)]
-    (translated,) = cythonize(
-        [extension],
-        build_dir=str(build_dir),
-        include_path=[str(Path(build_dir, source.parent))],
-        compiler_directives=DIRECTIVES,
-        quiet=True,
-    )
+    with TRANSLATING:
+        (translated,) = cythonize(
+            [extension],
+            build_dir=str(build_dir),
+            include_path=[str(Path(build_dir, source.parent))],
+            compiler_directives=DIRECTIVES,
+            quiet=True,
+        )
     extension.sources = [*translated.sources, *generated]
     return extension
 

@@ -15,6 +15,7 @@ fifty      50 overlapping clusters: who reaches the optimum of the truth
 dp         4 clusters, 50 components: how many are found
 grid       the same by noisy steps: batches of many sizes, and noise of many sizes
 pima       lower bounds of real data
+cost       CPU time of default fits over that of scikit-learn's
 large      lower bounds of three sets of 100,000 samples
 defaults   annealing and moves against plain inference from the same start
 
@@ -50,7 +51,8 @@ from sktemper import (
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
 )
-from sktemper._loop import Workers, evidence_bound
+from sktemper._data import data_of
+from sktemper._loop import Problem, Workers
 from sktemper._simd import special
 from sktemper.gaussian_mixture._parameters import Parameters
 from sktemper.schedules import ExponentialSchedule
@@ -223,7 +225,8 @@ def lower_bound(mixture, X):
     """Return the evidence lower bound, of scikit-learn's fits, too."""
     model, globals_, hyper = state_of(mixture, X)
     with Workers(1, model.stop) as workers:
-        return evidence_bound(model, globals_, hyper, workers, X)
+        data = data_of(X, lambda X: X)
+        return Problem(model, data, workers).bound(globals_, hyper)
 
 
 def score(mixture, X, test):
@@ -520,6 +523,66 @@ def table_of_grid(frame):
     return table(pd.DataFrame(rows))
 
 
+def cost(options):
+    """CPU seconds of a default fit, over those of scikit-learn's before it.
+
+    The fifty clusters above, Pima and the four clusters, with either prior of the
+    weights but for the fifty; the two take turns.  Found is, of fifty, the truth as
+    above, and of four, their number.
+    """
+    cases = [("fifty", 50, PRIORS[0])]
+    cases += [("pima", K, prior) for K in (5, 10) for prior in PRIORS]
+    cases += [("four", 50, prior) for prior in PRIORS]
+    for data, K, prior in cases:
+        for seed in range(options.seeds or 20):
+            key = {"data": data, "K": K, "prior": prior, "seed": seed}
+            yield key, functools.partial(in_turns, options, **key)
+
+
+def in_turns(options, data, K, prior, seed):
+    labels, truth = None, np.nan
+    if data == "pima":
+        X = pima_women(options.data)
+    elif data == "four":
+        X, labels = four(seed)
+    else:
+        X, labels = overlapping(seed, options.tenth(10_000))
+        truth = find_fifty("truth", prior, seed, options.quick)["bound"]
+    own = {"n_components": K, "random_state": seed}
+    own["weight_concentration_prior_type"] = prior
+    theirs, ours = (
+        fit(CONTESTANTS[name], X, labels, **own) for name in (BASE, "default")
+    )
+    found = ours["clusters"] == 4 if data == "four" else None
+    if data == "fifty":
+        found = ours["bound"] > truth - NATS and ours["ARI"] > INDEX
+    return {
+        "scikit-learn, s": theirs["CPU s"],
+        "default, s": ours["CPU s"],
+        "bound": ours["bound"],
+        "truth": truth,
+        "moves": ours["moves"],
+        "moves kept": ours["moves kept"],
+        "found": found,
+    }
+
+
+def table_of_cost(frame):
+    frame = frame.assign(ratio=frame["default, s"] / frame["scikit-learn, s"])
+    rows = []
+    keys = ["data", "K", "prior"]
+    for key, group in frame.groupby(keys, sort=False):
+        row = dict(zip(keys, key, strict=True)) | {"pairs": len(group)}
+        medians = group[["scikit-learn, s", "default, s", "ratio", "moves"]].median()
+        row |= medians.to_dict()
+        row["ratio, from"], row["to"] = group.ratio.min(), group.ratio.max()
+        row["bound, median"] = f"{group.bound.median():,.1f}"
+        known = group.found.dropna()
+        row["found"] = f"{int(known.sum())} of {len(known)}" if len(known) else ""
+        rows.append(row)
+    return table(pd.DataFrame(rows))
+
+
 def large(options):
     """Lower bounds of three sets of 100,000 samples, standardised: 16 columns, K=50.
 
@@ -636,6 +699,7 @@ STAGES = {
     "dp": (dp, "Four clusters, fifty components", table_of_dp),
     "grid": (grid, "Noisy steps to four clusters", table_of_grid),
     "pima": (pima, "Pima", table_of_pima),
+    "cost": (cost, "What a default fit costs", table_of_cost),
     "large": (large, "Large sets", table_of_large),
     "defaults": (defaults, "Annealing and moves", table_of_defaults),
 }

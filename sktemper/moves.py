@@ -88,6 +88,28 @@ class Moves(Policy):
         """Return the tempering of these steps."""
         return Untempered()
 
+    def is_hopeless(self, deficit, gain, n_left):
+        """Return whether a proposal is given up before its last step.
+
+        Asked between steps at T=1, from the third on.  By default it is if the steps
+        that are left would not make up for the deficit even if each gained as much as
+        the last one did; but the last of all is always taken.
+
+        Parameters
+        ----------
+        deficit : float
+            By how much the lower bound is below that without the move, in nats.
+        gain : float
+            By how much the last step raised it.
+        n_left : int
+            Steps that are left, at least 1.
+
+        Returns
+        -------
+        hopeless : bool
+        """
+        return n_left > 1 and deficit > n_left * max(gain, 0.0)
+
 
 class NoMoves(Moves):
     """Nothing is proposed (``moves=None``)."""
@@ -99,7 +121,9 @@ class BirthMoves(Moves):
     Once a `fit` has settled at T=1, a component is put elsewhere by
     `ConjugateModel.propose_birth`; from there a short fit of all components to a part
     of the data follows, then a few steps on all of them, and if the lower bound rose
-    the result is the model.
+    the result is the model.  Most proposals are given up after a few steps: as soon as
+    the bound is so far below the present one that the steps left would not make up for
+    it, even if each gained as much as the last, see `Moves.is_hopeless`.
 
     Parameters
     ----------
@@ -160,8 +184,9 @@ class SplitMergeMoves(Moves):
     """Split a component in two and merge two others, the best such pair first [1]_.
 
     Once a `fit` has settled at T=1, `ConjugateModel.propose_split_merge` finds what
-    promises most; a short fit from there follows, and if the lower bound rose the
-    result is the model.  It ends when no split and merge promises anything.
+    promises most; a short fit from there follows, unless it is given up as births are,
+    and if the lower bound rose the result is the model.  It ends when no split and
+    merge promises anything.
 
     Parameters
     ----------
@@ -218,7 +243,8 @@ class ReheatMoves(Moves):
     What other moves leave may be right but for a few samples, on which components
     whose clusters overlap agree no more: each has the shape of those that it holds.
     A few steps from a higher temperature deal them out anew.  Nothing is changed
-    beside, so that more heat may be used than at the start of a fit.
+    beside, so that more heat may be used than at the start of a fit.  Once it is cold,
+    it may be given up as births are.
 
     Parameters
     ----------

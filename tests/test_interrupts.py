@@ -97,6 +97,49 @@ def test_a_task_that_was_handed_over_in_the_last_moment_is_stopped():
     assert stopped in ([], [True])
 
 
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_of_what_is_done_at_once_nothing_begins_after_ctrl_c(n_threads):
+    stop, begun = np.zeros(1, dtype=np.intc), []
+
+    def task(shared, part, number):
+        begun.append(number)
+        if number == 1:
+            press_ctrl_c()
+            assert until(lambda: stop[0])
+
+    def everything(workers):
+        return list(workers.map(task, None, [(None, range(8))]))
+
+    with pytest.raises(KeyboardInterrupt), Workers(n_threads, stop) as workers:
+        workers.at_once(everything, 1)
+    assert begun == [0, 1]
+    assert not stop[0]
+
+
+def test_what_is_done_at_once_may_fail_and_be_done_again():
+    stop = np.zeros(1, dtype=np.intc)
+
+    def broken(workers):
+        raise Broken
+
+    def numbers(shared, part, number):
+        return part * number, threading.get_ident()
+
+    def everything(workers):
+        groups = [(0.1, range(3)), (0.7, range(2))]
+        return workers, list(workers.map(numbers, None, groups))
+
+    with Workers(2, stop) as workers:
+        with pytest.raises(Broken):
+            workers.at_once(broken, 1)
+        assert not stop[0]
+        _, alone = workers.at_once(everything, 1)
+        who, shared = workers.at_once(everything, 5)
+    assert who is workers
+    assert [value for value, _ in alone] == [value for value, _ in shared]
+    assert len({ident for _, ident in alone} - {threading.get_ident()}) == 1
+
+
 def test_a_commit_is_made_whole_however_often_ctrl_c_is_pressed():
     done = []
 

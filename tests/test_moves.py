@@ -23,6 +23,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from sktemper import (
     AnnealedFactorialMixture,
+    AnnealedGaussianMixture,
     AnnealedLDA,
     SVIPlusFactorialMixture,
     SVIPlusLDA,
@@ -188,6 +189,77 @@ def test_a_success_restores_patience():
 def test_as_many_as_asked_for():
     moves = Chosen(n_moves=3, calls=(calls := []))
     assert len(moving(moves=moves).fit(TOY).history_["move_kept"]) == len(calls) == 3
+
+
+# -- what is given up ------------------------------------------------------------------
+
+
+class Asked(BirthMoves):
+    """Births that are given up, or not, as it is said."""
+
+    def __init__(self, n_moves=6, n_iter=5, max_samples=2000, answer=None, asked=None):
+        super().__init__(n_moves, n_iter=n_iter, max_samples=max_samples)
+        self.answer, self.asked = answer, asked
+
+    def is_hopeless(self, deficit, gain, n_left):
+        self.asked.append((deficit, gain, n_left))
+        if self.answer is None:
+            return super().is_hopeless(deficit, gain, n_left)
+        return self.answer
+
+
+def test_a_proposal_takes_its_steps_unless_it_is_given_up():
+    fits = {}
+    for answer in (False, True, None):
+        moves = Asked(12, answer=answer, asked=(asked := []))
+        fits[answer] = moving(moves=moves).fit(TOY).history_["move_kept"], asked
+    kept, asked = fits[False]
+    assert [n_left for *_, n_left in asked] == [3, 2, 1] * 12
+    assert kept.any()
+    kept, asked = fits[True]
+    assert [n_left for *_, n_left in asked] == [3] * 12
+    assert not kept.any()
+    kept, asked = fits[None]
+    assert kept.any()
+    assert 12 < len(asked) < 36
+
+
+def test_deficits_and_gains_are_those_of_the_bound():
+    X = TOY[:, :3]
+    mixture = AnnealedGaussianMixture(5, moves=None, tol=1e-9, random_state=0)
+    before = clone(mixture).fit(X).lower_bound(X)
+    moves = Asked(n_moves=8, n_iter=200, answer=False, asked=(asked := []))
+    fitted = mixture.set_params(moves=moves).fit(X)
+    first = fitted.history_["move_kept"].argmax()
+    deficits, gains, _ = np.array(asked).reshape(-1, 198, 3)[first].T
+    np.testing.assert_allclose(np.diff(deficits), -gains[1:], atol=1e-7)
+    assert (gains > -1e-7).all()
+    reached = fitted.history_["move_bound"][first]
+    assert reached > before
+    assert before - deficits[-1] == pytest.approx(reached, abs=1e-3)
+
+
+def test_on_a_part_only_what_is_clearly_worse_is_given_up():
+    moves = Asked(12, max_samples=100, answer=True, asked=(asked := []))
+    fitted = moving(moves=moves).fit(TOY)
+    assert fitted.history_["move_kept"].any()
+    clearly = [deficit for deficit, _, n_left in asked if n_left == 3]
+    assert len(clearly) == 12
+    assert len(asked) < 3 * 12
+
+
+@pytest.mark.parametrize(
+    "deficit, gain, n_left, expected",
+    [
+        (10.0, 2.0, 4, True),
+        (7.0, 2.0, 4, False),
+        (-1.0, 0.0, 4, False),
+        (1.0, -5.0, 4, True),
+        (1e9, 0.0, 1, False),
+    ],
+)
+def test_when_a_proposal_is_hopeless(deficit, gain, n_left, expected):
+    assert Moves().is_hopeless(deficit, gain, n_left) is expected
 
 
 # -- random numbers and threads --------------------------------------------------------

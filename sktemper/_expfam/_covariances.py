@@ -31,6 +31,12 @@ def _places(n_features):
     return places
 
 
+@functools.lru_cache(maxsize=8)
+def _lower(n_features):
+    """Return the places of a lower triangle in a matrix."""
+    return np.tril_indices(n_features)
+
+
 class Covariance:
     """Full: a matrix for each component.
 
@@ -109,12 +115,15 @@ class Covariance:
 
     def trace_with(self, scale_factors, matrices):
         """Return tr(scale @ matrix) of each component, both in this type's shape."""
-        product = scale_factors @ matrices @ np.swapaxes(scale_factors, -1, -2)
-        return np.trace(product, axis1=-2, axis2=-1)
+        return (scale_factors @ matrices * scale_factors).sum(axis=(-2, -1))
+
+    def squares(self, scale_factors, vectors):
+        """Return ``v^T @ scale @ v`` of each component."""
+        return ((scale_factors @ vectors[..., None]) ** 2).sum(axis=(-2, -1))
 
     def packed(self, factors):
         """Return the factors as the kernel takes them."""
-        return factors[..., *np.tril_indices(self.n_features)]
+        return factors[..., *_lower(self.n_features)]
 
     def derivative(self, inverse_scale, change):
         """Return the change of the scale, -W dW^-1 W, and tr(W dW^-1)."""
@@ -240,6 +249,10 @@ class Diagonal(Covariance):
     def trace_with(self, scale_factors, matrices):
         """Return tr(scale @ matrix) of each component."""
         return (scale_factors**2 * matrices).sum(axis=-1)
+
+    def squares(self, scale_factors, vectors):
+        """Return ``v^T @ scale @ v`` of each component."""
+        return ((scale_factors * vectors) ** 2).sum(axis=-1)
 
     def packed(self, factors):
         """Return the factors as the kernel takes them."""

@@ -28,7 +28,9 @@ class Natural:
         return type(self)(*map(np.add, self.arrays(), other.arrays()))
 
     def scaled(self, factor):
-        """Return ``factor`` times the parameters."""
+        """Return ``factor`` times the parameters; of factor 1, they themselves."""
+        if factor == 1:
+            return self
         return type(self)(*(factor * array for array in self.arrays()))
 
     def vector(self):
@@ -69,6 +71,8 @@ class NaturalModel(ConjugateModel):
     def step(self, globals_, statistics, scale, powers, rate, hyper):
         """Step the natural parameters toward the prior's plus the statistics."""
         target = self.target(statistics, scale, powers, hyper)
+        if rate == 1:
+            return target
         return globals_.scaled(1 - rate) + target.scaled(rate)
 
     def largest_rate(self, globals_, statistics, scale, powers, hyper):

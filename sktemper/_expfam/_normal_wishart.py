@@ -174,8 +174,7 @@ class NormalWishartFamily:
         nu = np.broadcast_to(q.freedom, self.n_components)
         shifts = q.means - p.means
         trace = self.covariance.trace_with(q.factors, p.inverse_scale)
-        scale = self.covariance.scale(q.inverse_scale)
-        distances = (shifts * self.covariance.times(scale, shifts)).sum(axis=1)
+        distances = self.covariance.squares(q.factors, shifts)
         log_prior = (
             self.log_normaliser(p)
             + 0.5 * (p.freedom - D) * log_precision

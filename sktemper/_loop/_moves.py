@@ -1,5 +1,7 @@
 """Moves: proposals are tried on some of the rows, then on those that judge them."""
 
+import copy
+import functools
 import math
 import time
 from typing import Any, NamedTuple
@@ -7,14 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._data import Rows
-from ..learning_rates import ConstantRate
 from ..model import IllDefined
-from ..noise import NoNoise
 from ..tempering import Untempered
+from ._ascent import Ascent
 from ._passes import Hooks
-from ._policies import Policies, proposed, steps_on_proposal
+from ._policies import proposed, steps_on_proposal
 from ._problem import Batch, generator
-from ._step import Steps
 
 __all__ = ["run_moves"]
 
@@ -55,7 +55,7 @@ def run_moves(problem, policies, state, hooks=Hooks(), least_gain=0.0):  # noqa:
     A proposal is brought to its optimum on some of the rows; unless the lower bound is
     clearly below that of the present state there, fitted to the same rows, also on
     those that judge it, and if there it is above, the proposal is the model.  The steps
-    on it are not those of the fit.
+    on it are not those of the fit, and end once the policy gives it up.
 
     All rows judge, but after minibatches at most `JUDGING_ROWS`; then what moves have
     led to takes a few steps on all rows at last.
@@ -93,7 +93,7 @@ def _move(trials, moves, state, best, least_gain):
     """Make the next proposal; return what came of it."""
     number = next(i for i, left in enumerate(state.moves.left) if left)
     policy = moves.phases()[number]
-    proposal, trial, reached = trials.of(policy, state)
+    proposal, trial, reached = trials.of(policy, state, best)
     rounding = 8 * float(np.finfo(state.dtype).eps) * abs(best)
     kept = bool(reached > best + max(least_gain, rounding))
     best = reached if kept else best
@@ -125,6 +125,11 @@ def _commit(state, outcome, hooks, begin):
     hooks.on_commit()
 
 
+def _is_given_up(policy, best, before, now, n_left):
+    """Return whether a policy gives a trial up, see `Moves.is_hopeless`."""
+    return bool(policy.is_hopeless(best - now, now - before, n_left))
+
+
 class _Trials:
     """What proposals are tried on: some rows first, then those that judge them.
 
@@ -148,10 +153,10 @@ class _Trials:
             most = JUDGING_ROWS
         self.rows = rows.some(most, generator(state.seed, state.passes, JUDGING))
         self.on_part = len(self.rows) < len(rows)
-        self._known = None, None
+        self._known = {}
 
-    def of(self, policy, state):
-        """Propose a move of a state.
+    def of(self, policy, state, best):
+        """Propose a move of a state whose lower bound is ``best``.
 
         Returns
         -------
@@ -159,7 +164,8 @@ class _Trials:
         trial : State
             Where it leads,
         bound : float
-            and the bound there; -inf if a part of the rows speaks against it.
+            and the bound there; -inf if it was given up, or a part of the rows speaks
+            against it.
         """
         done, weight = state.moves, self.problem.sample_weight
         # the same ones for a while, so that the present state is seldom fitted to them
@@ -183,29 +189,53 @@ class _Trials:
         seed = int(random.integers(2**31))
         trial = state.beside(proposal.globals_, proposal.hyper, seed)
         try:
-            reached = self._reached(trial, policy, state, number, part)
+            reached = self.problem.at_once(
+                lambda problem: self._on(problem)._reached(
+                    trial, policy, state, number, part, best
+                ),
+                self.rows,
+            )
         except IllDefined:
             reached = -math.inf
         return proposal, trial, reached
 
-    def _reached(self, trial, policy, state, number, part):
+    def _on(self, problem):
+        """Return the same trials of the same problem, with other workers."""
+        trials = copy.copy(self)
+        trials.problem = problem
+        return trials
+
+    def _reached(self, trial, policy, state, number, part, best):
         """Take a trial to its optimum; return the bound there, see `of`."""
         n_steps, tempering = steps_on_proposal(policy, self.model)
-        self.improve(trial, part, n_steps, tempering)
-        if len(part) < len(self.rows):
-            present = self._fitted(state, part, (number, policy), n_steps)
-            if self._is_worse(trial, present, part):
-                return -math.inf
-            self.improve(trial, self.rows, SETTLING_STEPS)
+        if len(part) == len(self.rows):
+            given_up = functools.partial(_is_given_up, policy, best)
+            if self.improve(trial, part, n_steps, tempering, given_up):
+                return self.bound(trial)
+            return -math.inf
+        present = self._fitted(state, part, (number, id(policy)), n_steps)
+        least = present[0].sum() + present[1]
+
+        def given_up(*bounds):
+            if not _is_given_up(policy, least, *bounds):
+                return False
+            return self._is_worse(trial, present, part)
+
+        if not self.improve(trial, part, n_steps, tempering, given_up):
+            return -math.inf
+        if self._is_worse(trial, present, part):
+            return -math.inf
+        self.improve(trial, self.rows, SETTLING_STEPS)
         return self.bound(trial)
 
     def _fitted(self, state, part, key, n_steps):
         """Return the bounds of the present state once it is fitted to a part, too."""
-        if self._known[0] != key:
+        if key not in self._known:
             present = state.beside(state.globals_, state.hyper)
             self.improve(present, part, n_steps)
-            self._known = key, self._bounds(present, part)
-        return self._known[1]
+            self._known.clear()
+            self._known[key] = self._bounds(present, part)
+        return self._known[key]
 
     def _is_worse(self, trial, present, part):
         """Return whether a part says that a trial lowers the bound of all rows.
@@ -241,14 +271,26 @@ class _Trials:
             state.globals_, state.hyper, rows, self._scale_of(rows)
         )
 
-    def improve(self, trial, rows, n_steps, tempering=Untempered()):  # noqa: B008
-        """Take steps of coordinate ascent on some rows."""
-        policies = Policies(tempering, ConstantRate(1.0), NoNoise())
+    def improve(self, trial, rows, n_steps, tempering=Untempered(), given_up=None):  # noqa: B008
+        """Take steps of coordinate ascent on some rows; return whether all were taken.
+
+        They end where ``given_up(before, now, n_left)`` of two bounds at T=1, a step
+        apart, and the steps after the later one.
+        """
         batch = Batch(rows, self._scale_of(rows) * len(rows))
-        trial.steps = trial.samples = 0
-        steps = Steps(self.problem, policies, trial)
-        for _ in range(n_steps):
-            steps.take(batch)
+        ascent, before = Ascent(self.problem, tempering, batch, trial), math.nan
+        watches = self.model.watches_bound and batch.is_whole
+        for number in range(n_steps):
+            ends = watches and number >= n_steps - 2
+            now = ascent.look(ends or (given_up is not None and number > 0))
+            if given_up is not None and not math.isnan(now - before):
+                if given_up(before, now, n_steps - number):
+                    return False
+            ascent.go(last=number == n_steps - 1)
+            if watches:
+                trial.bound_change, trial.lower_bound = now - before, now
+            before = now
+        return True
 
     def _scale_of(self, rows):
         """Return what the rows are multiplied by to stand for all."""

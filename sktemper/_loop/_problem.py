@@ -115,6 +115,17 @@ class Problem:
         """Return the problem with other rows to train on."""
         return replace(self, rows=rows)
 
+    def at_once(self, function, rows):
+        """Return ``function(problem)``, which works on some of the rows many times.
+
+        On the same problem, but for who works on it, see `Workers.at_once`.
+        """
+        size, places = self.model.block_size, [p for *_, p in self.data.groups(rows)]
+        n_blocks = sum(-(-(p.stop - p.start) // size) for p in places)
+        return self.workers.at_once(
+            lambda workers: function(replace(self, workers=workers)), n_blocks
+        )
+
     def map(self, function, shared, rows=None, values=None):
         """Yield what a function says of each block of the rows, in their order.
 
@@ -185,14 +196,22 @@ class Problem:
         groups = ((part, (own,)) for part, own, _ in self.data.groups(rows))
         return np.concatenate(list(self.workers.map(_units, self.model, groups)))
 
-    def local_steps(self, batch, seen, tempering, state):
-        """Return the sum of the local steps of a batch, block by block."""
+    def local_steps(self, batch, seen, tempering, state, blocks=None):
+        """Return the sum of the local steps of a batch, block by block.
+
+        Those are the ``blocks``, from `blocks`, if there are any.
+        """
         model = self.model
         keeps_local = model.keeps_local and batch.is_whole
         shared = Shared(model, seen.prepared, tempering, state.tempering, keeps_local)
-        goes_on = batch.is_whole and np.shape(state.local)[:1] == (batch.total,)
-        blocks = self._blocks(batch.rows, seen, state.local if goes_on else None)
+        if blocks is None:
+            blocks = self.blocks(batch, seen, state)
         return self.workers.sum(_local_step, shared, blocks, self.data.fan_in)
+
+    def blocks(self, batch, seen, state):
+        """Yield the parts of a batch and their blocks, as a step sees the model."""
+        goes_on = batch.is_whole and np.shape(state.local)[:1] == (batch.total,)
+        return self._blocks(batch.rows, seen, state.local if goes_on else None)
 
     def _blocks(self, rows, seen, local):
         """Cut a batch into fixed blocks, counted from the first row of each part."""

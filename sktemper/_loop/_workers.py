@@ -7,13 +7,57 @@ import operator
 from collections import deque
 
 from .._linalg import one_blas_thread
+from ..model import Stopped
 from ._sums import tree_sum
 from ._tasks import Pool, Task
 
 __all__ = ["Here", "Workers"]
 
 
-class Workers:
+class _Maps:
+    """Maps and sums by ``_results(calls)``, which yields what calls return."""
+
+    def map(self, task, shared, groups):
+        """Yield ``task(shared, part, item)`` in order, few of them ahead.
+
+        Parameters
+        ----------
+        task : callable
+            A pure function of a module.
+        shared : object
+            What is the same for all items.
+        groups : iterable of (part, items)
+            Parts of data, see `sktemper._data`, and what is to be done on each.
+        """
+        return self._results(
+            functools.partial(task, shared, part, item)
+            for part, items in groups
+            for item in items
+        )
+
+    def sum(self, task, shared, groups, fan_in):
+        """Return the sum of ``task(shared, part, item)``, see `map`.
+
+        The items of a part, at least one, are added in their order, and the parts by
+        `tree_sum`, where a node has ``fan_in`` values.
+        """
+        numbers = deque()
+
+        def calls():
+            for number, (part, items) in enumerate(groups):
+                for item in items:
+                    numbers.append(number)
+                    yield functools.partial(task, shared, part, item)
+
+        results = ((numbers.popleft(), result) for result in self._results(calls()))
+        parts = (
+            functools.reduce(operator.add, (result for _, result in group))
+            for _, group in itertools.groupby(results, operator.itemgetter(0))
+        )
+        return tree_sum(parts, fan_in)
+
+
+class Workers(_Maps):
     """A pool of threads.
 
     The calling thread only waits, so that Ctrl-C reaches it at any time; it then tells
@@ -45,24 +89,6 @@ class Workers:
         finally:
             self._blas.__exit__(None, None, None)
 
-    def map(self, task, shared, groups):
-        """Yield ``task(shared, part, item)`` in order, few of them ahead.
-
-        Parameters
-        ----------
-        task : callable
-            A pure function of a module.
-        shared : object
-            What is the same for all items.
-        groups : iterable of (part, items)
-            Parts of data, see `sktemper._data`, and what is to be done on each.
-        """
-        return self._results(
-            functools.partial(task, shared, part, item)
-            for part, items in groups
-            for item in items
-        )
-
     def _results(self, calls):
         calls, pending = iter(calls), deque()
         try:
@@ -83,26 +109,25 @@ class Workers:
                 self.stop[0] = 0  # else a task may be on its way that is not pending
             raise
 
-    def sum(self, task, shared, groups, fan_in):
-        """Return the sum of ``task(shared, part, item)``, see `map`.
+    def at_once(self, function, n_tasks):
+        """Return ``function(workers)``, whose maps and sums have so many tasks at most.
 
-        The items of a part, at least one, are added in their order, and the parts by
-        `tree_sum`, where a node has ``fan_in`` values.
+        Where threads cannot share these, one thread makes all of it, so that its many
+        small tasks are handed over together.
         """
-        numbers = deque()
-
-        def calls():
-            for number, (part, items) in enumerate(groups):
-                for item in items:
-                    numbers.append(number)
-                    yield functools.partial(task, shared, part, item)
-
-        results = ((numbers.popleft(), result) for result in self._results(calls()))
-        parts = (
-            functools.reduce(operator.add, (result for _, result in group))
-            for _, group in itertools.groupby(results, operator.itemgetter(0))
-        )
-        return tree_sum(parts, fan_in)
+        if min(self.n_threads, n_tasks) > 1:
+            return function(self)
+        task = Task(functools.partial(function, Here(1, self.stop)))
+        try:
+            self._pool.submit(task)
+            return task.result()
+        except BaseException as error:
+            self.stop[0] = 1
+            if not task.cancel():
+                task.wait()
+            if not isinstance(error, KeyboardInterrupt):
+                self.stop[0] = 0  # else a task may be on its way
+            raise
 
     def run_whole(self, function):
         """Run ``function()`` to its end or not at all, whatever signals arrive."""
@@ -117,18 +142,30 @@ class Workers:
             raise
 
 
-class Here(Workers):
-    """The calling thread itself, for what takes less time than to start another.
+class Here(_Maps):
+    """What makes the tasks in the thread where it is called: few, or small ones.
 
-    Ctrl-C is seen when a call has returned.
+    Parameters
+    ----------
+    n_threads : int
+        Ignored; here as `Workers` has it.
+    stop : ndarray of shape (1,), int
+        `ConjugateModel.stop`.
     """
 
     def __init__(self, n_threads, stop):
         self.stop = stop
         self._blas = one_blas_thread()
 
-    def __exit__(self, error, *_):
+    def __enter__(self):
+        self._blas.__enter__()
+        return self
+
+    def __exit__(self, *_):
         self._blas.__exit__(None, None, None)
 
     def _results(self, calls):
-        return (call() for call in calls)
+        for call in calls:
+            if self.stop[0]:
+                raise Stopped
+            yield call()

@@ -55,6 +55,10 @@ class DaskWorkers:
 
         self._driver.run_whole(run)
 
+    def at_once(self, function, n_tasks):
+        """Return ``function(workers)``, see `Workers.at_once`: tasks travel anyway."""
+        return function(self)
+
     def sum(self, task, shared, groups, fan_in):
         """Return the sum of ``task(shared, part, item)``, see `Workers.sum`."""
         here, groups = _here(groups)

@@ -19,9 +19,9 @@ from .._expfam import (
 from .._linalg import tiled_matmul
 from ..model import IllDefined, LocalStep, Powers, Stopped, all_finite
 from . import _kernels
-from ._parameters import Parameters, Prepared
+from ._parameters import Last, LastArray, Parameters, Prepared
 from ._proposals import birth, split_merge
-from ._starts import looked_at, mean_and_covariance
+from ._starts import looked_at, mean_and_covariance, order_of_rows
 
 #: Numbers in a block's table of moments, about, and the fewest and most of its rows.
 BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**18, 128, 1024
@@ -74,7 +74,8 @@ class GaussianMixtureModel(NaturalModel):
         self.reg_covar = reg_covar
         self.dtype = dtype
         self.known_splits = {}
-        self._usual = None, None
+        self._usual, self._prior, self._usual_prior = Last(), Last(), Last()
+        self._order = LastArray()
         n_second = n_features
         if self.covariance.products:
             n_second = n_features * (n_features + 1) // 2
@@ -176,11 +177,7 @@ class GaussianMixtureModel(NaturalModel):
 
         Those of the last ones are known: a step has looked whether there are any.
         """
-        known, usual = self._usual
-        if known is not globals_:
-            usual = self.family.usual(globals_)
-            self._usual = globals_, usual
-        return usual
+        return self._usual.of(globals_, self.family.usual)
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
@@ -249,7 +246,10 @@ class GaussianMixtureModel(NaturalModel):
         return moments
 
     def prior(self, hyper):
-        """Return the prior's natural parameters."""
+        """Return the prior's natural parameters; those of the last one are known."""
+        return self._prior.of(hyper, self._prior_of)
+
+    def _prior_of(self, hyper):
         return Parameters.of(
             self.weights.prior(hyper.weight_concentration),
             self.family.prior(
@@ -259,6 +259,9 @@ class GaussianMixtureModel(NaturalModel):
                 hyper.degrees_of_freedom,
             ),
         )
+
+    def _usual_of_prior(self, hyper):
+        return self._usual_prior.of(self.prior(hyper), self.family.usual)
 
     def shapes(self):
         """Return the shapes of the arrays of the parameters."""
@@ -296,7 +299,7 @@ class GaussianMixtureModel(NaturalModel):
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
         """Return p E log p(pi, mu, Lambda) - E log q(pi, mu, Lambda)."""
         prior, power = self.prior(hyper), powers.prior
-        q, p = self.usual(globals_), self.family.usual(prior)
+        q, p = self.usual(globals_), self._usual_of_prior(hyper)
         bound = self.weights.bound(globals_.weights, prior.weights, power)
         return float(bound + self.family.bound(q, p, power).sum())
 
@@ -319,7 +322,7 @@ class GaussianMixtureModel(NaturalModel):
                 "partition_priors must be a positive number, the factor of the prior "
                 "covariance."
             )
-        prior = self.family.usual(self.prior(hyper))
+        prior = self._usual_of_prior(hyper)
         log_scale = np.broadcast_to(prior.log_determinants, self.n_components)
         log_scale = log_scale - D * math.log(factor)
         degrees = hyper.degrees_of_freedom - np.arange(D)
@@ -359,7 +362,8 @@ class GaussianMixtureModel(NaturalModel):
         """Return the components with one of them restarted around a sample."""
         row_weight = np.ones(len(block)) if row_weight is None else row_weight
         responsibilities = self._responsibilities(block, globals_, hyper)
-        birth(block, responsibilities, random, row_weight)
+        order = self._order.of(block, order_of_rows)
+        birth(block, order, responsibilities, random, row_weight)
         return self._optimum(
             block, responsibilities, globals_, hyper, row_weight
         ), hyper

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._expfam import Natural, Usual
 
-__all__ = ["Hyper", "Parameters", "Prepared"]
+__all__ = ["Hyper", "Last", "LastArray", "Parameters", "Prepared"]
 
 
 class Hyper(NamedTuple):
@@ -66,3 +66,29 @@ class Prepared(NamedTuple):
     usual: Usual
     globals_: Parameters
     hyper: Hyper
+
+
+class Last:
+    """What a function said of its last argument, which it is asked for again."""
+
+    def __init__(self):
+        self._known = None, None
+
+    def of(self, argument, function):
+        """Return ``function(argument)``, by default of the same object as before."""
+        known, value = self._known
+        if known is not argument:
+            value = function(argument)
+            self._known = argument, value
+        return value
+
+
+class LastArray(Last):
+    """The same for an array, which is another one if its numbers are."""
+
+    def of(self, argument, function):
+        """Return ``function(argument)``; of equal arrays, what is known."""
+        known, _ = self._known
+        if known is None or not np.array_equal(known, argument):
+            self._known = argument.copy(), function(argument)
+        return self._known[1]

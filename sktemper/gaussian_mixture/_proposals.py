@@ -4,7 +4,6 @@ import numpy as np
 
 from ..model import IllDefined
 from ._splits import SplitMergeSearch
-from ._starts import order_of_rows
 
 __all__ = ["birth", "split_merge"]
 
@@ -14,18 +13,20 @@ ORDER = "order"
 LEAST_GAIN = 1e-3
 
 
-def birth(block, responsibilities, random, row_weight):
+def birth(block, order, responsibilities, random, row_weight):
     """Restart a component around a sample, in responsibilities in place.
 
     A component taken at random leaves its samples to the others, and takes those
-    nearest to a random one: half of what a component has that is not empty.
+    nearest to a random one: half of what a component has that is not empty.  ``order``
+    sorts the rows, see `order_of_rows`.
     """
     k, total = random.integers(responsibilities.shape[1]), row_weight.sum()
     n_used = max((row_weight @ responsibilities > 0.5).sum(), 1)
     responsibilities[:, k] = 0.0
     responsibilities += 1e-300
     responsibilities /= responsibilities.sum(axis=1, keepdims=True)
-    near = _neighbours(block, row_weight, max(total / (2 * n_used), 2), random)
+    n_near = max(total / (2 * n_used), 2)
+    near = _neighbours(block, order, row_weight, n_near, random)
     responsibilities[near] = 0.0
     responsibilities[near, k] = 1.0
 
@@ -67,12 +68,11 @@ def split_merge(model, hyper, block, responsibilities, refused, row_weight):
     return best or several
 
 
-def _neighbours(block, row_weight, n_near, random):
+def _neighbours(block, order, row_weight, n_near, random):
     """Return those nearest to a random row, of a weight of ``n_near`` together.
 
     Of the weights, not of the order of the rows: as if a weight were repetitions.
     """
-    order = order_of_rows(block)
     ends = np.cumsum(row_weight[order])
     drawn = np.searchsorted(ends, random.random() * ends[-1], side="right")
     centre = block[order[min(drawn, len(block) - 1)]]

@@ -1,0 +1,133 @@
+"""Coordinate ascent on what is only tried: steps that no history tells."""
+
+import math
+
+import numpy as np
+
+from ..learning_rates import ConstantRate
+from ..model import NOT_FINITE, IllDefined, all_finite
+from ..noise import NoNoise
+from ._policies import Policies
+from ._problem import QUIETLY, generator
+from ._step import Seen, prepared_of
+
+__all__ = ["Ascent"]
+
+
+class Ascent:
+    """Steps of rate 1 and without noise on the same rows, one after another.
+
+    What they change is beside the fit: a step that is interrupted leaves nothing that
+    anyone goes on from.
+
+    Parameters
+    ----------
+    problem : Problem
+    tempering : Tempering
+    batch : Batch
+    trial : State
+        Changed by nothing else meanwhile; its clock begins anew.
+    """
+
+    def __init__(self, problem, tempering, batch, trial):
+        self.problem, self.batch, self.trial = problem, batch, trial
+        self.policies = Policies(tempering, ConstantRate(1.0), NoNoise())
+        self._units = problem.units_per_row(batch.rows)
+        self._random = generator(trial.seed, 0)
+        self._prepared = prepared_of(problem.model, trial.globals_, trial.hyper)
+        self._n_units = int(self._units.sum())
+        self._blocks, self._seen, self._local = (None, None), None, None
+        trial.steps = trial.samples = 0
+
+    @QUIETLY()
+    def look(self, watched=True):
+        """Make the first half of a step: what is local, at the present parameters.
+
+        Parameters
+        ----------
+        watched : bool
+            Whether the bound is wanted.
+
+        Returns
+        -------
+        bound : float
+            The lower bound of all data that the rows stand for; NaN unless it is wanted
+            and the step is at T=1.
+
+        Raises
+        ------
+        IllDefined
+            If there is none.
+        """
+        trial, seen = self.trial, self._see()
+        local = self.problem.local_steps(
+            self.batch, seen, self.policies.tempering, trial, self._cut(seen)
+        )
+        if not all_finite(local.bound, local.score):
+            raise IllDefined(NOT_FINITE)
+        self._seen, self._local = seen, local
+        if not watched or seen.temperature != 1.0:
+            return math.nan
+        try:
+            rest = self.problem.model.global_bound(trial.globals_, trial.hyper)
+        except np.linalg.LinAlgError as error:
+            raise IllDefined(NOT_FINITE) from error
+        return self.batch.scale * local.bound + rest
+
+    @QUIETLY()
+    def go(self, last=False):
+        """Make the second half of the step that was begun by `look`.
+
+        Parameters
+        ----------
+        last : bool
+            Whether no step follows: there is nothing to prepare then.
+
+        Raises
+        ------
+        IllDefined
+            If the step leads out of the parameters' domain: it is not taken.
+        """
+        model, trial = self.problem.model, self.trial
+        seen, local, scale = self._seen, self._local, self.batch.scale
+        told = local.statistics, scale
+        old, powers = trial.globals_, seen.powers
+        try:
+            hyper = model.update_hyper(trial.hyper, old, *told, 1.0, powers)
+            globals_ = model.step(old, *told, powers, 1.0, hyper)
+        except np.linalg.LinAlgError as error:
+            raise IllDefined(NOT_FINITE) from error
+        self._prepared = prepared_of(model, globals_, hyper, not last)
+        trial.globals_, trial.hyper = globals_, hyper
+        trial.local = np.concatenate(local.kept) if local.kept else None
+        trial.tempering = self.policies.tempering_after(
+            trial.tempering, local, scale, seen.clock
+        )
+        trial.steps += 1
+        trial.samples += len(self.batch.rows)
+
+    def _see(self):
+        """Return as what the step sees the model."""
+        clock = self.trial.clock(self.batch.total_of_clock)
+        policies, tempering = self.policies, self.trial.tempering
+        return Seen(
+            clock,
+            policies.temperature(tempering, clock),
+            policies.powers(tempering, clock, self._n_units),
+            self._prepared,
+            self._random,
+            self._units,
+            None,
+        )
+
+    def _cut(self, seen):
+        """Return the blocks of a step: of the last one, where they are the same."""
+        model, powers = self.problem.model, seen.powers
+        if any(map(np.ndim, powers)) or model.is_random or model.keeps_local:
+            return self.problem.blocks(self.batch, seen, self.trial)
+        known, blocks = self._blocks
+        if known != powers:
+            blocks = self.problem.blocks(self.batch, seen, self.trial)
+            blocks = [(part, list(own)) for part, own in blocks]
+            self._blocks = powers, blocks
+        return blocks
