@@ -28,8 +28,8 @@ class Seen(NamedTuple):
         From `ConjugateModel.prepare`.
     random : numpy.random.Generator
         The step's own.
-    units_per_row : ndarray of shape (n_rows,)
-        How many units each row of the batch has.
+    units_per_row : ndarray of shape (n_rows,) or None
+        How many units each row of the batch has; None where the rows are the units.
     unit_noise : ndarray of shape (n_units,) or None
         Of the batch.
     """
@@ -39,7 +39,7 @@ class Seen(NamedTuple):
     powers: Powers
     prepared: Any
     random: np.random.Generator
-    units_per_row: np.ndarray
+    units_per_row: Any
     unit_noise: Any
 
 
@@ -140,7 +140,7 @@ class Steps:
             self._prepared = prepared_of(model, state.globals_, state.hyper)
         random = generator(state.seed, state.steps)
         units = self.problem.units_per_row(batch.rows)
-        n_units = int(units.sum())
+        n_units = len(batch.rows) if units is None else int(units.sum())
         return Seen(
             clock,
             policies.temperature(state.tempering, clock),

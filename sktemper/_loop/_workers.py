@@ -7,10 +7,15 @@ import operator
 from collections import deque
 
 from .._linalg import one_blas_thread
+from ..model import Stopped
 from ._sums import tree_sum
 from ._tasks import Pool, Task
 
 __all__ = ["Workers"]
+
+#: Calls that one thread makes at once: to hand it work takes longer than many calls do.
+#: Several threads take one each, so that none waits for another at the end.
+CALLS_AT_ONCE = 4
 
 
 class Workers:
@@ -65,15 +70,20 @@ class Workers:
 
     def _results(self, calls):
         calls, pending = iter(calls), deque()
+        at_once = CALLS_AT_ONCE if self.n_threads == 1 else 1
         try:
             while True:
-                for call in itertools.islice(calls, 2 * self.n_threads - len(pending)):
-                    pending.append(Task(call))
+                while len(pending) < 2 * self.n_threads:
+                    made = list(itertools.islice(calls, at_once))
+                    if not made:
+                        break
+                    pending.append(Task(functools.partial(self._made, made)))
                     self._pool.submit(pending[-1])
                 if not pending:
                     return
-                yield pending[0].result()
+                results = pending[0].result()
                 pending.popleft()
+                yield from results
         except BaseException as error:
             self.stop[0] = 1
             # what has not begun never does, and nobody is told of it
@@ -82,6 +92,15 @@ class Workers:
             if not isinstance(error, KeyboardInterrupt):
                 self.stop[0] = 0  # else a task may be on its way that is not pending
             raise
+
+    def _made(self, calls):
+        """Make some calls, unless told to stop; return what they return."""
+        results = []
+        for call in calls:
+            if self.stop[0]:
+                raise Stopped
+            results.append(call())
+        return results
 
     def sum(self, task, shared, groups, fan_in):
         """Return the sum of ``task(shared, part, item)``, see `map`.
