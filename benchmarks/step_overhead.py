@@ -33,7 +33,13 @@ def empty_lda():
     from sktemper.lda import _kernels
 
     words, rows = np.empty(0, dtype=np.intp), np.empty((0, 32))
-    _kernels.local_step = lambda block, *_: (len(block.starts) - 1, rows)
+
+    def local_step(documents, *others):
+        *_, bounds = others
+        bounds[:] = 0.0
+        return len(documents.starts) - 1, rows
+
+    _kernels.local_step = local_step
     _kernels.distinct_words = lambda indices, n_features: (words, words)
     _kernels.add_rows = lambda *_: None
 

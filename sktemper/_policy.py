@@ -4,6 +4,7 @@ A policy is a plain `BaseEstimator`: its parameters are stored as given, its met
 are pure, and whatever changes during a fit lives in the state of the fit.
 """
 
+import functools
 import math
 import sys
 from numbers import Integral, Real
@@ -97,6 +98,13 @@ class Policy(SlotsMixin, BaseEstimator):
 
     #: Names of the `sktemper.model.CAPABILITIES` that a model must have.
     requires = ()
+
+    @classmethod
+    @functools.cache
+    def _get_param_names(cls):
+        # of scikit-learn: it reads the signature each time that policies are validated,
+        # which is in every call of `partial_fit`
+        return super()._get_param_names()
 
     def check(self, model):
         """Raise ValueError if the model lacks what the policy requires."""

@@ -207,7 +207,7 @@ class Problem:
                 Request(
                     powers if are_common else powers_of(of_units),
                     None if seen.unit_noise is None else seen.unit_noise[of_units],
-                    int(seen.random.integers(2**63)),
+                    0 if seen.random is None else int(seen.random.integers(2**63)),
                     None if local is None else local[where],
                 ),
             )

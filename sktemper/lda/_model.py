@@ -210,6 +210,7 @@ class LDAModel(ConjugateModel):
     def _optimise(self, block, prepared, request, sampled, gamma, bounds):
         """Optimise gamma in place; return the inner iterations, and the statistics."""
         powers = request.powers
+        inverse_temperatures = np.array(powers.local, dtype=np.float64, ndmin=1)
         # base measure: the natural parameter of a Dirichlet is alpha - 1; a tiny alpha
         # would be lost in 1 + (alpha - 1)
         alpha = powers.prior * prepared.doc_topic_prior + (1.0 - powers.prior)
@@ -218,7 +219,7 @@ class LDAModel(ConjugateModel):
             prepared.topics.parts(),
             prepared.digamma_totals,
             alpha,
-            np.atleast_1d(np.asarray(powers.local, dtype=np.float64)),
+            inverse_temperatures,
             np.ndim(powers.local) > 0,
             request.factors(len(gamma)),
             self.tol,

@@ -58,7 +58,8 @@ class Request(NamedTuple):
         Factors, of mean 1, of what the units tell of the global parameters, and of the
         local ones if these have several units: what the noise policy draws.  None is 1.
     seed : int
-        For models that sample: one number a step and block.
+        For models that sample, see `ConjugateModel.is_random`: one number a step and
+        block.
     local_init : ndarray or None
         Local parameters to start from.
     want : collection of {"statistics", "bound", "score", "local"}
