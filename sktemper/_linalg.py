@@ -9,10 +9,18 @@ from threadpoolctl import ThreadpoolController
 
 from ._simd.special import multiply, packed_columns
 
-__all__ = ["one_blas_thread", "sparse_rows", "tiled_matmul"]
+__all__ = [
+    "entries_of_rows",
+    "is_canonical",
+    "one_blas_thread",
+    "sparse_rows",
+    "tiled_matmul",
+]
 
 #: Terms of a product in one call, some milliseconds: between calls it can be stopped.
 TERMS_AT_ONCE = 2**27
+#: Entries of rows that scipy copies in less time than numpy does.
+MANY_ENTRIES = 2**13
 
 
 class _Nested:
@@ -92,7 +100,24 @@ def tiled_matmul(rows, matrix):
 def sparse_rows(X, rows):
     """Return ``X[rows]``; of a slice a view.
 
-    scipy's own slices drop column indices outside of the matrix without a word; and if
+    scipy's own slices drop column indices outside of the matrix without a word.
+
+    Parameters
+    ----------
+    X : CSR
+    rows : slice or ndarray of int
+        Without negative ones.
+    """
+    starts, columns, values = entries_of_rows(X, rows)
+    shape = (len(starts) - 1, X.shape[1])
+    starts = starts.astype(X.indptr.dtype, copy=False)
+    return type(X)((values, columns, starts), shape=shape)
+
+
+def entries_of_rows(X, rows):
+    """Return the arrays of ``X[rows]``; of a slice, views of the last two.
+
+    scipy is only called where there is much to copy: it takes longer to begin, and if
     ``X.indices`` are of another type than ``X.indptr``, as those of a large collection
     on disk may be, it converts all of them for the few rows that are asked for.
 
@@ -101,18 +126,39 @@ def sparse_rows(X, rows):
     X : CSR
     rows : slice or ndarray of int
         Without negative ones.
+
+    Returns
+    -------
+    starts : ndarray of shape (n_rows + 1,)
+    columns, values : ndarray of shape (n_entries,)
     """
-    indptr, indices = X.indptr, X.indices
+    indptr, columns, values = X.indptr, X.indices, X.data
     if isinstance(rows, slice):
-        start, stop, _ = rows.indices(X.shape[0])
-        starts = indptr[start : stop + 1]
+        first, end, _ = rows.indices(X.shape[0])
+        starts = indptr[first : end + 1]
         entries = slice(starts[0], starts[-1])
-        starts = starts - starts[0]
-    elif indptr.dtype == indices.dtype:
-        return X[rows]
-    else:
-        firsts, ends = indptr[rows], indptr[rows + 1]
-        starts = np.concatenate([[0], np.cumsum(ends - firsts)])
-        entries = np.arange(starts[-1]) + np.repeat(firsts - starts[:-1], ends - firsts)
-    shape = (len(starts) - 1, X.shape[1])
-    return type(X)((X.data[entries], indices[entries], starts), shape=shape)
+        return starts - starts[0], columns[entries], values[entries]
+    firsts = indptr.take(rows)
+    lengths = indptr[1:].take(rows) - firsts
+    starts = np.zeros(len(rows) + 1, dtype=np.intp)
+    np.cumsum(lengths, out=starts[1:])
+    if starts[-1] > MANY_ENTRIES and indptr.dtype == columns.dtype:
+        found = X[rows]
+        return found.indptr, found.indices, found.data
+    entries = (firsts - starts[:-1]).repeat(lengths)
+    entries += np.arange(starts[-1])
+    return starts, columns.take(entries), values.take(entries)
+
+
+def is_canonical(starts, columns):
+    """Return whether the columns of each row of a CSR matrix are sorted and distinct.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n_rows + 1,)
+    columns : ndarray of shape (n_entries,)
+    """
+    rises = np.ones(len(columns) + 1, dtype=bool)
+    np.greater(columns[1:], columns[:-1], out=rises[1:-1])
+    rises[starts] = True  # from one row to the next
+    return bool(rises.all())

@@ -4,6 +4,7 @@ A policy is a plain `BaseEstimator`: its parameters are stored as given, its met
 are pure, and whatever changes during a fit lives in the state of the fit.
 """
 
+import functools
 import math
 import sys
 from numbers import Integral, Real
@@ -98,6 +99,13 @@ class Policy(SlotsMixin, BaseEstimator):
     #: Names of the `sktemper.model.CAPABILITIES` that a model must have.
     requires = ()
 
+    @classmethod
+    @functools.cache
+    def _get_param_names(cls):
+        # of scikit-learn: it reads the signature each time that policies are validated,
+        # which is in every call of `partial_fit`
+        return super()._get_param_names()
+
     def check(self, model):
         """Raise ValueError if the model lacks what the policy requires."""
         for capability in self.requires:
@@ -149,20 +157,27 @@ def as_number(value, policy, what, least=-LARGEST, most=LARGEST):
     ValueError
         If it is NaN, or not between ``least`` and ``most``.
     """
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    if not isinstance(value, Real):
+    result = float(value) if isinstance(value, float) else _float_of(value)
+    if result is None:
         raise TypeError(
             f"{policy._called()} gave {value!r} as the {what}, which must be a real "
             "number."
         )
-    try:
-        result = float(value)
-    except OverflowError:
-        result = math.inf if value > 0 else -math.inf
     if not least <= result <= most:
         _refuse_number(result, policy, f"the {what}, which", least, most)
     return result
+
+
+def _float_of(value):
+    """Return a real number as a float, infinite if it is too large; else None."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not isinstance(value, Real):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def as_numbers(values, policy, what, n, least=-LARGEST, most=LARGEST):

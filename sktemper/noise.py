@@ -15,6 +15,9 @@ __all__ = ["GradientNoise", "NoNoise", "SVIPlusNoise"]
 class GradientNoise(Policy):
     """Base of the noise policies: factors of a batch's units, of mean 1."""
 
+    #: Whether the factors are drawn; if not, `unit_noise` may get None for ``random``.
+    is_random = True
+
     def resolved(self, plan):
         """Return a policy with ``"auto"`` replaced by what suits the `Plan`."""
         return self
@@ -27,7 +30,7 @@ class GradientNoise(Policy):
         n_units : int
         clock : Clock
         random : numpy.random.Generator
-            The step's own.
+            The step's own.  None where neither the policy nor the model is random.
         """
         raise NotImplementedError
 
@@ -60,6 +63,8 @@ class GradientNoise(Policy):
 
 class NoNoise(GradientNoise):
     """Every factor is 1 (``gradient_noise=None``)."""
+
+    is_random = False
 
     def unit_noise(self, n_units, clock, random):
         """Return None."""

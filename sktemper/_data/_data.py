@@ -54,7 +54,9 @@ class Data:
 
     def __init__(self, parts, looks, source, run=1):
         self.parts, self.looks, self.source = tuple(parts), tuple(looks), source
-        self.ends = np.cumsum([part.n_rows for part in self.parts])
+        sizes = [part.n_rows for part in self.parts]
+        self.ends = np.cumsum(sizes)
+        self.starts = self.ends - sizes
         self.shape = int(self.ends[-1]), looks[0].shape[1]
         self.dtype = np.result_type(*(look.dtype for look in looks))
         self.feature_names = getattr(source, "feature_names", None)
@@ -118,18 +120,20 @@ class Data:
         places : slice
             Where these are in ``rows``.
         """
-        starts = self.ends - [part.n_rows for part in self.parts]
-        places = np.append(starts, self.ends[-1])
-        if rows is not None:
+        if rows is None:
+            for part, start in zip(self.parts, self.starts, strict=True):
+                yield part, slice(0, part.n_rows), slice(start, start + part.n_rows)
+        elif len(self.parts) == 1:
+            if len(rows):
+                yield self.parts[0], rows, slice(0, len(rows))
+        else:
             numbers = np.searchsorted(self.ends, rows, "right")
             places = np.searchsorted(numbers, np.arange(len(self.parts) + 1))
-        for part, start, first, end in zip(
-            self.parts, starts, places, places[1:], strict=False
-        ):
-            if rows is None:
-                yield part, slice(0, part.n_rows), slice(first, end)
-            elif first < end:
-                yield part, rows[first:end] - start, slice(first, end)
+            for part, start, first, end in zip(
+                self.parts, self.starts, places, places[1:], strict=False
+            ):
+                if first < end:
+                    yield part, rows[first:end] - start, slice(first, end)
 
     def rows(self, rows):
         """Return some rows, in the order of their parts, as one matrix in memory."""

@@ -68,7 +68,7 @@ class History:
 
     def append(self, *, ladder=None, probabilities=None, **row):
         """Add a step; columns not given are NaN."""
-        if not np.array_equal(ladder, self._ladder):
+        if ladder is not self._ladder and not np.array_equal(ladder, self._ladder):
             self._ladder = ladder
             for table in (self._steps, self._scores):
                 table.rows = [row._replace(probabilities=None) for row in table.rows]

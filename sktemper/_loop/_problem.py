@@ -190,9 +190,9 @@ class Problem:
         return np.concatenate(list(self.map(_row_bounds, prepared, rows)))
 
     def units_per_row(self, rows):
-        """Return how many units each row has."""
+        """Return how many units each row has; None where the rows are the units."""
         if not self.model.has_units():
-            return np.ones(len(rows), dtype=np.intp)
+            return None
         groups = ((part, (own,)) for part, own, _ in self.data.groups(rows))
         return np.concatenate(list(self.workers.map(_units, self.model, groups)))
 
@@ -215,23 +215,29 @@ class Problem:
 
     def _blocks(self, rows, seen, local):
         """Cut a batch into fixed blocks, counted from the first row of each part."""
-        units = seen.units_per_row
-        ends = np.concatenate([[0], np.cumsum(units)])
-        row_weight, powers = None, seen.powers
+        units, row_weight, powers = seen.units_per_row, None, seen.powers
+        if units is not None:
+            ends = np.concatenate([[0], np.cumsum(units)])
         if self.sample_weight is not None:
             row_weight = self.sample_weight[rows]
-            by_unit = np.repeat(row_weight, units)
+            by_unit = row_weight if units is None else np.repeat(row_weight, units)
             powers = powers._replace(statistics=powers.statistics * by_unit)
+        are_common = not any(map(np.ndim, powers))
+
+        def powers_of(units):
+            return Powers(*(p[units] if np.ndim(p) else p for p in powers))
 
         def block(chosen, where):
-            of_units = slice(ends[where.start], ends[where.stop])
+            of_units = where
+            if units is not None:
+                of_units = slice(ends[where.start], ends[where.stop])
             return BlockOfBatch(
                 chosen,
                 None if row_weight is None else row_weight[where],
                 Request(
-                    Powers(*(p[of_units] if np.ndim(p) else p for p in powers)),
+                    powers if are_common else powers_of(of_units),
                     None if seen.unit_noise is None else seen.unit_noise[of_units],
-                    int(seen.random.integers(2**63)),
+                    0 if seen.random is None else int(seen.random.integers(2**63)),
                     None if local is None else local[where],
                 ),
             )

@@ -26,10 +26,10 @@ class Seen(NamedTuple):
     powers : Powers
     prepared : object
         From `ConjugateModel.prepare`.
-    random : numpy.random.Generator
-        The step's own.
-    units_per_row : ndarray of shape (n_rows,)
-        How many units each row of the batch has.
+    random : numpy.random.Generator or None
+        The step's own; None where nothing is drawn.
+    units_per_row : ndarray of shape (n_rows,) or None
+        How many units each row of the batch has; None where the rows are the units.
     unit_noise : ndarray of shape (n_units,) or None
         Of the batch.
     """
@@ -38,8 +38,8 @@ class Seen(NamedTuple):
     temperature: float
     powers: Powers
     prepared: Any
-    random: np.random.Generator
-    units_per_row: np.ndarray
+    random: np.random.Generator | None
+    units_per_row: Any
     unit_noise: Any
 
 
@@ -138,9 +138,10 @@ class Steps:
         clock = state.clock(batch.total_of_clock)
         if self._prepared is None:
             self._prepared = prepared_of(model, state.globals_, state.hyper)
-        random = generator(state.seed, state.steps)
+        draws = model.is_random or policies.gradient_noise.is_random
+        random = generator(state.seed, state.steps) if draws else None
         units = self.problem.units_per_row(batch.rows)
-        n_units = int(units.sum())
+        n_units = len(batch.rows) if units is None else int(units.sum())
         return Seen(
             clock,
             policies.temperature(state.tempering, clock),

@@ -13,6 +13,10 @@ from ._tasks import Pool, Task
 
 __all__ = ["Here", "Workers"]
 
+#: Calls that one thread makes at once: to hand it work takes longer than many calls do.
+#: Several threads take one each, so that none waits for another at the end.
+CALLS_AT_ONCE = 4
+
 
 class _Maps:
     """Maps and sums by ``_results(calls)``, which yields what calls return."""
@@ -91,15 +95,20 @@ class Workers(_Maps):
 
     def _results(self, calls):
         calls, pending = iter(calls), deque()
+        at_once = CALLS_AT_ONCE if self.n_threads == 1 else 1
         try:
             while True:
-                for call in itertools.islice(calls, 2 * self.n_threads - len(pending)):
-                    pending.append(Task(call))
+                while len(pending) < 2 * self.n_threads:
+                    made = list(itertools.islice(calls, at_once))
+                    if not made:
+                        break
+                    pending.append(Task(functools.partial(self._made, made)))
                     self._pool.submit(pending[-1])
                 if not pending:
                     return
-                yield pending[0].result()
+                results = pending[0].result()
                 pending.popleft()
+                yield from results
         except BaseException as error:
             self.stop[0] = 1
             # what has not begun never does, and nobody is told of it
@@ -108,6 +117,15 @@ class Workers(_Maps):
             if not isinstance(error, KeyboardInterrupt):
                 self.stop[0] = 0  # else a task may be on its way that is not pending
             raise
+
+    def _made(self, calls):
+        """Make some calls, unless told to stop; return what they return."""
+        results = []
+        for call in calls:
+            if self.stop[0]:
+                raise Stopped
+            results.append(call())
+        return results
 
     def at_once(self, function, n_tasks):
         """Return ``function(workers)``, whose maps and sums have so many tasks at most.

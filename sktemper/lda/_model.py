@@ -13,7 +13,7 @@ from scipy.special import psi
 
 from .._expfam import _dirichlet
 from .._limits import check_prior
-from .._linalg import sparse_rows
+from .._linalg import entries_of_rows, is_canonical
 from .._simd import special
 from ..model import (
     NOT_FINITE,
@@ -106,20 +106,23 @@ class LDAModel(ConjugateModel):
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
         """Return ``X[rows]`` as `Documents`."""
-        if sparse.issparse(X):
-            block = sparse_rows(X, rows)
-        else:
-            block = sparse.csr_array(np.asarray(X[rows], dtype=self.dtype))
-        if not (block.has_canonical_format and block.data.all()):
+        if not sparse.issparse(X):
+            X = sparse.csr_array(np.asarray(X[rows], dtype=self.dtype))
+            rows = slice(None)
+        starts, columns, counts = entries_of_rows(X, rows)
+        if not (counts.all() and is_canonical(starts, columns)):
+            shape = len(starts) - 1, self.n_features
+            block = sparse.csr_array((counts, columns, starts), shape=shape)
             block = block.astype(self.dtype)  # a sum may be too large for that of X
             block.sum_duplicates()
             block.eliminate_zeros()
+            starts, columns, counts = block.indptr, block.indices, block.data
         words, slots = _kernels.distinct_words(
-            np.ascontiguousarray(block.indices), self.n_features
+            np.ascontiguousarray(columns), self.n_features
         )
         return Documents(
-            np.ascontiguousarray(block.data, dtype=self.dtype),
-            block.indptr.astype(np.intp),
+            np.ascontiguousarray(counts, dtype=self.dtype),
+            starts.astype(np.intp, copy=False),
             words,
             slots,
         )
@@ -169,11 +172,12 @@ class LDAModel(ConjugateModel):
     def prepare(self, globals_, hyper):
         """Return what `local_step` needs, computed once a step."""
         totals = globals_.totals()
-        return Prepared(globals_, totals, psi(totals), hyper)
+        normaliser = _dirichlet.log_normaliser(hyper)
+        return Prepared(globals_, totals, psi(totals), hyper, normaliser)
 
     def is_finite(self, globals_, hyper, prepared):
         """Return whether the sums over the words are, and the priors."""
-        shares = globals_.decay, globals_.prior_share, globals_.base_share
+        shares = globals_.decay + globals_.prior_share + globals_.base_share
         totals = globals_.totals() if prepared is None else prepared.totals
         return all_finite(shares, totals, hyper)
 
@@ -185,24 +189,28 @@ class LDAModel(ConjugateModel):
         if request.local_init is not None:
             gamma[...] = request.local_init
         bounds = np.empty(n_rows if "bound" in request.want else 0)
-        n_iterations, rows = self._optimise(block, prepared, request, gamma, bounds)
+        tokens = block.tokens()
+        sampled = self._sampled(block, tokens, request)
+        n_iterations, rows = self._optimise(
+            block, prepared, request, sampled, gamma, bounds
+        )
         parts = () if rows is None else ((block.words, rows),)
-        prior = prepared.doc_topic_prior
-        bounds += request.powers.prior * _dirichlet.log_normaliser(prior)
+        bounds += request.powers.prior * prepared.log_normaliser
         wanted = "score" in request.want
         scores = self._scores(block, prepared, gamma) if wanted else None
         return LocalStep.of_rows(
             statistics=WordStatistics(parts, self.n_features, self.n_topics),
-            row_observed=block.tokens(),
+            row_observed=tokens,
             row_bounds=bounds,
             row_scores=scores,
             n_iterations=n_iterations,
             local_parameters=gamma if "local" in request.want else None,
         )
 
-    def _optimise(self, block, prepared, request, gamma, bounds):
+    def _optimise(self, block, prepared, request, sampled, gamma, bounds):
         """Optimise gamma in place; return the inner iterations, and the statistics."""
-        powers, tells = request.powers, "statistics" in request.want
+        powers = request.powers
+        inverse_temperatures = np.array(powers.local, dtype=np.float64, ndmin=1)
         # base measure: the natural parameter of a Dirichlet is alpha - 1; a tiny alpha
         # would be lost in 1 + (alpha - 1)
         alpha = powers.prior * prepared.doc_topic_prior + (1.0 - powers.prior)
@@ -211,36 +219,36 @@ class LDAModel(ConjugateModel):
             prepared.topics.parts(),
             prepared.digamma_totals,
             alpha,
-            np.atleast_1d(np.asarray(powers.local, dtype=np.float64)),
+            inverse_temperatures,
             np.ndim(powers.local) > 0,
             request.factors(len(gamma)),
             self.tol,
             self.max_iter,
             self.drop_tol,
             self.stop,
-            self._sampled(block, powers) if tells else NOTHING_SAMPLED,
+            sampled,
             prepared.totals,
             prepared.doc_topic_prior,
             request.seed,
             N_BURN_IN,
             N_KEPT,
             gamma,
-            tells,
+            "statistics" in request.want,
             bounds,
         )
         if n_iterations < 0:
             raise Stopped
         return n_iterations, rows
 
-    def _sampled(self, block, powers):
+    def _sampled(self, block, tokens, request):
         """Return which documents' statistics are sampled, if any."""
-        if self.doc_update == "variational":
+        if self.doc_update == "variational" or "statistics" not in request.want:
             return NOTHING_SAMPLED
         if self.doc_update == "sampled":
-            return np.ones(len(block.starts) - 1, dtype=np.uint8)
-        if np.ndim(powers.local) or powers.local != 1.0:
+            return np.ones(len(tokens), dtype=np.uint8)
+        if np.ndim(request.powers.local) or request.powers.local != 1.0:
             return NOTHING_SAMPLED
-        short = block.tokens() <= LONGEST_SAMPLED * self.n_topics
+        short = tokens <= LONGEST_SAMPLED * self.n_topics
         fractional = block.counts != np.rint(block.counts)
         if fractional.any():
             document = np.repeat(np.arange(len(short)), np.diff(block.starts))

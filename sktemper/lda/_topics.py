@@ -28,10 +28,13 @@ class Documents(NamedTuple):
 
     def tokens(self):
         """Return the number of tokens of each document."""
-        tokens = np.zeros(len(self.starts) - 1)
-        filled = np.diff(self.starts) > 0
+        starts = self.starts[:-1]
+        filled = starts < self.starts[1:]
+        if filled.all():
+            return np.add.reduceat(self.counts, starts, dtype=np.float64)
+        tokens = np.zeros(len(starts))
         if filled.any():
-            starts = self.starts[:-1][filled]
+            starts = starts[filled]
             tokens[filled] = np.add.reduceat(self.counts, starts, dtype=np.float64)
         return tokens
 
@@ -67,7 +70,8 @@ class WordStatistics:
     n_topics: int
 
     def __add__(self, other):
-        total = replace(self, parts=self.parts + other.parts)
+        parts = self.parts + other.parts
+        total = WordStatistics(parts, self.n_features, self.n_topics)
         return total.merged() if len(total.parts) > MOST_PARTS else total
 
     def merged(self):
@@ -217,3 +221,4 @@ class Prepared(NamedTuple):
     totals: np.ndarray
     digamma_totals: np.ndarray
     doc_topic_prior: np.ndarray
+    log_normaliser: float

@@ -24,6 +24,9 @@ NOT_FINITE = (
     "The next parameters would not be finite: values, sample_weight or priors are too "
     "large, too small or too far apart. Rescale them. What earlier steps did is kept."
 )
+#: Numbers that may be NaN or infinite.  (Tuples of types are looked at sooner than
+#: unions are, which matters in what is done at every step.)
+FLOATS = float, np.floating
 
 
 class Powers(NamedTuple):
@@ -55,7 +58,8 @@ class Request(NamedTuple):
         Factors, of mean 1, of what the units tell of the global parameters, and of the
         local ones if these have several units: what the noise policy draws.  None is 1.
     seed : int
-        For models that sample: one number a step and block.
+        For models that sample, see `ConjugateModel.is_random`: one number a step and
+        block.
     local_init : ndarray or None
         Local parameters to start from.
     want : collection of {"statistics", "bound", "score", "local"}
@@ -76,8 +80,10 @@ class Request(NamedTuple):
         factors : ndarray of shape (n_units,)
             ``powers.statistics * unit_noise``, in float64.
         """
-        noise = np.ones(n_units) if self.unit_noise is None else self.unit_noise
-        return np.asarray(noise * self.powers.statistics, dtype=np.float64)
+        power = self.powers.statistics
+        if self.unit_noise is None:
+            return np.full(n_units, power, dtype=np.float64)
+        return np.asarray(self.unit_noise * power, dtype=np.float64)
 
 
 def all_finite(*values):
@@ -85,18 +91,19 @@ def all_finite(*values):
     pending, seen = list(values), set()
     while pending:
         value = pending.pop()
-        if value is None or isinstance(value, str | int) or id(value) in seen:
-            continue
-        seen.add(id(value))
-        if isinstance(value, float | np.floating):
+        if isinstance(value, FLOATS):
             if not math.isfinite(value):
                 return False
-        elif isinstance(value, np.ndarray):
+            continue
+        if value is None or isinstance(value, (str, int)) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, np.ndarray):
             # a sum reads once and writes nothing, but may overflow by itself
             if value.dtype.kind == "f" and not math.isfinite(value.sum()):
                 if not np.isfinite(value).all():
                     return False
-        elif isinstance(value, tuple | list):
+        elif isinstance(value, (tuple, list)):
             pending.extend(value)
         else:
             named = value if isinstance(value, dict) else vars(value)

@@ -1,0 +1,335 @@
+"""The fixed cases that `compare.py` measures: each run is a process of its own.
+
+    PYTHONPATH=CHECKOUT python -P benchmarks/compare_cases.py lda_default
+    PYTHONPATH=CHECKOUT python -P benchmarks/compare_cases.py --list
+
+The first line makes one measurement with the package of that checkout, whose kernels
+must be compiled, and prints it as JSON: CPU seconds, of all threads, and wall seconds.
+A case is a function that prepares its data and returns what is timed.  That is called
+once to warm up, then again and again until `LEAST` CPU seconds are over: printed is the
+mean of these calls.  Cases use public names only, so that they run with older commits
+too.
+"""
+
+import argparse
+import inspect
+import json
+import time
+import warnings
+
+import numpy as np
+from scipy import sparse
+from threadpoolctl import threadpool_info
+
+import sktemper
+from sktemper import (
+    AnnealedBernoulliMixture,
+    AnnealedFactorialMixture,
+    AnnealedGaussianMixture,
+    AnnealedLDA,
+    AnnealedMatrixFactorization,
+    AnnealedMultinomialMixture,
+    TemperedLDA,
+    datasets,
+)
+
+#: Rows of a piece of a stream.
+PIECE = 50
+#: CPU seconds that are measured at least: the clocks are coarse.
+LEAST = 0.3
+
+
+def documents(n_documents, dtype=np.float64):
+    """Return the first of the short texts that ship with the package."""
+    X = datasets.load_debian_descriptions().data[:n_documents]
+    return sparse.csr_array(X, dtype=dtype)
+
+
+def long_documents(n_documents):
+    """Return generated texts of 200 words."""
+    return datasets.make_lda_documents(
+        n_documents,
+        n_components=20,
+        n_features=3000,
+        doc_length=200,
+        random_state=0,
+    )
+
+
+def clusters(n_samples, n_features, n_clusters, dtype=np.float64):
+    """Return clusters that overlap a little."""
+    random = np.random.default_rng(0)
+    centres = 3 * random.normal(size=(n_clusters, n_features))
+    noise = random.normal(size=(n_samples, n_features))
+    return (centres[random.integers(n_clusters, size=n_samples)] + noise).astype(dtype)
+
+
+def features(n_samples):
+    """Return noisy sums of 8 binary features in 32 dimensions."""
+    random = np.random.default_rng(0)
+    present = random.random((n_samples, 8)) < 0.3
+    noise = random.normal(size=(n_samples, 32))
+    return present @ random.normal(size=(8, 32)) + 0.3 * noise
+
+
+def ratings(n_users):
+    """Return ratings from 1 to 5 of 800 items, 24 a user."""
+    X = sparse.random(n_users, 800, 0.03, format="csr", random_state=0)
+    X.data = np.ceil(5 * X.data)
+    return sparse.csr_array(X)
+
+
+def stream(make, X):
+    """Return what fits a new estimator to small pieces of data."""
+    pieces = [X[i : i + PIECE] for i in range(0, X.shape[0], PIECE)]
+
+    def run():
+        estimator = make()
+        for piece in pieces:
+            estimator.partial_fit(piece)
+
+    return run
+
+
+def lda_default():
+    """`AnnealedLDA(20).fit`, 6,000 short texts"""
+    X = documents(6000)
+    return lambda: AnnealedLDA(20, random_state=0).fit(X)
+
+
+def lda_two_threads():
+    """The same with `n_jobs=2`"""
+    X = documents(6000)
+    return lambda: AnnealedLDA(20, n_jobs=2, random_state=0).fit(X)
+
+
+def lda_many_topics():
+    """`AnnealedLDA(100, max_iter=4).fit`, 6,000 short texts"""
+    X = documents(6000)
+    return lambda: AnnealedLDA(100, max_iter=4, random_state=0).fit(X)
+
+
+def lda_sampled():
+    """`doc_update="sampled"`, K=20, 4 passes of 6,000 short texts"""
+    X = documents(6000)
+    return lambda: AnnealedLDA(
+        20, max_iter=4, doc_update="sampled", random_state=0
+    ).fit(X)
+
+
+def lda_variational():
+    """`doc_update="variational"`, K=20, 4 passes of 1,500 long texts"""
+    X = long_documents(1500)
+    return lambda: AnnealedLDA(
+        20, max_iter=4, doc_update="variational", random_state=0
+    ).fit(X)
+
+
+def lda_global_temperature():
+    """`TemperedLDA(20, tempering="global", max_iter=2).fit`, 4,000 short texts"""
+    X = documents(4000)
+    return lambda: TemperedLDA(20, tempering="global", max_iter=2, random_state=0).fit(
+        X
+    )
+
+
+def lda_transform():
+    """`transform` in float64, K=100, 6,000 short texts"""
+    X = documents(6000)
+    lda = AnnealedLDA(100, max_iter=2, random_state=0).fit(X)
+    return lambda: lda.transform(X)
+
+
+def lda_transform_float32():
+    """`transform` in float32, K=100, 6,000 short texts"""
+    X = documents(6000, np.float32)
+    lda = AnnealedLDA(100, max_iter=2, random_state=0).fit(X)
+    return lambda: lda.transform(X)
+
+
+def lda_transform_long():
+    """`transform` in float32, K=20, 1,500 long texts"""
+    X = long_documents(1500).astype(np.float32)
+    lda = AnnealedLDA(20, max_iter=2, random_state=0).fit(X)
+    return lambda: lda.transform(X)
+
+
+def lda_stream():
+    """`partial_fit`, K=20, 4,000 short texts, 50 a call"""
+    return stream(
+        lambda: AnnealedLDA(20, total_samples=4000, random_state=0), documents(4000)
+    )
+
+
+def gaussian_default():
+    """`AnnealedGaussianMixture(8).fit`, 3,000 samples, 4 features"""
+    X = clusters(3000, 4, 6)
+    return lambda: AnnealedGaussianMixture(8, random_state=0).fit(X)
+
+
+def gaussian_without_moves():
+    """`moves=None`, 10 components, 20,000 samples, 8 features, 20 steps on all"""
+    X = clusters(20000, 8, 10)
+    return lambda: AnnealedGaussianMixture(
+        10, moves=None, max_iter=20, tol=0.0, random_state=0
+    ).fit(X)
+
+
+def gaussian_two_threads():
+    """The same with `n_jobs=2`"""
+    X = clusters(20000, 8, 10)
+    return lambda: AnnealedGaussianMixture(
+        10, moves=None, max_iter=20, tol=0.0, n_jobs=2, random_state=0
+    ).fit(X)
+
+
+def gaussian_diagonal():
+    """`covariance_type="diag"`, 20 components, 10,000 samples, 32 features, 20 steps"""
+    X = clusters(10000, 32, 20)
+    return lambda: AnnealedGaussianMixture(
+        20,
+        covariance_type="diag",
+        moves=None,
+        max_iter=20,
+        tol=0.0,
+        random_state=0,
+    ).fit(X)
+
+
+def gaussian_minibatches():
+    """`batch_size=500, moves=None`, 10 components, 3 passes of 20,000 samples"""
+    X = clusters(20000, 8, 10)
+    return lambda: AnnealedGaussianMixture(
+        10, batch_size=500, moves=None, max_iter=3, random_state=0
+    ).fit(X)
+
+
+def gaussian_scores():
+    """`score_samples`, 20 full covariances, 20,000 samples, 32 features"""
+    X = clusters(20000, 32, 20)
+    mixture = AnnealedGaussianMixture(20, moves=None, max_iter=2, random_state=0)
+    mixture.fit(X)
+    return lambda: mixture.score_samples(X)
+
+
+def gaussian_stream():
+    """`partial_fit`, 10 components, 8,000 samples, 50 a call"""
+    return stream(
+        lambda: AnnealedGaussianMixture(10, total_samples=8000, random_state=0),
+        clusters(8000, 8, 10),
+    )
+
+
+def factorial_default():
+    """`AnnealedFactorialMixture(8).fit`, 1,000 samples, 32 features"""
+    X = features(1000)
+    return lambda: AnnealedFactorialMixture(8, random_state=0).fit(X)
+
+
+def factorial_transform():
+    """`transform`, 8 features, 20,000 samples"""
+    X = features(20000)
+    mixture = AnnealedFactorialMixture(8, moves=None, max_iter=5, random_state=0)
+    mixture.fit(X[:2000])
+    return lambda: mixture.transform(X)
+
+
+def ratings_default():
+    """`AnnealedMatrixFactorization(10).fit`, 3,000 users, 800 items"""
+    X = ratings(3000)
+    return lambda: AnnealedMatrixFactorization(10, random_state=0).fit(X)
+
+
+def ratings_minibatches():
+    """`batch_size=300`, 10 factors, 4 passes of 3,000 users"""
+    X = ratings(3000)
+    return lambda: AnnealedMatrixFactorization(
+        10, batch_size=300, max_iter=4, random_state=0
+    ).fit(X)
+
+
+def ratings_transform():
+    """`transform`, 32 factors, 3,000 users"""
+    X = ratings(3000)
+    model = AnnealedMatrixFactorization(32, max_iter=2, random_state=0).fit(X)
+    return lambda: model.transform(X)
+
+
+def multinomial_default():
+    """`AnnealedMultinomialMixture(10).fit`, 4,000 short texts"""
+    X = documents(4000)
+    return lambda: AnnealedMultinomialMixture(10, random_state=0).fit(X)
+
+
+def bernoulli_default():
+    """`AnnealedBernoulliMixture(10).fit`, 2,000 samples, 64 features"""
+    X = (clusters(2000, 64, 10) > 0).astype(float)
+    return lambda: AnnealedBernoulliMixture(10, random_state=0).fit(X)
+
+
+CASES = {
+    case.__name__: case
+    for case in (
+        lda_default,
+        lda_two_threads,
+        lda_many_topics,
+        lda_sampled,
+        lda_variational,
+        lda_global_temperature,
+        lda_transform,
+        lda_transform_float32,
+        lda_transform_long,
+        lda_stream,
+        gaussian_default,
+        gaussian_without_moves,
+        gaussian_two_threads,
+        gaussian_diagonal,
+        gaussian_minibatches,
+        gaussian_scores,
+        gaussian_stream,
+        factorial_default,
+        factorial_transform,
+        ratings_default,
+        ratings_minibatches,
+        ratings_transform,
+        multinomial_default,
+        bernoulli_default,
+    )
+}
+
+
+def measure(case):
+    """Return CPU and wall seconds of a call of a case, and what it ran with."""
+    run = CASES[case]()
+    run()
+    calls, passed = 0, 0.0
+    cpu, wall = time.process_time(), time.perf_counter()
+    while passed < LEAST:
+        run()
+        calls, passed = calls + 1, time.process_time() - cpu
+    wall = time.perf_counter() - wall
+    kernels = {library.get("architecture") for library in threadpool_info()}
+    return {
+        "cpu": passed / calls,
+        "wall": wall / calls,
+        "package": sktemper.__file__,
+        "blas": "/".join(sorted(filter(None, kernels))),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("case", nargs="?", choices=CASES)
+    parser.add_argument("--list", action="store_true", help="print all cases")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if arguments.list:
+        print(json.dumps({name: inspect.getdoc(f) for name, f in CASES.items()}))
+    elif arguments.case:
+        print(json.dumps(measure(arguments.case)))
+    else:
+        parser.error("a case, or --list")
+
+
+if __name__ == "__main__":
+    main()
