@@ -28,8 +28,11 @@ class Natural:
         return type(self)(*map(np.add, self.arrays(), other.arrays()))
 
     def scaled(self, factor):
-        """Return ``factor`` times the parameters; of factor 1, they themselves."""
-        if factor == 1:
+        """Return ``factor`` times the parameters; of factor 1, they themselves.
+
+        Those that are laid out otherwise are copied: sums keep their order.
+        """
+        if factor == 1 and all(array.flags.c_contiguous for array in self.arrays()):
             return self
         return type(self)(*(factor * array for array in self.arrays()))
 
@@ -71,8 +74,8 @@ class NaturalModel(ConjugateModel):
     def step(self, globals_, statistics, scale, powers, rate, hyper):
         """Step the natural parameters toward the prior's plus the statistics."""
         target = self.target(statistics, scale, powers, hyper)
-        if rate == 1:
-            return target
+        if rate == 1:  # in the same layout: sums over it keep their bits
+            return type(target)(*map(np.ascontiguousarray, target.arrays()))
         return globals_.scaled(1 - rate) + target.scaled(rate)
 
     def largest_rate(self, globals_, statistics, scale, powers, hyper):

@@ -35,7 +35,8 @@ class Ascent:
         self._units = problem.units_per_row(batch.rows)
         self._random = generator(trial.seed, 0)
         self._prepared = prepared_of(problem.model, trial.globals_, trial.hyper)
-        self._n_units = int(self._units.sum())
+        rows = len(batch.rows)
+        self._n_units = rows if self._units is None else int(self._units.sum())
         self._blocks, self._seen, self._local = (None, None), None, None
         trial.steps = trial.samples = 0
 
