@@ -23,7 +23,7 @@ SETTLING_STEPS = 3
 #: Rows that judge moves after minibatches, where steps on all would take too long.
 JUDGING_ROWS = 100_000
 #: Proposals in a row that are tried on the same rows, at most.
-MOVES_OF_A_PART = 5
+MOVES_OF_A_PART = 10
 #: Keys of the random numbers of proposals, and of rows to try them on and to judge.
 PROPOSING, TRYING, JUDGING = 4, 5, 6
 

@@ -75,11 +75,17 @@ class SplitMergeSearch:
             for (first, second), gain in places.items()
             if first != second
         ]
-        candidates += [
-            (gain + places[place], (split, *place))
-            for (split, gain), place in itertools.product(splits.items(), places)
-            if split not in place
-        ]
+        ranked = sorted(places, key=places.get, reverse=True)
+        for split, gain in splits.items():  # each with the best place there is for it
+            free = (
+                place
+                for place in ranked
+                if split not in place and (split, *place) not in refused
+            )
+            candidates += [
+                (gain + places[place], (split, *place))
+                for place in itertools.islice(free, 1)
+            ]
         candidates = [
             (gain, key) for gain, key in candidates if gain > 0 and key not in refused
         ]
