@@ -244,8 +244,8 @@ class ImplicitFactorization(
             dtype="numeric",
             ensure_non_negative=True,
         )
-        if not sparse.issparse(X):
-            X = sparse.csr_array(X)
+        if not sparse.issparse(X):  # which knows not all dtypes that numpy knows
+            X = sparse.csr_array(X.astype(self._compute_dtype(X), copy=False))
         dtype = self._compute_dtype(X) if reset else self.state_.dtype
         check_values(X, dtype, training=reset)
         return X
@@ -254,7 +254,7 @@ class ImplicitFactorization(
         return max(super()._change_at_rest(run), LARGEST_CHANGE * len(run.train))
 
     def _check_enough(self, data):
-        if not any(look.count_nonzero() for look in data.looks):
+        if not any(look.data.any() for look in data.looks):
             raise ValueError("X has no stored pairs: no entry, or none but zeros.")
         if self.pair_weight == "value":
             X, _ = data.sample(ImplicitFactorizationModel.rows_looked_at)
