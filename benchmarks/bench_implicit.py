@@ -265,8 +265,8 @@ def users_stage(options):
     """A tenth of the users of MovieLens-100k, who were not in the training data.
 
     A fifth of their pairs is held out; of the others all are shown, or one, or none.
-    ndcg@100 of means over three sets of users; who cannot rank without a click is
-    left out there.
+    ndcg@100, means over sets of users; whose scores are all the same without a click
+    ranks by chance.
     """
     ratings = movielens(options.data)
     if ratings is None:
