@@ -75,7 +75,7 @@ class NaturalModel(ConjugateModel):
         """Step the natural parameters toward the prior's plus the statistics."""
         target = self.target(statistics, scale, powers, hyper)
         if rate == 1:  # in the same layout: sums over it keep their bits
-            return type(target)(*map(np.ascontiguousarray, target.arrays()))
+            return type(target)(*(np.asarray(a, order="C") for a in target.arrays()))
         return globals_.scaled(1 - rate) + target.scaled(rate)
 
     def largest_rate(self, globals_, statistics, scale, powers, hyper):
