@@ -117,9 +117,8 @@ class LDAModel(ConjugateModel):
             block.sum_duplicates()
             block.eliminate_zeros()
             starts, columns, counts = block.indptr, block.indices, block.data
-        words, slots = _kernels.distinct_words(
-            np.ascontiguousarray(columns), self.n_features
-        )
+        columns = np.ascontiguousarray(columns)
+        words, slots = _kernels.distinct_words(columns, self.n_features)
         return Documents(
             np.ascontiguousarray(counts, dtype=self.dtype),
             starts.astype(np.intp, copy=False),
@@ -210,7 +209,6 @@ class LDAModel(ConjugateModel):
     def _optimise(self, block, prepared, request, sampled, gamma, bounds):
         """Optimise gamma in place; return the inner iterations, and the statistics."""
         powers = request.powers
-        inverse_temperatures = np.array(powers.local, dtype=np.float64, ndmin=1)
         # base measure: the natural parameter of a Dirichlet is alpha - 1; a tiny alpha
         # would be lost in 1 + (alpha - 1)
         alpha = powers.prior * prepared.doc_topic_prior + (1.0 - powers.prior)
@@ -219,7 +217,7 @@ class LDAModel(ConjugateModel):
             prepared.topics.parts(),
             prepared.digamma_totals,
             alpha,
-            inverse_temperatures,
+            np.array(powers.local, dtype=np.float64, ndmin=1),
             np.ndim(powers.local) > 0,
             request.factors(len(gamma)),
             self.tol,
