@@ -3,6 +3,7 @@
 import builtins
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
@@ -130,6 +131,22 @@ def test_prevalence(plt, lda, counts):
     labels = [label.get_text() for label in display.ax_.get_yticklabels()]
     first = np.argmax(shares)
     assert labels[0] == f"{first}: {' '.join(lda.top_words(WORDS, 3)[first])}"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda X: [X[:50], X[50:]],
+        lambda X: X.toarray().tolist(),
+        lambda X: pandas.DataFrame(X.toarray()),
+    ],
+    ids=["parts", "lists", "frame"],
+)
+def test_prevalence_of_other_kinds_of_data(plt, lda, counts, make):
+    groups = ["a", "b", "c"] * 40
+    one = TopicPrevalenceDisplay.from_estimator(lda, counts, groups)
+    other = TopicPrevalenceDisplay.from_estimator(lda, make(counts), groups)
+    np.testing.assert_array_equal(one.shares, other.shares)
 
 
 @pytest.mark.parametrize("n_dates", [5, 100])

@@ -77,6 +77,36 @@ def test_coherence_of_the_table(lda, counts, tmp_path):
         again = lda.topics(n_words=6, X=X)
         np.testing.assert_allclose(again["coherence"], table["coherence"])
         np.testing.assert_allclose(again["prevalence"], table["prevalence"])
+        np.testing.assert_array_equal(
+            npmi_coherence(lda, X, n_words=6), table["coherence"][::6]
+        )
+
+
+def test_a_frame_with_a_column_named_parts_is_one_matrix(counts):
+    frame = pandas.DataFrame(counts.toarray(), columns=["parts", *WORDS[1:]])
+    lda = AnnealedLDA(4, random_state=0).fit(frame)
+    table = lda.topics(n_words=6, X=frame)
+    np.testing.assert_array_equal(
+        table["coherence"][::6], npmi_coherence(lda, counts, n_words=6)
+    )
+    assert lda.top_documents(frame, 3).shape == (12, 4)
+
+
+def test_a_row_of_a_frame_is_a_document(counts):
+    frame = pandas.DataFrame(counts.toarray(), columns=WORDS)
+    lda = AnnealedLDA(4, random_state=0).fit(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        explained = lda.explain(frame.iloc[3])
+        found, _ = lda.similar_documents(frame.iloc[3], frame, 1)
+    pandas.testing.assert_frame_equal(explained, lda.explain(frame.iloc[[3]]))
+    assert found.tolist() == [[3]]
+
+
+@pytest.mark.parametrize("make", [dict.fromkeys, set, iter, lambda names: names[0]])
+def test_names_that_are_in_no_order(lda, make):
+    with pytest.raises(ValueError, match="get_feature_names_out.. returns them, got a"):
+        lda.topics(make(WORDS))
 
 
 def test_words_explained_add_up_to_the_documents(lda, counts):
@@ -163,6 +193,8 @@ def test_frames_of_polars(lda, counts):
     table = lda.topics(WORDS, output="polars")
     assert isinstance(table, polars.DataFrame)
     assert table["word"].to_list() == lda.topics(WORDS)["word"].tolist()
+    nothing = lda.explain(counts[:1] * 0, WORDS, output="polars")
+    assert nothing.shape == (0, 5) and nothing["word"].dtype == polars.String
 
 
 # -- what a fit warns of ---------------------------------------------------------------

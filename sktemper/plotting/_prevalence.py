@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
+from .._data import matrices_of
 from ._axes import axes_of, chosen, colours_of, label_of, needs_matplotlib
 from ._shares import topic_shares
 
@@ -111,12 +112,11 @@ class TopicPrevalenceDisplay:
         """
         needs_matplotlib(cls, "from_estimator")
         weights = estimator.transform(X)
-        tokens = np.asarray(X.sum(axis=1) if hasattr(X, "sum") else np.sum(X, axis=1))
-        tokens = tokens.ravel()
+        tokens = _tokens(X)
         shares, places, most = topic_shares(weights, tokens), None, 30
         in_all = shares
         if groups is not None:
-            check_consistent_length(X, groups)
+            check_consistent_length(tokens, groups)
             shares, places = topic_shares(weights, tokens, groups, n_bins=n_bins)
             most = 30 if places.dtype.kind in "OUS" else 8
         kept = chosen(topics, in_all, most)
@@ -199,6 +199,16 @@ class TopicPrevalenceDisplay:
         self.colorbar_ = self.figure_.colorbar(
             mesh, ax=ax, label="Share of the group's tokens", format=_percent()
         )
+
+
+def _tokens(X):
+    """Return how long documents are, also those of parts."""
+    matrices = matrices_of(X)
+    parts = (matrices[number] for number in range(len(matrices)))
+    sums = (
+        part.sum(axis=1) if hasattr(part, "sum") else np.sum(part, 1) for part in parts
+    )
+    return np.concatenate([np.asarray(lengths).ravel() for lengths in sums])
 
 
 def _percent():
