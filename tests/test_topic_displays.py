@@ -6,11 +6,13 @@ import numpy as np
 import pandas
 import pytest
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline
 
 from sktemper import AnnealedLDA, AnnealedMultinomialMixture
+from sktemper.metrics import completion_scorer, diversity_scorer
 from sktemper.plotting import (
     ComponentsDisplay,
     DocumentDisplay,
@@ -280,6 +282,30 @@ def test_number_of_components(plt, search):
         NumberOfComponentsDisplay.from_estimator(search, param="tol")
     with pytest.raises(ValueError, match="did not take the score 'npmi'"):
         NumberOfComponentsDisplay.from_estimator(search, metric="npmi")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_number_of_components_of_a_pipeline_by_several_scores(plt, counts):
+    scoring = {"completion": completion_scorer, "diversity": diversity_scorer}
+    lda = AnnealedLDA(random_state=0, max_iter=2, batch_size=20)
+    steps = Pipeline([("tfidf", TfidfTransformer()), ("lda", lda)])
+    grid = {"lda__n_components": [1, 3]}
+    search = GridSearchCV(steps, grid, scoring=scoring, refit="diversity", cv=2)
+    search.fit(counts)
+    display = NumberOfComponentsDisplay.from_estimator(search)
+    assert display.score_name == "diversity"
+    np.testing.assert_array_equal(
+        display.scores, search.cv_results_["mean_test_diversity"]
+    )
+    whole = NumberOfComponentsDisplay.from_estimator(search, param="lda__n_components")
+    assert whole.n_components.tolist() == display.n_components.tolist() == [1, 3]
+    with pytest.raises(ValueError, match="vary 'components', but 'lda__n_components'"):
+        NumberOfComponentsDisplay.from_estimator(search, param="components")
+    with pytest.raises(ValueError, match="'npmi', but 'completion' or 'diversity'"):
+        NumberOfComponentsDisplay.from_estimator(search, metric="npmi")
+    search.refit = False
+    with pytest.raises(ValueError, match="metric='completion' or 'diversity'"):
+        NumberOfComponentsDisplay.from_estimator(search)
 
 
 def test_the_smallest_within_one_standard_error(plt):

@@ -467,12 +467,24 @@ def test_what_seeds_are_refused(debian):
         ((words, {"a": "game"}, X, 3), "must be a list"),
         ((words, SEEDS, X, 1), "more than n_components=1"),
         ((words, {}, X, 1), "must be a dict"),
+        ((words, {"a": 3}, X, 1), "must be a list, got 3"),
+        ((words, SEEDS, X, 0), "n_components must be at least 1"),
+        ((words, SEEDS, X, 3.0), "n_components.* an int of at least 1"),
+        ((words, SEEDS, X, None), "n_components.* an int of at least 1"),
         ((words[1:], SEEDS, X, 3), "feature_names has shape"),
     ):
         with pytest.raises(ValueError, match=match):
             seeded_prior(*arguments)
     with pytest.raises(ValueError, match="strength must be finite"):
         seeded_prior(words, SEEDS, X, 3, strength=np.inf)
+
+
+def test_seeds_in_data_in_parts(debian):
+    X, words = debian
+    np.testing.assert_array_equal(
+        seeded_prior(words, SEEDS, [X[:1000], X[1000:]], 3),
+        seeded_prior(words, SEEDS, X, 3),
+    )
 
 
 def test_the_context_of_seeds():
