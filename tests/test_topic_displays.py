@@ -168,6 +168,35 @@ def test_prevalence_over_dates(plt, lda, counts, n_dates):
     np.testing.assert_allclose(numbers.shares, display.shares)
 
 
+def test_dates_that_are_written(plt, lda, counts):
+    days = np.datetime64("2020-01-01") + np.arange(120) % 5
+    dates = TopicPrevalenceDisplay.from_estimator(lda, counts, days)
+    written = TopicPrevalenceDisplay.from_estimator(lda, counts, days.astype(str))
+    np.testing.assert_array_equal(written.places, dates.places)
+    np.testing.assert_array_equal(written.shares, dates.shares)
+    some = [None, np.nan, *days.astype(str)[2:]]
+    again = TopicPrevalenceDisplay.from_estimator(lda, counts, some)
+    days[:2] = np.datetime64("NaT")
+    dates = TopicPrevalenceDisplay.from_estimator(lda, counts, days)
+    np.testing.assert_array_equal(again.shares, dates.shares)
+    for names in (["2020", "2021"], ["2020-06-31", "2020-06-30"], ["a", "2020-06-30"]):
+        display = TopicPrevalenceDisplay.from_estimator(lda, counts, names * 60)
+        assert display.places.tolist() == sorted(names)
+
+
+def test_the_largest_of_many_groups(plt, lda, counts):
+    groups = [f"g{number:02}" for number in range(40)] * 3
+    display = TopicPrevalenceDisplay.from_estimator(lda, counts, groups)
+    tokens = np.asarray(counts.sum(axis=1)).reshape(3, 40).sum(axis=0)
+    largest = np.sort(np.argsort(-tokens, kind="stable")[:30])
+    assert display.places.tolist() == [groups[number] for number in largest]
+    first = counts[largest[0] :: 40]
+    weights = lda.transform(first) * np.asarray(first.sum(axis=1)).reshape(-1, 1)
+    shares = weights.sum(axis=0) / weights.sum()
+    np.testing.assert_allclose(display.shares[:, 0], shares[display.topics], rtol=1e-5)
+    assert display.ax_.get_xlabel() == "The largest 30 of 40 groups"
+
+
 def test_prevalence_by_groups(plt, lda, counts):
     groups = ["a", "b", "c"] * 40
     display = TopicPrevalenceDisplay.from_estimator(lda, counts, groups)

@@ -1,5 +1,7 @@
 """How much of a corpus topics are; in all, over dates, or by groups."""
 
+import re
+
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
@@ -11,6 +13,10 @@ __all__ = ["TopicPrevalenceDisplay"]
 
 #: How lines are drawn, and of how many each: colours alone tell few apart.
 STYLES, N_ALIKE = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D")), 6
+#: Groups that are shown, at most.
+MOST_GROUPS = 30
+#: How dates are written where strings are not names of groups.
+DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?")
 
 
 class TopicPrevalenceDisplay:
@@ -28,6 +34,8 @@ class TopicPrevalenceDisplay:
         Their numbers, for their colours.
     places : ndarray of shape (n_places,), default=None
         Dates, numbers, or names of groups; None for shares in all.
+    n_groups : int, default=None
+        How many groups there are, where ``places`` are not all of them.
 
     Attributes
     ----------
@@ -58,11 +66,12 @@ class TopicPrevalenceDisplay:
     ... )
     """
 
-    def __init__(self, *, shares, labels, topics, places=None):
+    def __init__(self, *, shares, labels, topics, places=None, n_groups=None):
         self.shares = shares
         self.labels = labels
         self.topics = topics
         self.places = places
+        self.n_groups = n_groups
 
     @classmethod
     def from_estimator(
@@ -87,7 +96,8 @@ class TopicPrevalenceDisplay:
             Word counts.
         groups : array-like of shape (n_samples,), default=None
             A date, a number or the name of a group of each document; None draws shares
-            in all.
+            in all.  Strings such as "2020-12-31" are dates, if all are.  Of more than
+            30 groups those with the most tokens are shown.
         feature_names : array-like of shape (n_features,), default=None
             The words, for labels; None takes the column names of the training data, or
             column numbers.
@@ -114,11 +124,15 @@ class TopicPrevalenceDisplay:
         weights = estimator.transform(X)
         tokens = _tokens(X)
         shares, places, most = topic_shares(weights, tokens), None, 30
-        in_all = shares
+        in_all, n_groups = shares, None
         if groups is not None:
             check_consistent_length(tokens, groups)
+            groups = _with_dates(groups)
             shares, places = topic_shares(weights, tokens, groups, n_bins=n_bins)
             most = 30 if places.dtype.kind in "OUS" else 8
+            if places.dtype.kind in "OUS" and len(places) > MOST_GROUPS:
+                n_groups, largest = len(places), _largest(groups, tokens)
+                shares, places = shares[:, largest], places[largest]
         kept = chosen(topics, in_all, most)
         words = estimator.top_words(feature_names, 3)
         display = cls(
@@ -126,6 +140,7 @@ class TopicPrevalenceDisplay:
             labels=[label_of(words[k], k) for k in kept],
             topics=kept,
             places=places,
+            n_groups=n_groups,
         )
         return display.plot(ax, **artist_kw)
 
@@ -195,10 +210,34 @@ class TopicPrevalenceDisplay:
         names = [str(place) for place in self.places]
         ax.set_xticks(np.arange(n_places) + 0.5, names, rotation=45, ha="right")
         ax.tick_params(length=0)
+        if self.n_groups is not None:
+            ax.set_xlabel(f"The largest {n_places} of {self.n_groups} groups")
         ax.invert_yaxis()
         self.colorbar_ = self.figure_.colorbar(
             mesh, ax=ax, label="Share of the group's tokens", format=_percent()
         )
+
+
+def _with_dates(groups):
+    """Return groups, as dates where all strings are some; missing ones as NaT."""
+    values = np.asarray(groups)
+    if values.dtype.kind not in "OU":
+        return groups
+    missing = [value is None or isinstance(value, float) for value in values]
+    texts = [value for value, none in zip(values, missing, strict=True) if not none]
+    if not texts or not all(isinstance(v, str) and DATE.fullmatch(v) for v in texts):
+        return groups
+    try:
+        return np.where(missing, "NaT", values).astype("datetime64[s]")
+    except ValueError:  # the 31st of June
+        return groups
+
+
+def _largest(groups, tokens):
+    """Return which groups have the most tokens, as places among all, ascending."""
+    _, numbers = np.unique(np.asarray(groups).astype(str), return_inverse=True)
+    sizes = np.bincount(numbers, weights=tokens)
+    return np.sort(np.argsort(-sizes, kind="stable")[:MOST_GROUPS])
 
 
 def _tokens(X):
