@@ -15,6 +15,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 
 from sktemper import AnnealedGaussianMixture, AnnealedLDA, AnnealedMultinomialMixture
 
@@ -464,6 +465,7 @@ def test_circles_of_very_different_sizes_stay_within_the_map(seed):
         ({"lda": AnnealedMultinomialMixture(2)}, NotFittedError, "not fitted"),
         ({"lda": AnnealedGaussianMixture(2)}, TypeError, "must be a fitted LDA"),
         ({"lda": AnnealedLDA}, TypeError, "must be a fitted LDA"),
+        ({"lda": make_pipeline(AnnealedLDA(2))}, TypeError, r"last step, pipeline\[-1"),
         ({"feature_names": ["a"]}, ValueError, "80"),
         ({"documents": ["a"] * 299}, ValueError, "each of the 300 rows of X, got 299"),
         ({"documents": "a text"}, ValueError, "got one str"),

@@ -426,3 +426,22 @@ def test_displays_follow_conventions(plt, lda, counts, display, monkeypatch):
         ImportError, match=f"{display.__name__}.from_estimator requires"
     ):
         display.from_estimator(*arguments)
+
+
+@pytest.mark.parametrize("display", [*DISPLAYS][:4])
+def test_displays_of_topics_refuse_other_estimators(plt, lda, counts, display):
+    mixture = GaussianMixture(2).fit(counts.toarray()[:, :2])
+    _, *others = DISPLAYS[display](lda, counts)
+    with pytest.raises(TypeError, match="must be a fitted LDA, got GaussianMixture"):
+        display.from_estimator(mixture, *others)
+    with pytest.raises(TypeError, match=r"pass the last step, pipeline\[-1\]"):
+        display.from_estimator(Pipeline([("lda", lda)]), *others)
+
+
+def test_what_displays_refuse(plt, lda, counts):
+    with pytest.raises(TypeError, match="Gaussian mixture, got AnnealedLDA"):
+        MixtureEllipsesDisplay.from_estimator(lda, counts)
+    with pytest.raises(TypeError, match="text must be a str, got .'a'"):
+        DocumentDisplay.from_estimator(lda, counts[[0]], text=["a"])
+    with pytest.raises(ValueError, match="image_shape=.6,. is not of images of 60"):
+        ComponentsDisplay.from_estimator(lda, 6)

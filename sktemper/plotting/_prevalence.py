@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
 from .._data import matrices_of
-from ._axes import axes_of, chosen, colours_of, label_of, needs_matplotlib
+from ._axes import axes_of, chosen, colours_of, label_of, needs, needs_matplotlib
 from ._shares import topic_shares
 
 __all__ = ["TopicPrevalenceDisplay"]
@@ -117,10 +117,13 @@ class TopicPrevalenceDisplay:
 
         Raises
         ------
+        TypeError
+            If the estimator is of another kind.
         ValueError
             If there are not as many groups as documents, or no such topics.
         """
         needs_matplotlib(cls, "from_estimator")
+        needs(estimator, "topics", "a fitted LDA")
         weights = estimator.transform(X)
         tokens = _tokens(X)
         shares, places, most = topic_shares(weights, tokens), None, 30
