@@ -141,9 +141,11 @@ def test_prevalence(plt, lda, counts):
         lambda X: [X[:50], X[50:]],
         lambda X: X.toarray().tolist(),
         lambda X: pandas.DataFrame(X.toarray()),
+        lambda X: pytest.importorskip("polars").DataFrame(X.toarray()),
     ],
-    ids=["parts", "lists", "frame"],
+    ids=["parts", "lists", "pandas", "polars"],
 )
+@pytest.mark.filterwarnings("ignore:X has feature names")
 def test_prevalence_of_other_kinds_of_data(plt, lda, counts, make):
     groups = ["a", "b", "c"] * 40
     one = TopicPrevalenceDisplay.from_estimator(lda, counts, groups)

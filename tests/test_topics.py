@@ -419,6 +419,8 @@ def test_new_words_have_names(counts):
         lda.expand_features(10)
     with pytest.raises(ValueError, match="there already"):
         lda.expand_features(WORDS[45:])
+    with pytest.raises(ValueError, match="names of type str, got .1, 2"):
+        lda.expand_features([1, 2])
     lda.expand_features(WORDS[50:]).partial_fit(frame)
     assert lda.feature_names_in_.tolist() == WORDS
     other = AnnealedLDA(4, random_state=0).partial_fit(counts)

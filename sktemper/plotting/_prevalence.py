@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
 from .._data import matrices_of
@@ -248,7 +249,8 @@ def _tokens(X):
     matrices = matrices_of(X)
     parts = (matrices[number] for number in range(len(matrices)))
     sums = (
-        part.sum(axis=1) if hasattr(part, "sum") else np.sum(part, 1) for part in parts
+        part.sum(axis=1) if sparse.issparse(part) else np.asarray(part).sum(axis=1)
+        for part in parts
     )
     return np.concatenate([np.asarray(lengths).ravel() for lengths in sums])
 
