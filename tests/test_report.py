@@ -15,6 +15,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 
 from sktemper import AnnealedGaussianMixture, AnnealedLDA, AnnealedMultinomialMixture
 
@@ -222,6 +223,15 @@ def test_documents_without_a_date_are_left_out():
 def test_kinds_of_data_give_the_same_page(lda, X, names, texts, tmp_path, make):
     one = topic_report(lda, X, names, texts, tmp_path / "one.html")
     other = topic_report(lda, make(X), names, texts, tmp_path / "other.html")
+    assert data_of(one) == data_of(other)
+
+
+def test_a_frame_with_a_column_named_parts(X, names, tmp_path):
+    names = ["parts", *names[1:]]
+    frame = pd.DataFrame(X.toarray(), columns=names)
+    lda = AnnealedLDA(2, random_state=0)
+    one = topic_report(lda.fit(X), X, names, path=tmp_path / "one.html")
+    other = topic_report(lda.fit(frame), frame, path=tmp_path / "other.html")
     assert data_of(one) == data_of(other)
 
 
@@ -455,6 +465,7 @@ def test_circles_of_very_different_sizes_stay_within_the_map(seed):
         ({"lda": AnnealedMultinomialMixture(2)}, NotFittedError, "not fitted"),
         ({"lda": AnnealedGaussianMixture(2)}, TypeError, "must be a fitted LDA"),
         ({"lda": AnnealedLDA}, TypeError, "must be a fitted LDA"),
+        ({"lda": make_pipeline(AnnealedLDA(2))}, TypeError, r"last step, pipeline\[-1"),
         ({"feature_names": ["a"]}, ValueError, "80"),
         ({"documents": ["a"] * 299}, ValueError, "each of the 300 rows of X, got 299"),
         ({"documents": "a text"}, ValueError, "got one str"),

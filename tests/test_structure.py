@@ -46,9 +46,9 @@ MAY_IMPORT = {
     **{model: FACE | USERS_AND_ITEMS for model in MODELS},
     "lda": FACE | {"_frames", "metrics"},  # which know no model
     "testing": {"model"},
-    "metrics": {"_validation", "model_selection"},
-    "plotting": set(),
-    "report": {"metrics", "plotting"},
+    "metrics": {"_data", "_validation", "model_selection"},
+    "plotting": {"_data"},
+    "report": {"_data", "metrics", "plotting"},
     "datasets": {"_data", "_linalg", "_ranking", "_validation"},
     "base": {"_estimator"},
     "dask": {"_data", "_estimator", "_linalg", "_loop", "model"},

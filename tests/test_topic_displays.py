@@ -3,13 +3,16 @@
 import builtins
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline
 
 from sktemper import AnnealedLDA, AnnealedMultinomialMixture
+from sktemper.metrics import completion_scorer, diversity_scorer
 from sktemper.plotting import (
     ComponentsDisplay,
     DocumentDisplay,
@@ -132,6 +135,24 @@ def test_prevalence(plt, lda, counts):
     assert labels[0] == f"{first}: {' '.join(lda.top_words(WORDS, 3)[first])}"
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda X: [X[:50], X[50:]],
+        lambda X: X.toarray().tolist(),
+        lambda X: pandas.DataFrame(X.toarray()),
+        lambda X: pytest.importorskip("polars").DataFrame(X.toarray()),
+    ],
+    ids=["parts", "lists", "pandas", "polars"],
+)
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_prevalence_of_other_kinds_of_data(plt, lda, counts, make):
+    groups = ["a", "b", "c"] * 40
+    one = TopicPrevalenceDisplay.from_estimator(lda, counts, groups)
+    other = TopicPrevalenceDisplay.from_estimator(lda, make(counts), groups)
+    np.testing.assert_array_equal(one.shares, other.shares)
+
+
 @pytest.mark.parametrize("n_dates", [5, 100])
 def test_prevalence_over_dates(plt, lda, counts, n_dates):
     days = np.arange(120) % n_dates
@@ -147,6 +168,35 @@ def test_prevalence_over_dates(plt, lda, counts, n_dates):
     np.testing.assert_allclose(lines[:, 0], shares[display.topics], rtol=1e-6)
     numbers = TopicPrevalenceDisplay.from_estimator(lda, counts, days, n_bins=10)
     np.testing.assert_allclose(numbers.shares, display.shares)
+
+
+def test_dates_that_are_written(plt, lda, counts):
+    days = np.datetime64("2020-01-01") + np.arange(120) % 5
+    dates = TopicPrevalenceDisplay.from_estimator(lda, counts, days)
+    written = TopicPrevalenceDisplay.from_estimator(lda, counts, days.astype(str))
+    np.testing.assert_array_equal(written.places, dates.places)
+    np.testing.assert_array_equal(written.shares, dates.shares)
+    some = [None, np.nan, *days.astype(str)[2:]]
+    again = TopicPrevalenceDisplay.from_estimator(lda, counts, some)
+    days[:2] = np.datetime64("NaT")
+    dates = TopicPrevalenceDisplay.from_estimator(lda, counts, days)
+    np.testing.assert_array_equal(again.shares, dates.shares)
+    for names in (["2020", "2021"], ["2020-06-31", "2020-06-30"], ["a", "2020-06-30"]):
+        display = TopicPrevalenceDisplay.from_estimator(lda, counts, names * 60)
+        assert display.places.tolist() == sorted(names)
+
+
+def test_the_largest_of_many_groups(plt, lda, counts):
+    groups = [f"g{number:02}" for number in range(40)] * 3
+    display = TopicPrevalenceDisplay.from_estimator(lda, counts, groups)
+    tokens = np.asarray(counts.sum(axis=1)).reshape(3, 40).sum(axis=0)
+    largest = np.sort(np.argsort(-tokens, kind="stable")[:30])
+    assert display.places.tolist() == [groups[number] for number in largest]
+    first = counts[largest[0] :: 40]
+    weights = lda.transform(first) * np.asarray(first.sum(axis=1)).reshape(-1, 1)
+    shares = weights.sum(axis=0) / weights.sum()
+    np.testing.assert_allclose(display.shares[:, 0], shares[display.topics], rtol=1e-5)
+    assert display.ax_.get_xlabel() == "The largest 30 of 40 groups"
 
 
 def test_prevalence_by_groups(plt, lda, counts):
@@ -265,6 +315,30 @@ def test_number_of_components(plt, search):
         NumberOfComponentsDisplay.from_estimator(search, metric="npmi")
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_number_of_components_of_a_pipeline_by_several_scores(plt, counts):
+    scoring = {"completion": completion_scorer, "diversity": diversity_scorer}
+    lda = AnnealedLDA(random_state=0, max_iter=2, batch_size=20)
+    steps = Pipeline([("tfidf", TfidfTransformer()), ("lda", lda)])
+    grid = {"lda__n_components": [1, 3]}
+    search = GridSearchCV(steps, grid, scoring=scoring, refit="diversity", cv=2)
+    search.fit(counts)
+    display = NumberOfComponentsDisplay.from_estimator(search)
+    assert display.score_name == "diversity"
+    np.testing.assert_array_equal(
+        display.scores, search.cv_results_["mean_test_diversity"]
+    )
+    whole = NumberOfComponentsDisplay.from_estimator(search, param="lda__n_components")
+    assert whole.n_components.tolist() == display.n_components.tolist() == [1, 3]
+    with pytest.raises(ValueError, match="vary 'components', but 'lda__n_components'"):
+        NumberOfComponentsDisplay.from_estimator(search, param="components")
+    with pytest.raises(ValueError, match="'npmi', but 'completion' or 'diversity'"):
+        NumberOfComponentsDisplay.from_estimator(search, metric="npmi")
+    search.refit = False
+    with pytest.raises(ValueError, match="metric='completion' or 'diversity'"):
+        NumberOfComponentsDisplay.from_estimator(search)
+
+
 def test_the_smallest_within_one_standard_error(plt):
     display = NumberOfComponentsDisplay(
         n_components=[2, 4, 8, 16],
@@ -354,3 +428,22 @@ def test_displays_follow_conventions(plt, lda, counts, display, monkeypatch):
         ImportError, match=f"{display.__name__}.from_estimator requires"
     ):
         display.from_estimator(*arguments)
+
+
+@pytest.mark.parametrize("display", [*DISPLAYS][:4])
+def test_displays_of_topics_refuse_other_estimators(plt, lda, counts, display):
+    mixture = GaussianMixture(2).fit(counts.toarray()[:, :2])
+    _, *others = DISPLAYS[display](lda, counts)
+    with pytest.raises(TypeError, match="must be a fitted LDA, got GaussianMixture"):
+        display.from_estimator(mixture, *others)
+    with pytest.raises(TypeError, match=r"pass the last step, pipeline\[-1\]"):
+        display.from_estimator(Pipeline([("lda", lda)]), *others)
+
+
+def test_what_displays_refuse(plt, lda, counts):
+    with pytest.raises(TypeError, match="Gaussian mixture, got AnnealedLDA"):
+        MixtureEllipsesDisplay.from_estimator(lda, counts)
+    with pytest.raises(TypeError, match="text must be a str, got .'a'"):
+        DocumentDisplay.from_estimator(lda, counts[[0]], text=["a"])
+    with pytest.raises(ValueError, match="image_shape=.6,. is not of images of 60"):
+        ComponentsDisplay.from_estimator(lda, 6)

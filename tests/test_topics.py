@@ -77,6 +77,36 @@ def test_coherence_of_the_table(lda, counts, tmp_path):
         again = lda.topics(n_words=6, X=X)
         np.testing.assert_allclose(again["coherence"], table["coherence"])
         np.testing.assert_allclose(again["prevalence"], table["prevalence"])
+        np.testing.assert_array_equal(
+            npmi_coherence(lda, X, n_words=6), table["coherence"][::6]
+        )
+
+
+def test_a_frame_with_a_column_named_parts_is_one_matrix(counts):
+    frame = pandas.DataFrame(counts.toarray(), columns=["parts", *WORDS[1:]])
+    lda = AnnealedLDA(4, random_state=0).fit(frame)
+    table = lda.topics(n_words=6, X=frame)
+    np.testing.assert_array_equal(
+        table["coherence"][::6], npmi_coherence(lda, counts, n_words=6)
+    )
+    assert lda.top_documents(frame, 3).shape == (12, 4)
+
+
+def test_a_row_of_a_frame_is_a_document(counts):
+    frame = pandas.DataFrame(counts.toarray(), columns=WORDS)
+    lda = AnnealedLDA(4, random_state=0).fit(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        explained = lda.explain(frame.iloc[3])
+        found, _ = lda.similar_documents(frame.iloc[3], frame, 1)
+    pandas.testing.assert_frame_equal(explained, lda.explain(frame.iloc[[3]]))
+    assert found.tolist() == [[3]]
+
+
+@pytest.mark.parametrize("make", [dict.fromkeys, set, iter, lambda names: names[0]])
+def test_names_that_are_in_no_order(lda, make):
+    with pytest.raises(ValueError, match="get_feature_names_out.. returns them, got a"):
+        lda.topics(make(WORDS))
 
 
 def test_words_explained_add_up_to_the_documents(lda, counts):
@@ -163,6 +193,8 @@ def test_frames_of_polars(lda, counts):
     table = lda.topics(WORDS, output="polars")
     assert isinstance(table, polars.DataFrame)
     assert table["word"].to_list() == lda.topics(WORDS)["word"].tolist()
+    nothing = lda.explain(counts[:1] * 0, WORDS, output="polars")
+    assert nothing.shape == (0, 5) and nothing["word"].dtype == polars.String
 
 
 # -- what a fit warns of ---------------------------------------------------------------
@@ -387,6 +419,8 @@ def test_new_words_have_names(counts):
         lda.expand_features(10)
     with pytest.raises(ValueError, match="there already"):
         lda.expand_features(WORDS[45:])
+    with pytest.raises(ValueError, match="names of type str, got .1, 2"):
+        lda.expand_features([1, 2])
     lda.expand_features(WORDS[50:]).partial_fit(frame)
     assert lda.feature_names_in_.tolist() == WORDS
     other = AnnealedLDA(4, random_state=0).partial_fit(counts)
@@ -435,12 +469,24 @@ def test_what_seeds_are_refused(debian):
         ((words, {"a": "game"}, X, 3), "must be a list"),
         ((words, SEEDS, X, 1), "more than n_components=1"),
         ((words, {}, X, 1), "must be a dict"),
+        ((words, {"a": 3}, X, 1), "must be a list, got 3"),
+        ((words, SEEDS, X, 0), "n_components must be at least 1"),
+        ((words, SEEDS, X, 3.0), "n_components.* an int of at least 1"),
+        ((words, SEEDS, X, None), "n_components.* an int of at least 1"),
         ((words[1:], SEEDS, X, 3), "feature_names has shape"),
     ):
         with pytest.raises(ValueError, match=match):
             seeded_prior(*arguments)
     with pytest.raises(ValueError, match="strength must be finite"):
         seeded_prior(words, SEEDS, X, 3, strength=np.inf)
+
+
+def test_seeds_in_data_in_parts(debian):
+    X, words = debian
+    np.testing.assert_array_equal(
+        seeded_prior(words, SEEDS, [X[:1000], X[1000:]], 3),
+        seeded_prior(words, SEEDS, X, 3),
+    )
 
 
 def test_the_context_of_seeds():

@@ -4,7 +4,7 @@
 `_data` puts parts together and makes them of what a user passes.
 """
 
-from ._data import Data, Source, data_of
+from ._data import Data, Source, data_of, matrices_of
 from ._parts import ByRows, InMemory, as_slice, cuts
 from ._rows import Rows
 
@@ -17,4 +17,5 @@ __all__ = [
     "as_slice",
     "cuts",
     "data_of",
+    "matrices_of",
 ]

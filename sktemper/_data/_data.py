@@ -8,7 +8,7 @@ from scipy import sparse
 from ._parts import InMemory, as_slice
 from ._rows import Rows
 
-__all__ = ["Data", "Source", "data_of"]
+__all__ = ["Data", "Source", "data_of", "matrices_of"]
 
 #: Said of what would be fetched as a whole.
 OF_DASK = (
@@ -209,6 +209,14 @@ def data_of(X, validate):
         )
     parts = [validate(part) for part in parts]
     return Data(map(InMemory, parts), parts, parts)
+
+
+def matrices_of(X):
+    """Return the matrices of what a user passes: its parts, or it alone.
+
+    A frame with a column named "parts" has none.
+    """
+    return X if isinstance(X, Source) or _is_list_of_parts(X) else [X]
 
 
 def _refuse_what_is_nearly_one(X):

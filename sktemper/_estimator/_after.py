@@ -72,6 +72,12 @@ class AfterFitMixin:
             numbers = np.arange(self.n_features_in_) if known is None else known
             feature_names = getattr(self, "feature_names_in_", numbers)
         names = np.asarray(feature_names, dtype=object)
+        if names.ndim == 0:
+            raise ValueError(
+                "feature_names must be a list or an array of names in the order of the "
+                "columns, as a vectorizer's get_feature_names_out() returns them, got "
+                f"a {type(feature_names).__name__}."
+            )
         if names.shape != (self.n_features_in_,):
             raise ValueError(
                 f"feature_names has shape {names.shape}, but the model was fitted to "

@@ -1,14 +1,16 @@
 """Priors that seed topics with words."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Real
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+from .._data import matrices_of
 from ._checks import positive
+from ._tables import positive_int
 
 __all__ = ["seeded_prior"]
 
@@ -37,7 +39,7 @@ def seeded_prior(
         Words that are not among ``feature_names``, or do not occur in ``X``, are left
         out, with a warning.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The documents that the model will be fitted to.
+        The documents that the model will be fitted to, also in parts.
     n_components : int
         Topics of the model.
     strength : float, default=1.0
@@ -87,10 +89,11 @@ def seeded_prior(
     >>> sorted(lda.top_words(words, 2)[0])
     ['game', 'player']
     """
+    n_components = positive_int(n_components, "n_components")
+    _check_seeds(seeds, n_components, {"strength": strength, "context": context})
     names = np.asarray(feature_names, dtype=object)
     X = _matrix(X, names)
     counts = _sums(X)
-    _check_seeds(seeds, n_components, {"strength": strength, "context": context})
     base = positive(topic_word_prior, "topic_word_prior", [(len(names),)])
     prior = np.broadcast_to(base, (n_components, len(names))).copy()
     column = {str(names[number]): number for number in np.flatnonzero(counts)}
@@ -119,7 +122,7 @@ def _check_seeds(seeds, n_components, factors):
             f"seeds has {len(seeds)} topics, more than n_components={n_components}."
         )
     for name, words in seeds.items():
-        if isinstance(words, str):
+        if isinstance(words, str) or not isinstance(words, Iterable):
             raise ValueError(f"The words of {name!r} must be a list, got {words!r}.")
     for name, value in factors.items():
         if not isinstance(value, Real) or not 0 <= value < np.inf:
@@ -127,12 +130,18 @@ def _check_seeds(seeds, n_components, factors):
 
 
 def _matrix(X, names):
-    """Return valid counts as CSR."""
-    X = check_array(X, accept_sparse="csr", ensure_non_negative=True, input_name="X")
+    """Return valid counts as CSR, those of parts in one matrix."""
+    matrices = matrices_of(X)
+    X = sparse.vstack([_counts(matrices[i]) for i in range(len(matrices))], "csr")
     if names.shape != (X.shape[1],):
         raise ValueError(
             f"feature_names has shape {names.shape}, but X has {X.shape[1]} features."
         )
+    return X
+
+
+def _counts(X):
+    X = check_array(X, accept_sparse="csr", ensure_non_negative=True, input_name="X")
     return sparse.csr_array(X)
 
 

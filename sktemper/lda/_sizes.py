@@ -288,6 +288,10 @@ class SizesMixin:
                 "The training data had no column names: new_features must be the "
                 "number of new words."
             )
+        if not all(isinstance(name, str) for name in new):
+            raise ValueError(
+                f"new_features must be names of type str, got {list(new)}."
+            )
         names = np.concatenate([old, new])
         if len(set(names)) < len(names):
             raise ValueError("new_features has names that are there already, or twice.")

@@ -139,7 +139,7 @@ class TablesMixin:
         columns = {
             "topic": topic,
             "rank": np.tile(np.arange(1, n_words + 1), len(weight)),
-            "word": names[chosen[1]].astype(str).astype(object),
+            "word": names[chosen[1]].astype(str),
             "weight": weight[chosen],
             "lift": lift[chosen],
             "relevance": score[chosen],
@@ -204,7 +204,8 @@ class TablesMixin:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts of a few documents; one may be of shape (n_features,).
+            Word counts of a few documents; one may be of shape (n_features,), such as
+            a row of a sparse array or of a data frame of pandas.
         feature_names : array-like of shape (n_features,), default=None
             The words; None takes the column names of the training data, or column
             numbers.
@@ -253,7 +254,7 @@ class TablesMixin:
         entry, place = np.nonzero(shown)
         columns = {
             "document": np.repeat(np.arange(len(lengths)), lengths)[entry],
-            "word": names[words[entry]].astype(str).astype(object),
+            "word": names[words[entry]].astype(str),
             "count": counts[entry],
             "topic": order[entry, place],
             "probability": phi[entry, place],
@@ -312,38 +313,25 @@ class TablesMixin:
             warn_of_heat(self)
             tokens = self.state_.globals_.tokens().sum(axis=0)
         else:
-            tokens = self._doc_topic(X, 1.0).sum(axis=0, dtype=np.float64)
-            tokens = np.maximum(tokens - len_of(X) * self._hyper_of_predictions(), 0.0)
+            gamma = self._doc_topic(X, 1.0)
+            of_prior = len(gamma) * self._hyper_of_predictions()
+            tokens = np.maximum(gamma.sum(axis=0, dtype=np.float64) - of_prior, 0.0)
         total = tokens.sum()
         return tokens / total if total > 0 else np.full(len(tokens), 1 / len(tokens))
 
     def _coherence(self, X, n_words):
         from ..metrics import npmi_coherence  # loaded when it is asked for
 
-        n_words = max(n_words, 2)
-        if not _is_in_parts(X):
-            return npmi_coherence(self, X, n_words=n_words)
-        topics = np.argsort(-self.components_, axis=1, kind="stable")[:, :n_words]
-        words, places = np.unique(topics, return_inverse=True)
-        parts = [sparse.csr_array(X[i])[:, words] for i in range(len(X))]
-        places = list(places.reshape(topics.shape))
-        return npmi_coherence(places, sparse.vstack(parts), n_words=n_words)
-
-
-def _is_in_parts(X):
-    """Return whether rows are in a list of matrices, or in a collection on disk."""
-    return hasattr(X, "parts") or (isinstance(X, list) and np.ndim(X[0]) == 2)
-
-
-def len_of(X):
-    """Return the number of rows of a matrix, or of a list of parts."""
-    if isinstance(X, list) and _is_in_parts(X):
-        return sum(part.shape[0] for part in X)
-    return X.shape[0] if hasattr(X, "shape") else len(X)
+        return npmi_coherence(self, X, n_words=max(n_words, 2))
 
 
 def _as_rows(X):
-    """Return one document as a matrix of one row; anything else as it is."""
+    """Return one document as a matrix of one row; anything else as it is.
+
+    A row of a frame is a series of pandas, and becomes a frame with its column names.
+    """
+    if hasattr(X, "to_frame") and getattr(X, "ndim", 2) == 1:
+        return X.to_frame().T
     if getattr(X, "ndim", 2) == 1 and (sparse.issparse(X) or isinstance(X, np.ndarray)):
         return X.reshape(1, -1)
     return X

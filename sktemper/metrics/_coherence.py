@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, validate_params
 
+from .._data import matrices_of
 from .._validation import check_sparse
 from ._topics import topics_of
 
@@ -113,7 +114,8 @@ def npmi_coherence(topics_or_estimator, X, *, n_words=10):
         A fitted model with ``components_``; or the topics, each by the columns of its
         words, the most probable first.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Word counts of the documents to judge by.
+        Word counts of the documents to judge by, also in parts: a list of such
+        matrices, or a collection on disk.
     n_words : int, default=10
         How many words of each topic to look at; fewer where it has fewer.
 
@@ -173,13 +175,16 @@ _EPSILON = 1e-12
 
 def _coherence(topics_or_estimator, X, n_words, coherence):
     """Return ``coherence(alone, together, n_documents)`` of each topic."""
-    X = check_array(
-        check_sparse(X), accept_sparse="csr", ensure_non_negative=True, input_name="X"
-    )
-    topics = topics_of(topics_or_estimator, n_words, X.shape[1])
-    words, positions = np.unique(np.concatenate(topics), return_inverse=True)
-    present = sparse.csr_array(X[:, words])
+    matrices, read = matrices_of(X), []
+    for number in range(len(matrices)):
+        part = _counts(matrices[number])
+        if not read:
+            topics = topics_of(topics_or_estimator, n_words, part.shape[1])
+            words, positions = np.unique(np.concatenate(topics), return_inverse=True)
+        read.append(sparse.csr_array(part[:, words]))
+    present = sparse.vstack(read, format="csr")
     present.sum_duplicates()
+    n_documents = present.shape[0]
     present = sparse.csc_array(present != 0, dtype=np.int64)
     # A topic at a time: together they would take the square of all their words.
     ends = np.cumsum([len(topic) for topic in topics])[:-1]
@@ -187,5 +192,12 @@ def _coherence(topics_or_estimator, X, n_words, coherence):
     for columns in np.split(positions.ravel(), ends):
         part = present[:, columns]
         together = (part.T @ part).toarray()
-        values.append(coherence(together.diagonal(), together, X.shape[0]))
+        values.append(coherence(together.diagonal(), together, n_documents))
     return np.array(values)
+
+
+def _counts(X):
+    """Return valid counts."""
+    return check_array(
+        check_sparse(X), accept_sparse="csr", ensure_non_negative=True, input_name="X"
+    )

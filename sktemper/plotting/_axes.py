@@ -10,6 +10,7 @@ __all__ = [
     "colours_of",
     "grid_on",
     "label_of",
+    "needs",
     "needs_matplotlib",
     "topic_word_of",
 ]
@@ -84,6 +85,27 @@ def chosen(numbers, prevalence, most):
             f"{numbers.tolist()}."
         )
     return numbers
+
+
+def needs(estimator, attribute, what):
+    """Raise where an estimator is of the wrong kind; of a pipeline name its last step.
+
+    Raises
+    ------
+    TypeError
+        If it has no such attribute.
+    """
+    if hasattr(estimator, attribute):
+        return
+    hint = ""
+    if hasattr(estimator, "steps"):
+        hint = (
+            ": of a pipeline pass the last step, pipeline[-1], and data as "
+            "pipeline[:-1].transform(X) has them"
+        )
+    elif hasattr(estimator, "best_estimator_"):
+        hint = ": of a search pass best_estimator_"
+    raise TypeError(f"estimator must be {what}, got {type(estimator).__name__}{hint}.")
 
 
 def topic_word_of(estimator):

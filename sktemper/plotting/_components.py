@@ -87,10 +87,10 @@ class ComponentsDisplay:
         check_is_fitted(estimator)
         name = "components_" if hasattr(estimator, "components_") else "means_"
         rows = np.asarray(getattr(estimator, name))
-        if len(image_shape) != 2 or math.prod(image_shape) != rows.shape[1]:
+        shape = tuple(np.atleast_1d(image_shape).tolist())
+        if len(shape) != 2 or math.prod(shape) != rows.shape[1]:
             raise ValueError(
-                f"image_shape={tuple(image_shape)} is not of images of "
-                f"{rows.shape[1]} features."
+                f"image_shape={shape} is not of images of {rows.shape[1]} features."
             )
         numbers = np.arange(min(len(rows), MOST_IMAGES))
         if components is not None:

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from ._axes import axes_of, colours_of, label_of, needs_matplotlib
+from ._axes import axes_of, colours_of, label_of, needs, needs_matplotlib
 
 __all__ = ["DocumentDisplay"]
 
@@ -95,14 +95,19 @@ class DocumentDisplay:
 
         Raises
         ------
+        TypeError
+            If the estimator is of another kind, or ``text`` is no str.
         ValueError
             If ``x`` is not one document, or there are not as many names as features.
         """
         needs_matplotlib(cls, "from_estimator")
+        needs(estimator, "topics", "a fitted LDA")
         if len(getattr(x, "shape", (1,))) == 2 and x.shape[0] != 1:
             raise ValueError(f"x must be one document, got {x.shape[0]}.")
         table = estimator.explain(x, feature_names)
         best = table.drop_duplicates("word").set_index("word")
+        if text is not None and not isinstance(text, str):
+            raise TypeError(f"text must be a str, got {text!r}.")
         if text is None:
             pieces = []
             for word, count in zip(best.index, best["count"], strict=True):

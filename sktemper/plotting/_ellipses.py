@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._axes import axes_of, colours_of, needs_matplotlib
+from ._axes import axes_of, colours_of, needs, needs_matplotlib
 
 __all__ = ["MixtureEllipsesDisplay"]
 
@@ -109,11 +109,14 @@ class MixtureEllipsesDisplay:
 
         Raises
         ------
+        TypeError
+            If the estimator is of another kind.
         ValueError
             If ``features`` are not two columns.
         """
         needs_matplotlib(cls, "from_estimator")
         check_is_fitted(estimator)
+        needs(estimator, "means_", "a fitted Gaussian mixture")
         features = _checked(features, np.shape(estimator.means_)[1])
         kept = np.flatnonzero(np.asarray(estimator.weights_) >= min_weight)
         covariances = _full_covariances(estimator)[np.ix_(kept, features, features)]

@@ -89,9 +89,11 @@ class NumberOfComponentsDisplay:
             A fitted search of scikit-learn, such as ``GridSearchCV``.  Where it varied
             other parameters too, the best score for each number counts.
         param : str, default="n_components"
-            The parameter that was varied; "lda__n_components" in a pipeline.
+            The parameter that was varied, of an estimator or of the only step of a
+            pipeline that has it varied, where its whole name may be given, too:
+            "lda__n_components".
         metric : str, default=None
-            Which score, of a search with several; None is "score".
+            Which score, of a search with several; None is that of ``refit``.
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
         name : str, default=None
@@ -110,13 +112,9 @@ class NumberOfComponentsDisplay:
         """
         needs_matplotlib(cls, "from_estimator")
         check_is_fitted(estimator, "cv_results_")
-        results, metric = estimator.cv_results_, metric or "score"
-        for key, what in (
-            (f"param_{param}", f"vary {param!r}"),
-            (f"mean_test_{metric}", f"take the score {metric!r}"),
-        ):
-            if key not in results:
-                raise ValueError(f"The search did not {what}.")
+        results = estimator.cv_results_
+        param = _varied(results, param)
+        metric = _taken(results, metric, estimator.refit)
         numbers = np.asarray(results[f"param_{param}"], dtype=float)
         scores = np.asarray(results[f"mean_test_{metric}"])
         errors = results[f"std_test_{metric}"] / np.sqrt(
@@ -191,3 +189,36 @@ class NumberOfComponentsDisplay:
         order = sorted(range(len(labels)), key=labels.__getitem__)
         ax.legend([handles[i] for i in order], [labels[i] for i in order], fontsize=8)
         return self
+
+
+def _varied(results, param):
+    """Return the whole name of a parameter that a search varied."""
+    names = _names(results, "param_")
+    found = [name for name in names if name.endswith(f"__{param}")]
+    if param not in names and len(found) != 1:
+        raise ValueError(f"The search did not vary {param!r}, but {_listed(names)}.")
+    return param if param in names else found[0]
+
+
+def _taken(results, metric, refit):
+    """Return the name of a score that a search took."""
+    names = _names(results, "mean_test_")
+    if metric is None:
+        metric = refit if isinstance(refit, str) else "score"
+        if metric not in names:
+            raise ValueError(
+                f"The search took several scores: metric={_listed(names)}."
+            )
+    if metric not in names:
+        raise ValueError(
+            f"The search did not take the score {metric!r}, but {_listed(names)}."
+        )
+    return metric
+
+
+def _names(results, prefix):
+    return [key.removeprefix(prefix) for key in results if key.startswith(prefix)]
+
+
+def _listed(names):
+    return " or ".join(map(repr, names))

@@ -1,15 +1,23 @@
 """How much of a corpus topics are; in all, over dates, or by groups."""
 
+import re
+
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
-from ._axes import axes_of, chosen, colours_of, label_of, needs_matplotlib
+from .._data import matrices_of
+from ._axes import axes_of, chosen, colours_of, label_of, needs, needs_matplotlib
 from ._shares import topic_shares
 
 __all__ = ["TopicPrevalenceDisplay"]
 
 #: How lines are drawn, and of how many each: colours alone tell few apart.
 STYLES, N_ALIKE = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D")), 6
+#: Groups that are shown, at most.
+MOST_GROUPS = 30
+#: How dates are written where strings are not names of groups.
+DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?")
 
 
 class TopicPrevalenceDisplay:
@@ -27,6 +35,8 @@ class TopicPrevalenceDisplay:
         Their numbers, for their colours.
     places : ndarray of shape (n_places,), default=None
         Dates, numbers, or names of groups; None for shares in all.
+    n_groups : int, default=None
+        How many groups there are, where ``places`` are not all of them.
 
     Attributes
     ----------
@@ -57,11 +67,12 @@ class TopicPrevalenceDisplay:
     ... )
     """
 
-    def __init__(self, *, shares, labels, topics, places=None):
+    def __init__(self, *, shares, labels, topics, places=None, n_groups=None):
         self.shares = shares
         self.labels = labels
         self.topics = topics
         self.places = places
+        self.n_groups = n_groups
 
     @classmethod
     def from_estimator(
@@ -86,7 +97,8 @@ class TopicPrevalenceDisplay:
             Word counts.
         groups : array-like of shape (n_samples,), default=None
             A date, a number or the name of a group of each document; None draws shares
-            in all.
+            in all.  Strings such as "2020-12-31" are dates, if all are.  Of more than
+            30 groups those with the most tokens are shown.
         feature_names : array-like of shape (n_features,), default=None
             The words, for labels; None takes the column names of the training data, or
             column numbers.
@@ -106,19 +118,25 @@ class TopicPrevalenceDisplay:
 
         Raises
         ------
+        TypeError
+            If the estimator is of another kind.
         ValueError
             If there are not as many groups as documents, or no such topics.
         """
         needs_matplotlib(cls, "from_estimator")
+        needs(estimator, "topics", "a fitted LDA")
         weights = estimator.transform(X)
-        tokens = np.asarray(X.sum(axis=1) if hasattr(X, "sum") else np.sum(X, axis=1))
-        tokens = tokens.ravel()
+        tokens = _tokens(X)
         shares, places, most = topic_shares(weights, tokens), None, 30
-        in_all = shares
+        in_all, n_groups = shares, None
         if groups is not None:
-            check_consistent_length(X, groups)
+            check_consistent_length(tokens, groups)
+            groups = _with_dates(groups)
             shares, places = topic_shares(weights, tokens, groups, n_bins=n_bins)
             most = 30 if places.dtype.kind in "OUS" else 8
+            if places.dtype.kind in "OUS" and len(places) > MOST_GROUPS:
+                n_groups, largest = len(places), _largest(groups, tokens)
+                shares, places = shares[:, largest], places[largest]
         kept = chosen(topics, in_all, most)
         words = estimator.top_words(feature_names, 3)
         display = cls(
@@ -126,6 +144,7 @@ class TopicPrevalenceDisplay:
             labels=[label_of(words[k], k) for k in kept],
             topics=kept,
             places=places,
+            n_groups=n_groups,
         )
         return display.plot(ax, **artist_kw)
 
@@ -195,10 +214,45 @@ class TopicPrevalenceDisplay:
         names = [str(place) for place in self.places]
         ax.set_xticks(np.arange(n_places) + 0.5, names, rotation=45, ha="right")
         ax.tick_params(length=0)
+        if self.n_groups is not None:
+            ax.set_xlabel(f"The largest {n_places} of {self.n_groups} groups")
         ax.invert_yaxis()
         self.colorbar_ = self.figure_.colorbar(
             mesh, ax=ax, label="Share of the group's tokens", format=_percent()
         )
+
+
+def _with_dates(groups):
+    """Return groups, as dates where all strings are some; missing ones as NaT."""
+    values = np.asarray(groups)
+    if values.dtype.kind not in "OU":
+        return groups
+    missing = [value is None or isinstance(value, float) for value in values]
+    texts = [value for value, none in zip(values, missing, strict=True) if not none]
+    if not texts or not all(isinstance(v, str) and DATE.fullmatch(v) for v in texts):
+        return groups
+    try:
+        return np.where(missing, "NaT", values).astype("datetime64[s]")
+    except ValueError:  # the 31st of June
+        return groups
+
+
+def _largest(groups, tokens):
+    """Return which groups have the most tokens, as places among all, ascending."""
+    _, numbers = np.unique(np.asarray(groups).astype(str), return_inverse=True)
+    sizes = np.bincount(numbers, weights=tokens)
+    return np.sort(np.argsort(-sizes, kind="stable")[:MOST_GROUPS])
+
+
+def _tokens(X):
+    """Return how long documents are, also those of parts."""
+    matrices = matrices_of(X)
+    parts = (matrices[number] for number in range(len(matrices)))
+    sums = (
+        part.sum(axis=1) if sparse.issparse(part) else np.asarray(part).sum(axis=1)
+        for part in parts
+    )
+    return np.concatenate([np.asarray(lengths).ravel() for lengths in sums])
 
 
 def _percent():

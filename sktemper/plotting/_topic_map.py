@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._axes import axes_of, colours_of, needs_matplotlib, topic_word_of
+from ._axes import axes_of, colours_of, needs, needs_matplotlib, topic_word_of
 from ._layout import SHARE_OF_CIRCLES, positions_of, push_apart
 
 __all__ = ["TopicMapDisplay"]
@@ -94,10 +94,13 @@ class TopicMapDisplay:
 
         Raises
         ------
+        TypeError
+            If the estimator is of another kind.
         ValueError
             If there are not as many names as features.
         """
         needs_matplotlib(cls, "from_estimator")
+        needs(estimator, "topics", "a fitted LDA")
         table = estimator.topics(feature_names, n_words, relevance=0.6)
         by_topic = [rows for _, rows in table.groupby("topic")]
         display = cls(

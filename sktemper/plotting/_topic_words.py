@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._axes import axes_of, chosen, colours_of, grid_on, needs_matplotlib
+from ._axes import axes_of, chosen, colours_of, grid_on, needs, needs_matplotlib
 
 __all__ = ["TopicWordsDisplay"]
 
@@ -99,10 +99,13 @@ class TopicWordsDisplay:
 
         Raises
         ------
+        TypeError
+            If the estimator is of another kind.
         ValueError
             If there are not as many names as features, or no such topics.
         """
         needs_matplotlib(cls, "from_estimator")
+        needs(estimator, "topics", "a fitted LDA")
         table = estimator.topics(feature_names, n_words, relevance=relevance)
         by_topic = [rows for _, rows in table.groupby("topic")]
         prevalence = np.array([rows["prevalence"].iloc[0] for rows in by_topic])

@@ -28,9 +28,15 @@ def model_of(estimator):
             hasattr(estimator, name) for name in kind.needs
         ):
             return kind(estimator)
+    hint = ""
+    if hasattr(estimator, "steps"):
+        hint = (
+            ": of a pipeline pass the last step, pipeline[-1], and as X what "
+            "pipeline[:-1].transform returns"
+        )
     raise TypeError(
         "lda must be a fitted LDA or mixture of multinomials of sktemper, got "
-        f"{estimator!r}."
+        f"{type(estimator).__name__}{hint}."
     )
 
 

@@ -1,10 +1,10 @@
 """The rows of X, whether it is one matrix or a sequence of them."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
+
+from .._data import matrices_of
 
 __all__ = ["Rows"]
 
@@ -25,7 +25,7 @@ class Rows:
     """
 
     def __init__(self, X):
-        self._parts = X if _is_in_parts(X) else [X]
+        self._parts = matrices_of(X)
         tokens, counts = [], 0.0
         for part in self._read():
             tokens.append(np.asarray(part.sum(axis=1), dtype=np.float64).ravel())
@@ -54,11 +54,3 @@ class Rows:
             found.append(part[here - start])
             start += part.shape[0]
         return sparse.vstack(found, format="csr")
-
-
-def _is_in_parts(X):
-    """Return whether X is a list of matrices, or a collection, which is like one."""
-    if isinstance(X, np.ndarray) or sparse.issparse(X) or hasattr(X, "iloc"):
-        return False
-    listed = isinstance(X, Sequence) or hasattr(X, "parts")
-    return listed and len(X) > 0 and len(getattr(X[0], "shape", ())) == 2
