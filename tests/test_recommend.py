@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sktemper import ImplicitFactorization, TemperedMatrixFactorization
 from sktemper._linalg import tiled_matmul
 from sktemper._ranking import _best
-from sktemper._ranking._best import Rated, best_items, products
+from sktemper._ranking._best import Rated, Rescoring, best_items, products
 from sktemper.datasets import (
     interactions_matrix,
     make_ratings,
@@ -87,7 +87,7 @@ def sorted_scores(scores, seen, barred, n_best):
     ],
 )
 def test_the_best_are_those_of_a_stable_sort(
-    n_users, n_items, width, n_best, digits, dtype
+    n_users, n_items, width, n_best, digits, dtype, monkeypatch
 ):
     users, items, seen, rated, barred = drawn(n_users, n_items, width, dtype, 0, digits)
     scores = tiled_matmul(users, np.ascontiguousarray(items.T))
@@ -97,13 +97,24 @@ def test_the_best_are_those_of_a_stable_sort(
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
     assert found[1].dtype == dtype
-    doubled = best_items(
-        users, items, n_best, seen=rated, rescore=lambda given, rows: 2 * given
+    # scores that are bounded: as if all had been scored
+    bounds = np.random.default_rng(1).integers(-5, 5, n_items).astype(dtype)
+    bounded = np.minimum(scores, 0) + bounds
+    rescoring = Rescoring(
+        lambda given, users, items: np.minimum(given, 0) + bounds[items],
+        bounds,
+        np.argsort(-bounds, kind="stable"),
     )
-    expected = sorted_scores(scores, seen, np.zeros(n_items, bool), n_best)
-    np.testing.assert_array_equal(doubled[0], expected[0])
-    np.testing.assert_array_equal(doubled[1], 2 * expected[1])
-    np.testing.assert_array_equal(doubled[2], expected[1])
+    for few in (1, 20, 10**6):
+        monkeypatch.setattr(_best, "FEWEST_ITEMS", few)
+        found = best_items(
+            users, items, n_best, seen=rated, barred=barred, rescoring=rescoring
+        )
+        expected = sorted_scores(bounded, seen, barred, n_best)
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])
+        own = np.take_along_axis(scores, np.maximum(found[0], 0), axis=1)
+        np.testing.assert_array_equal(found[2], np.where(found[0] < 0, np.nan, own))
 
 
 def test_the_same_bits_for_one_user_as_for_many(monkeypatch):

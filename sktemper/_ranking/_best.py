@@ -1,5 +1,7 @@
 """The best items of many users, in pieces between which Ctrl-C is seen."""
 
+import functools
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -8,12 +10,13 @@ import numpy as np
 from .._simd.special import multiply, packed_columns
 from . import _kernels
 
-__all__ = ["Rated", "best_items", "products"]
+__all__ = ["Rated", "Rescoring", "best_items", "products"]
 
 #: Users of a piece, and terms of their products: some dozen milliseconds.
 MOST_USERS, MOST_TERMS = 384, 2**32
-#: Scores that are held at a time, where they are more than products.
-MOST_SCORES = 2**22
+#: Scores that are held at a time, where they are more than products; and items that
+#: are scored before it is asked whether others could be better.
+MOST_SCORES, FEWEST_ITEMS = 2**20, 512
 
 
 class Rated(NamedTuple):
@@ -68,7 +71,28 @@ class Rated(NamedTuple):
         return cls(starts, items.astype(np.int32, copy=False), values)
 
 
-def best_items(users, items, n_best, *, seen=None, barred=None, rescore=None, n_jobs=1):
+class Rescoring(NamedTuple):
+    """What takes the place of products.
+
+    Attributes
+    ----------
+    scores : callable
+        ``scores(products, users, items)`` returns the scores of some users and items,
+        which are slices or places.
+    bounds : ndarray of shape (n_items,)
+        What no score of an item exceeds, of the dtype of the items.
+    order : ndarray of shape (n_items,)
+        The items, those of the largest bounds first.
+    """
+
+    scores: Callable
+    bounds: np.ndarray
+    order: np.ndarray
+
+
+def best_items(
+    users, items, n_best, *, seen=None, barred=None, rescoring=None, n_jobs=1
+):
     """Find the items of which the product with each user is largest.
 
     The same bits whoever else is asked of, in whatever pieces, by however many threads;
@@ -85,9 +109,7 @@ def best_items(users, items, n_best, *, seen=None, barred=None, rescore=None, n_
         What each user is not to have.
     barred : ndarray of bool of shape (n_items,) or None
         What nobody is to have.
-    rescore : callable or None
-        ``rescore(products, rows)`` returns what takes the place of the products of
-        some users, rows being a slice.
+    rescoring : Rescoring or None
     n_jobs : int
 
     Returns
@@ -99,30 +121,95 @@ def best_items(users, items, n_best, *, seen=None, barred=None, rescore=None, n_
     own : ndarray of shape (n_users, n_best)
         Their products.
     """
-    best = np.empty((len(users), n_best), np.int64)
-    scores = np.empty((len(users), n_best), items.dtype)
-    own = scores if rescore is None else np.empty_like(scores)
-    stop = np.zeros(1, np.intc)
-    if barred is not None:
-        barred = np.ascontiguousarray(barred).view(np.uint8)
+    search = _Search(users, items, n_best, seen, barred)
+    if rescoring is None:
+        find, own = search.products, search.scores
+    else:
+        own = np.empty_like(search.scores)
+        find = functools.partial(search.rescored, rescoring=rescoring, own=own)
+    size = max(min(MOST_USERS, MOST_TERMS // max(items.size, 1)), 1)
+    pieces = [slice(start, start + size) for start in range(0, len(users), size)]
+    _each(find, pieces, n_jobs, search.stop)
+    missing = search.best < 0
+    search.scores[missing] = own[missing] = np.nan
+    return search.best, search.scores, own
 
-    def find(rows):
+
+class _Search:
+    """For the best items of users; see `best_items`."""
+
+    def __init__(self, users, items, n_best, seen, barred):
+        self.users, self.items, self.seen = users, items, seen
+        self.barred = None
+        if barred is not None:
+            self.barred = np.ascontiguousarray(barred).view(np.uint8)
+        self.best = np.empty((len(users), n_best), np.int64)
+        self.scores = np.empty((len(users), n_best), items.dtype)
+        self.stop = np.zeros(1, np.intc)
+
+    def products(self, rows):
+        """Find those of a slice of the users by their products."""
         starts = entries = None
-        if seen is not None:
-            starts, entries, _ = seen.of(rows)
-            starts = np.ascontiguousarray(starts)
-        told = starts, entries, barred, stop, scores[rows], best[rows]
-        if rescore is None:
-            _kernels.best_products(users[rows], items, *told)
-        else:
-            found = products(users[rows], items)
-            given = np.ascontiguousarray(rescore(found, rows), items.dtype)
-            _kernels.best_of_scores(given, *told)
-            own[rows] = np.take_along_axis(found, best[rows], axis=1)
+        if self.seen is not None:
+            starts, entries, _ = self.seen.of(rows)
+        _kernels.best_products(
+            self.users[rows],
+            self.items,
+            starts,
+            entries,
+            self.barred,
+            self.stop,
+            self.scores[rows],
+            self.best[rows],
+        )
 
-    _each(find, _pieces(len(users), items, rescore is not None), n_jobs, stop)
-    scores[best < 0] = own[best < 0] = np.nan
-    return best, scores, own
+    def rescored(self, rows, rescoring, own):
+        """Find those of a slice of the users by scores that are bounded.
+
+        Among the items of the largest bounds first, until no other can be better.
+        """
+        pending = np.arange(len(self.users))[rows]
+        size, n_items = max(FEWEST_ITEMS, 4 * self.best.shape[1]), len(self.items)
+        while len(pending):
+            size = min(size, n_items)
+            some = np.sort(rescoring.order[:size])
+            step = max(MOST_SCORES // size, 1)
+            for start in range(0, len(pending), step):
+                self._among(some, pending[start : start + step], rescoring, own)
+            if size == n_items:
+                return
+            best_of_others = rescoring.bounds[rescoring.order[size]]
+            pending = pending[~(self.scores[pending, -1] > best_of_others)]
+            size *= 4
+
+    def _among(self, some, users, rescoring, own):
+        """Find the best of some items, which are in order."""
+        found = products(self.users[users], self.items[some])
+        given = rescoring.scores(found, users, some)
+        shape = len(users), self.best.shape[1]
+        best, scores = np.empty(shape, np.int64), np.empty(shape, self.items.dtype)
+        starts = entries = None
+        if self.seen is not None:
+            starts, entries = _places(self.seen.of(users), some)
+        _kernels.best_of_scores(
+            np.ascontiguousarray(given, self.items.dtype),
+            starts,
+            entries,
+            None if self.barred is None else self.barred[some],
+            self.stop,
+            scores,
+            best,
+        )
+        self.scores[users], own[users] = scores, np.take_along_axis(found, best, axis=1)
+        self.best[users] = np.where(best < 0, -1, some[best])
+
+
+def _places(rated, some):
+    """Return what users have of some items, as places among these."""
+    places = np.searchsorted(some, rated.items)
+    known = some[np.minimum(places, len(some) - 1)] == rated.items
+    starts = np.concatenate([[0], np.cumsum(known)])[rated.starts]
+    return starts.astype(np.int64), places[known].astype(np.int32)
 
 
 def products(users, items):
@@ -140,15 +227,6 @@ def products(users, items):
     out = np.empty((len(items), len(users)), items.dtype)
     multiply(items, packed_columns(users.T), out)
     return out.T
-
-
-def _pieces(n_users, items, holds_scores):
-    """Return slices of the users."""
-    size = min(MOST_USERS, MOST_TERMS // max(items.size, 1))
-    if holds_scores:
-        size = min(size, MOST_SCORES // max(len(items), 1))
-    size = max(size, 1)
-    return [slice(start, start + size) for start in range(0, n_users, size)]
 
 
 def _each(function, pieces, n_jobs, stop):

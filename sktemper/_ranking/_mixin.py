@@ -158,7 +158,7 @@ class RecommenderMixin(ServingMixin):
             return Chosen(vectors, rated, np.arange(len(vectors)), False, told)
         return Chosen(vectors, rated, labels, False, told)
 
-    def _best(self, chosen, n_items, exclude_seen=True, exclude=None, rescore=None):
+    def _best(self, chosen, n_items, exclude_seen=True, exclude=None, rescoring=None):
         """Return the best items of users, scores and products; see `best_items`."""
         vectors = self._item_vectors()
         barred = None
@@ -171,7 +171,7 @@ class RecommenderMixin(ServingMixin):
             n_items,
             seen=chosen.rated if exclude_seen else None,
             barred=barred,
-            rescore=rescore,
+            rescoring=rescoring,
             n_jobs=effective_n_jobs(self.n_jobs),
         )
 

@@ -1,11 +1,20 @@
 """What is made of a fit once: kept while it lasts, and saved for those who serve it."""
 
+import numpy as np
+
 from ._memory import Memory
 
 __all__ = ["ServingMixin"]
 
 #: What is saved of a model that is to serve.
-SERVED = ("prepared", "item_vectors", "user_vectors", "directions", "log_shares")
+SERVED = (
+    "prepared",
+    "item_vectors",
+    "user_vectors",
+    "directions",
+    "log_shares",
+    "most_popular",
+)
 
 
 class ServingMixin:
@@ -112,6 +121,7 @@ class ServingMixin:
             served["item_vectors"].shape[:1] == sizes[:1],
             "user_vectors" not in served
             or served["user_vectors"].shape == (sizes[1], *width),
+            np.shape(served.get("most_popular", np.empty(sizes[:1]))) == sizes[:1],
             self._fits(served["prepared"], self._fitted_model()),
         ]
         arrays = (v for name, v in served.items() if name.endswith("vectors"))

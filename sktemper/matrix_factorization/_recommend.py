@@ -11,7 +11,7 @@ from .._estimator import warn_of_heat
 from .._frames import frame_library
 from .._limits import check_values
 from .._policy import refuse
-from .._ranking._best import Rated, products
+from .._ranking._best import Rated, Rescoring, products
 from .._ranking._mixin import RecommenderMixin
 from . import _kernels
 from ._noise import Noise
@@ -153,7 +153,7 @@ class RatingRecommenderMixin(RecommenderMixin):
         chosen = self._choose(X)
         scores = products(chosen.vectors, self._item_vectors())
         if rescored:
-            scores = rescored(chosen)(scores, slice(None))
+            scores = rescored(chosen).scores(scores, slice(None), slice(None))
         return np.ascontiguousarray(scores)
 
     @property
@@ -164,7 +164,7 @@ class RatingRecommenderMixin(RecommenderMixin):
 
     # -- what scores are made of -------------------------------------------------------
     def _rescoring(self, rank_by, threshold):
-        """Return what makes a function from ratings to scores of `Chosen`; or None."""
+        """Return what makes the `Rescoring` of `Chosen`; None for none."""
         if rank_by not in RANKINGS:
             refuse("rank_by", f"one of {list(RANKINGS)}", rank_by)
         if rank_by == "rating":
@@ -175,15 +175,21 @@ class RatingRecommenderMixin(RecommenderMixin):
             refuse("threshold", "a finite number or None", threshold)
         check_values(threshold, self.state_.dtype, "threshold")
         log_shares = self._remembered("log_shares", self._log_shares)
+        # the log of a probability is not positive: nothing scores more than its share
+        order = self._remembered(
+            "most_popular", lambda: np.argsort(-log_shares, kind="stable")
+        )
 
         def of_users(chosen):
             noise = np.sqrt(self._noise_variances(chosen.told.noise))[:, None]
 
-            def rescore(ratings, rows):
-                standardised = (ratings - threshold) / noise[rows]
-                return (log_shares + log_ndtr(standardised)).astype(ratings.dtype)
+            def scores(ratings, users, items):
+                standardised = (ratings - threshold) / noise[users]
+                found = log_shares[items] + log_ndtr(standardised)
+                return found.astype(ratings.dtype)
 
-            return rescore
+            bounds = log_shares.astype(self.state_.dtype)
+            return Rescoring(scores, bounds, order)
 
         return of_users
 
