@@ -85,6 +85,10 @@ class RecommenderMixin(ServingMixin):
         self._check_labels(X, reset)
         return super()._validate_training(X, reset)
 
+    def _at_work(self, X, sample_weight=None):
+        self._check_labels(X, reset=False)
+        return super()._at_work(X, sample_weight)
+
     def _install(self, state, policies):
         super()._install(state, policies)
         self._memory = Memory()
@@ -92,26 +96,36 @@ class RecommenderMixin(ServingMixin):
 
     def _training_data(self, X, fresh):
         data = super()._training_data(X, fresh)
-        items = labels_of(data.source, "item_labels")
+        users, items = (
+            _first(labels_of(source, name) for source in (X, data.source))
+            for name in ("user_labels", "item_labels")
+        )
+        data.user_labels = users
         if items is None and fresh:
             items = vars(self).get("feature_names_in_")
         if items is not None or fresh:
             self.item_labels_ = items
         return data
 
-    def _keep_labels(self, source):
+    def _keep_labels(self, data):
         """Keep the labels of the users whom a fit ended with, if they have any."""
-        self.user_labels_ = labels_of(source, "user_labels")
+        self.user_labels_ = data.user_labels
 
     def _check_labels(self, X, reset):
         """Raise if the columns of data have other labels than those of the fit."""
         found, known = labels_of(X, "item_labels"), vars(self).get("item_labels_")
         if reset or found is None or known is None or found is known:
             return
-        if len(found) == len(known) and not np.array_equal(found, known):
+        advice = "make it with item_labels=model.item_labels_."
+        if len(found) != len(known):
+            raise ValueError(
+                f"X has {len(found)} features, but {type(self).__name__} is expecting "
+                f"{len(known)} features as input: {advice}"
+            )
+        if not np.array_equal(found, known):
             raise ValueError(
                 "The items of X are others than those of the fit, or in another order: "
-                "make it with item_labels=model.item_labels_."
+                + advice
             )
 
     def _check_ranked(self, n_users, n_items):
@@ -144,14 +158,13 @@ class RecommenderMixin(ServingMixin):
     # -- recommendations ---------------------------------------------------------------
     def _choose(self, users):
         """Return the `Chosen` that labels of known users or rows of data stand for."""
-        users = [users] if isinstance(users, str) else users
+        users = [users] if np.isscalar(users) else users
         if _are_names(users, vars(self).get("user_labels_")):
             users = np.asarray(users)
             vectors = self._user_vectors()
             places = self._user_places().of(users)
             rated = self._rated_.of(places)
             return Chosen(vectors[places], rated, users, True, self._known(places))
-        self._check_labels(users, reset=False)
         vectors, rated, told = self._rows(users)
         labels = labels_of(users, "user_labels")
         if labels is None:
@@ -305,6 +318,11 @@ class RecommenderMixin(ServingMixin):
             "score": np.full(size, score),
         }
         return data_frame(output, columns)
+
+
+def _first(values):
+    """Return the first that is not None, or None."""
+    return next((value for value in values if value is not None), None)
 
 
 def _are_names(users, labels):

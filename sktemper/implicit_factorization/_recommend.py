@@ -91,7 +91,7 @@ class ImplicitRecommenderMixin(RecommenderMixin):
         """Keep the pairs of the users of the training data, and the labels."""
         parts = problem.map(_rated, state.dtype)
         self._rated_ = Rated.joined(map(Rated._make, parts))
-        self._keep_labels(problem.data.source)
+        self._keep_labels(problem.data)
 
     def _check_kept(self, model):
         """Raise if what is kept of the users does not belong to the model."""

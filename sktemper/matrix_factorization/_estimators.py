@@ -131,7 +131,7 @@ class _MatrixFactorization(
         natural, noise, *rated = zip(*parts, strict=True)
         self._rated_ = Rated.joined(map(Rated._make, zip(*rated, strict=True)))
         self._users_ = np.concatenate(natural), np.concatenate(noise)
-        self._keep_labels(problem.data.source)
+        self._keep_labels(problem.data)
 
     def _check_kept(self, model):
         """Raise if the posteriors of the users are not such."""

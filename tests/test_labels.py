@@ -1,0 +1,106 @@
+"""Names of users and items: through matrices, data frames, fits and messages."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sktemper import ImplicitFactorization, TemperedMatrixFactorization
+from sktemper.datasets import interactions_matrix, make_ratings, ratings_matrix
+
+pd = pytest.importorskip("pandas")
+
+TABLE = make_ratings(90, 40, n_ratings=1500, n_stars=5, random_state=0).tocoo()
+# numbers that are neither those of rows nor of columns
+FRAME = pd.DataFrame(
+    {"user": TABLE.row + 1, "item": TABLE.col + 101, "stars": TABLE.data}
+)
+
+
+@pytest.fixture(scope="module")
+def X():
+    return interactions_matrix(FRAME["user"], FRAME["item"])
+
+
+@pytest.fixture(scope="module")
+def model(X):
+    return ImplicitFactorization(4, max_iter=30, tol=1, random_state=0).fit(X)
+
+
+def test_a_wide_data_frame_is_asked_for_by_its_index_and_columns():
+    wide = FRAME.pivot(index="user", columns="item", values="stars")
+    X, *_ = ratings_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
+    by_table = TemperedMatrixFactorization(3, random_state=0).fit(X)
+    model = TemperedMatrixFactorization(3, random_state=0).fit(wide)
+    np.testing.assert_array_equal(model.user_labels_, wide.index)
+    np.testing.assert_array_equal(model.item_labels_, wide.columns)
+    best = model.recommend([1, 7], n_items=3)
+    assert (
+        best["item"].tolist() == by_table.recommend([1, 7], n_items=3)["item"].tolist()
+    )
+    rows = model.recommend(wide[6:8], n_items=2, output="pandas")
+    assert rows["user"].unique().tolist() == [7, 8]
+    with pytest.raises(ValueError, match="in another order"):
+        model.predict(wide[wide.columns[::-1]])
+    # numbers of rows and columns are no other labels
+    plain = TemperedMatrixFactorization(3, random_state=0).fit(
+        pd.DataFrame(wide.values)
+    )
+    assert plain.user_labels_ is None and plain.item_labels_ is None
+    with pytest.raises(ValueError, match="users occur twice.*: 1, 2"):
+        model.fit(pd.concat([wide, wide])).recommend([1])
+
+
+@pytest.mark.parametrize(
+    "method", ["transform", "predict", "score", "score_samples", "recommend"]
+)
+def test_items_in_another_order_are_refused_wherever_rows_are_read(model, X, method):
+    other = interactions_matrix(
+        FRAME["user"], FRAME["item"], item_labels=X.item_labels[::-1]
+    )
+    with pytest.raises(ValueError, match="in another order: make it with item_labels="):
+        getattr(model, method)(other)
+    few = X[:, :7]
+    with pytest.raises(ValueError, match="7 features, .* expecting 40 .* item_labels="):
+        getattr(model, method)(few)
+    assert len(getattr(model, method)(X[:5]) if method != "score" else "s")
+
+
+def test_labels_stay_with_other_numbers_and_fewer_columns(X):
+    mean = X.data.mean()
+    for other in (X / mean, X * 2, 2 * X, X.log1p(), X.power(0.5), X > 0, abs(X)):
+        np.testing.assert_array_equal(other.user_labels, X.user_labels)
+        np.testing.assert_array_equal(other.item_labels, X.item_labels)
+    dense = X.toarray()
+    popular = np.asarray(X.sum(axis=0)).ravel() > 40
+    busy = np.asarray(X.sum(axis=1)).ravel() > 15
+    for part, rows, columns in (
+        (X[:, popular], slice(None), popular),
+        (X[busy][:, popular], busy, popular),
+        (X[busy, 3:9], busy, slice(3, 9)),
+        (X[..., [5, 2]], slice(None), [5, 2]),
+        (X[np.ix_([3, 1], [5, 2])], [3, 1], [5, 2]),
+        (X[4, [5, 2]], [4], [5, 2]),
+    ):
+        np.testing.assert_array_equal(part.user_labels, X.user_labels[rows])
+        np.testing.assert_array_equal(part.item_labels, X.item_labels[columns])
+        np.testing.assert_array_equal(part.toarray(), dense[rows][:, columns])
+    assert X[[1, 2], [3, 4]].shape[0] == 1  # pairs of places are no part of a table
+    assert getattr(X[[1, 2], [3, 4]], "user_labels", None) is None
+    assert sparse.csr_array(X).shape == X.shape and X[0, 0] == dense[0, 0]
+
+
+def test_a_number_needs_no_list_and_types_are_told(model):
+    assert model.recommend(7, n_items=2).equals(model.recommend([7], n_items=2))
+    assert model.recommend(np.int64(7), n_items=2)["user"].tolist() == [7, 7]
+    with pytest.raises(
+        ValueError, match="user: '7'. Labels of users .* int, such as 1"
+    ):
+        model.recommend(["7"])
+    with pytest.raises(ValueError, match="item: 'a'. Labels of items .* such as 101"):
+        model.similar_items("a")
+    with pytest.raises(ValueError, match=r"Unknown user: 700\.$"):
+        model.recommend(700)
+    with pytest.raises(ValueError, match="not in item_labels: 1, 2, .* 10 and 2 more"):
+        interactions_matrix(
+            np.zeros(12, int), np.arange(1, 13), item_labels=model.item_labels_
+        )
