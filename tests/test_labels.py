@@ -6,6 +6,8 @@ from scipy import sparse
 
 from sktemper import ImplicitFactorization, TemperedMatrixFactorization
 from sktemper.datasets import interactions_matrix, make_ratings, ratings_matrix
+from sktemper.metrics import precision_at_k, ranking_report
+from sktemper.model_selection import train_test_split_entries
 
 pd = pytest.importorskip("pandas")
 
@@ -98,9 +100,40 @@ def test_a_number_needs_no_list_and_types_are_told(model):
         model.recommend(["7"])
     with pytest.raises(ValueError, match="item: 'a'. Labels of items .* such as 101"):
         model.similar_items("a")
-    with pytest.raises(ValueError, match=r"Unknown user: 700\.$"):
+    with pytest.raises(ValueError, match=r"Unknown user: 700\. The model knows"):
         model.recommend(700)
     with pytest.raises(ValueError, match="not in item_labels: 1, 2, .* 10 and 2 more"):
         interactions_matrix(
             np.zeros(12, int), np.arange(1, 13), item_labels=model.item_labels_
         )
+
+
+def test_rankings_are_of_the_same_users_and_items(model, X):
+    X_train, X_test = train_test_split_entries(X, test_size=0.3, random_state=0)
+    assert 0 < ranking_report(model, X_test, X_seen=X_train)["ndcg@100"] < 1
+    lines = X_test.tocoo()
+    table = X.user_labels[lines.row], X.item_labels[lines.col]
+    labels = {"user_labels": X.user_labels, "item_labels": X.item_labels}
+    again = interactions_matrix(*table, **labels)
+    assert precision_at_k(model, again, X_seen=X_train) == precision_at_k(
+        model, X_test, X_seen=X_train
+    )
+    for name, what in (("user_labels", "users"), ("item_labels", "items")):
+        other = interactions_matrix(*table, **labels | {name: labels[name][::-1]})
+        message = f"other {what} than X_seen, or .* order: make X_test with user_labels"
+        with pytest.raises(ValueError, match=message):
+            ranking_report(model, other, X_seen=X_train)
+    few = interactions_matrix(table[0][:50], table[1][:50])
+    with pytest.raises(ValueError, match="other users than X_seen: make X_test with"):
+        ranking_report(model, few, X_seen=X_train)
+
+
+def test_users_of_earlier_chunks_are_told_how_to_come(X):
+    model = ImplicitFactorization(4, random_state=0)
+    model.partial_fit(X[:50]).partial_fit(X[50:])
+    assert model.recommend(60, n_items=1)["user"].tolist() == [60]
+    with pytest.raises(
+        ValueError, match="user: 7. The model .* last fit or partial_fit"
+    ):
+        model.recommend(7)
+    assert model.recommend(X.users([7]), n_items=1, output="pandas")["user"][0] == 7

@@ -30,7 +30,8 @@ class LabelledMixin:
             return found
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
         labels = _taken(self.user_labels, rows), _taken(self.item_labels, columns)
-        if all(of is not None and len(of) == n for of, n in zip(labels, found.shape)):
+        sizes = tuple(-1 if of is None else len(of) for of in labels)
+        if sizes == found.shape:
             found.user_labels, found.item_labels = labels
         return found
 
@@ -137,10 +138,12 @@ class Places:
         In messages.
     size : int, optional
         How many there are, if there are no labels.
+    advice : str, default=""
+        What to say of unknown labels.
     """
 
-    def __init__(self, labels, kind, size=0):
-        self.labels, self.kind = labels, kind
+    def __init__(self, labels, kind, size=0, advice=""):
+        self.labels, self.kind, self.advice = labels, kind, advice
         self.size = size if labels is None else len(labels)
         self._places = None
 
@@ -198,14 +201,14 @@ class Places:
         unknown = list(dict.fromkeys(unknown))
         s = "s" if len(unknown) > 1 else ""
         raise ValueError(
-            f"Unknown {self.kind}{s}: {listed(unknown)}.{self._other_type(unknown)}"
+            f"Unknown {self.kind}{s}: {listed(unknown)}.{self._hint(unknown)}"
         )
 
-    def _other_type(self, unknown):
-        """Return what is to be said of labels of another type than the known ones."""
+    def _hint(self, unknown):
+        """Return what else is to be said, such as of labels of another type."""
         known = [] if self.labels is None else self.labels[:1].tolist()
         if not known or isinstance(unknown[0], type(known[0])):
-            return ""
+            return self.advice
         kind = type(known[0]).__name__
         return f" Labels of {self.kind}s are of type {kind}, such as {known[0]!r}."
 

@@ -16,6 +16,12 @@ from ._serving import ServingMixin
 
 __all__ = ["Chosen", "RecommenderMixin"]
 
+#: Said of users whom a model does not know.
+NEW_USERS = (
+    " The model knows the users of the last fit or partial_fit; others come with rows "
+    "of their own in place of names."
+)
+
 
 class Chosen(NamedTuple):
     """Users to recommend to.
@@ -151,7 +157,10 @@ class RecommenderMixin(ServingMixin):
         return self._remembered(
             "user_places",
             lambda: Places(
-                vars(self).get("user_labels_"), "user", len(self._user_vectors())
+                vars(self).get("user_labels_"),
+                "user",
+                len(self._user_vectors()),
+                advice=NEW_USERS,
             ),
         )
 

@@ -45,7 +45,8 @@ class ImplicitRecommenderMixin(RecommenderMixin):
         scores : ndarray of shape (n_samples, n_items)
             As of `predict`; NaN where there is no item.
         table : DataFrame
-            In place of these: "user", "item", "rank" from 1, "score".
+            In place of these: "user", "item", "rank" from 1, "score".  Users for whom
+            nothing is left have no row.
 
         Raises
         ------
