@@ -6,7 +6,7 @@ from scipy import sparse
 
 from sktemper import ImplicitFactorization, TemperedMatrixFactorization
 from sktemper.datasets import interactions_matrix, make_ratings, ratings_matrix
-from sktemper.metrics import precision_at_k, ranking_report
+from sktemper.metrics import precision_at_k, ranking_report, ranking_scorer
 from sktemper.model_selection import train_test_split_entries
 
 pd = pytest.importorskip("pandas")
@@ -137,3 +137,40 @@ def test_users_of_earlier_chunks_are_told_how_to_come(X):
     ):
         model.recommend(7)
     assert model.recommend(X.users([7]), n_items=1, output="pandas")["user"][0] == 7
+
+
+def test_sets_and_iterators_of_names(model):
+    best = model.recommend([7], n_items=2)
+    assert model.recommend({7}, n_items=2).equals(best)
+    assert model.recommend({7: "x"}.keys(), n_items=2).equals(best)
+    assert model.recommend(iter([7]), n_items=2).equals(best)
+    first = best["item"].tolist()[0]
+    for barred in ({first}, [first], first, iter([first])):
+        assert first not in set(model.recommend(7, n_items=40, exclude=barred)["item"])
+    assert model.similar_items({first}, n_items=1)["item"].tolist() == [first]
+
+
+def test_zeros_of_a_dense_table_of_clicks_are_none(X):
+    dense = X.toarray()
+    X_train, X_test = train_test_split_entries(dense, test_size=0.3, random_state=0)
+    expected = train_test_split_entries(X, test_size=0.3, random_state=0)
+    for found, of_sparse in zip((X_train, X_test), expected, strict=True):
+        np.testing.assert_array_equal(found.toarray(), of_sparse.toarray())
+        assert found.nnz == of_sparse.nnz
+    model = ImplicitFactorization(3, max_iter=30, tol=1, random_state=0).fit(dense)
+    for data in (dense, sparse.csr_array(dense)):
+        score = ranking_scorer("ndcg@5")(model, data)
+        assert score == ranking_scorer("ndcg@5")(model, X)
+        assert 0 < score < 1
+    # a rating of 0 is one where others are missing
+    ratings = np.array([[0.0, np.nan, 1], [2, 0, 3]])
+    parts = train_test_split_entries(ratings, test_size=1, random_state=0)
+    assert sum(part.nnz for part in parts) == 5
+
+
+def test_the_ends_of_a_scale():
+    X, *_ = ratings_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
+    model = TemperedMatrixFactorization(2, random_state=0).fit(X)
+    for clip in (5, (1,), (5, 1), "15", (1, None)):
+        with pytest.raises(ValueError, match=r"clip must be the two ends .* \(1, 5\)"):
+            model.recommend([1], clip=clip)

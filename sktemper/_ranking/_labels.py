@@ -1,11 +1,13 @@
 """Sparse matrices that know whose rows and which columns they have; places by name."""
 
+from collections.abc import Iterator, Set
+
 import numpy as np
 from scipy import sparse
 
 from .._frames import frame_labels
 
-__all__ = ["LabelledMixin", "Places", "labelled", "labels_of", "listed"]
+__all__ = ["LabelledMixin", "Places", "as_labels", "labelled", "labels_of", "listed"]
 
 #: Unknown labels that a message names.
 MOST_NAMED = 10
@@ -118,6 +120,13 @@ def _labels(X, name):
     if hasattr(type(X), name):
         return getattr(X, name)
     return frame_labels(X, "index" if name == "user_labels" else "columns")
+
+
+def as_labels(wanted):
+    """Return one label, a set or an iterator as a list; anything else as it is."""
+    if np.isscalar(wanted):
+        return [wanted]
+    return list(wanted) if isinstance(wanted, Set | Iterator) else wanted
 
 
 def listed(labels):

@@ -10,7 +10,7 @@ from scipy import sparse
 from .._frames import data_frame, frame_library
 from .._policy import refuse
 from ._best import Rated, best_items, products
-from ._labels import Places, labels_of
+from ._labels import Places, as_labels, labels_of
 from ._memory import Memory
 from ._serving import ServingMixin
 
@@ -167,7 +167,7 @@ class RecommenderMixin(ServingMixin):
     # -- recommendations ---------------------------------------------------------------
     def _choose(self, users):
         """Return the `Chosen` that labels of known users or rows of data stand for."""
-        users = [users] if np.isscalar(users) else users
+        users = as_labels(users)
         if _are_names(users, vars(self).get("user_labels_")):
             users = np.asarray(users)
             vectors = self._user_vectors()
@@ -186,7 +186,7 @@ class RecommenderMixin(ServingMixin):
         barred = None
         if exclude is not None:
             barred = np.zeros(len(vectors), bool)
-            barred[self._item_places().of(np.atleast_1d(exclude))] = True
+            barred[self._item_places().of(np.atleast_1d(as_labels(exclude)))] = True
         return best_items(
             chosen.vectors,
             vectors,
@@ -252,7 +252,7 @@ class RecommenderMixin(ServingMixin):
         self._ready()
         frame_library(output)
         self._check_n_items(n_items)
-        names = np.atleast_1d(items)
+        names = np.atleast_1d(as_labels(items))
         places = self._item_places().of(names)
         vectors = self._remembered("directions", self._directions)
         starts = np.arange(len(places) + 1, dtype=np.int64)

@@ -236,7 +236,9 @@ class RatingRecommenderMixin(RecommenderMixin):
             return
         numbers = np.shape(clip) == (2,) and all(isinstance(end, Real) for end in clip)
         if not numbers or not clip[0] < clip[1]:
-            raise ValueError(f"clip must be the two ends of a scale, such as (1, 5), got {clip!r}.")
+            raise ValueError(
+                f"clip must be the two ends of a scale, such as (1, 5), got {clip!r}."
+            )
 
     def _ready(self):
         check_is_fitted(self, "state_")
