@@ -373,6 +373,26 @@ def test_stored_zeros_and_dense_arrays_are_the_same():
     assert clone(plain).fit(whole).components_.dtype == np.float64
 
 
+@pytest.mark.parametrize("dtype", [np.float16, ">f8", np.longdouble, bool])
+def test_dtypes_that_sparse_matrices_lack(dtype):
+    X = np.ceil(matrix_of().toarray()).astype(dtype)
+    model = ImplicitFactorization(2, max_iter=2, random_state=0)
+    other = clone(model).fit(X.astype(np.float64))
+    np.testing.assert_array_equal(model.fit(X).components_, other.components_)
+
+
+def test_data_stay_as_they_are():
+    places = np.array([0, 2, 0, 1, 1, 0, 2]), np.array([3, 1, 3, 0, 2, 3, 1])
+    order = np.argsort(places[0], kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(places[0]))])
+    values = np.arange(7.0)  # with a stored zero, and pairs that are there twice
+    X = sparse.csr_array((values, places[1][order], starts), shape=(3, 4))
+    before = [part.copy() for part in (X.data, X.indices, X.indptr)]
+    ImplicitFactorization(2, max_iter=2).fit(X).score(X)
+    for part, then in zip((X.data, X.indices, X.indptr), before, strict=True):
+        np.testing.assert_array_equal(part, then)
+
+
 def test_functions_of_what_is_stored_are_weights_and_targets():
     X = matrix_of()
     as_values = X.copy()
@@ -419,6 +439,7 @@ def test_functions_cannot_change_the_data():
         ({"pair_weight": lambda x: x[:-1]}, "pair_weight returned an array of shape"),
         ({"pair_target": lambda x: np.log(0 * x)}, "pair_target returned.*not finite"),
         ({"pair_target": 1e70}, "pair_target has values of 1e"),
+        ({"pair_weight": 1e20}, "a pair_weight of 1e\\+20, but they may be at most"),
         ({"init": np.ones((2, 2))}, "init has shape"),
         ({"noise_variance": 1e-20, "component_variance": 1.0}, "too large for a noise"),
     ],

@@ -27,8 +27,9 @@ typedef INTEGER MASK
 #define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5)
 #endif
 
-/* How far ahead items are fetched. */
+/* How far ahead items are fetched; and users for whom items are the lanes. */
 #define TILES_AHEAD 8
+#define FEW_USERS 2
 
 /* Whether a kept item a is worse than b: a lower score, or a later one of the same. */
 static inline int NAME(is_worse)(REAL a, int64_t item_a, REAL b, int64_t item_b)
@@ -145,8 +146,6 @@ static int NAME(score_tile)(intptr_t n_inner, const REAL *const *rows, const REA
 #undef ADD_NARROW
 #undef BEATS_NARROW
 #undef STORE_NARROW
-#undef MASK
-#undef VECTOR
 #else
 static int NAME(score_tile)(intptr_t n_inner, const REAL *const *rows, const REAL *panel,
                             int wide, const REAL *least, REAL *restrict out)
@@ -202,20 +201,100 @@ static void NAME(sort_best)(ranking_block *block)
 
 /* Asks for the items of a tile some tiles behind one that begins at `item`: a tile has
  * more rows than processors follow. */
-static inline void NAME(fetch)(const ranking_block *block, intptr_t item)
+static inline void NAME(fetch)(const ranking_block *block, intptr_t item, intptr_t rows)
 {
 #ifdef VECTOR_BYTES
-    const intptr_t stride = block->item_stride, first = item + TILES_AHEAD * ROWS;
-    const intptr_t end = first + ROWS < block->n_items ? first + ROWS : block->n_items;
+    const intptr_t stride = block->item_stride, first = item + TILES_AHEAD * rows;
+    const intptr_t end = first + rows < block->n_items ? first + rows : block->n_items;
     const REAL *items = block->items;
     for (intptr_t at = first * stride; at < end * stride; at += 64 / (int)sizeof(REAL))
         __builtin_prefetch(items + at);
 #endif
 }
 
+#ifdef VECTOR_BYTES
+/* Turns LANES rows into LANES columns: each stage rotates the bits of an element's place,
+ * its row's and then its lane's, by one. */
+ALWAYS_INLINE void NAME(transpose)(VECTOR *rows)
+{
+    VECTOR next[LANES];
+    for (intptr_t stage = 1; stage < LANES; stage *= 2) {
+        for (intptr_t r = 0; r < LANES / 2; r++) {
+            next[r] = SHUFFLE(rows[2 * r], rows[2 * r + 1], INTEGER, NAME(EVEN));
+            next[r + LANES / 2] = SHUFFLE(rows[2 * r], rows[2 * r + 1], INTEGER, NAME(ODD));
+        }
+        for (intptr_t r = 0; r < LANES; r++)
+            rows[r] = next[r];
+    }
+}
+
+/* Adds the products of LANES columns of items with those of FEW_USERS users. */
+ALWAYS_INLINE void NAME(add_columns)(intptr_t n_columns, const VECTOR *columns,
+                                     const REAL *panel, VECTOR *sums)
+{
+    for (intptr_t i = 0; i < n_columns; i++)
+        for (intptr_t u = 0; u < FEW_USERS; u++)
+            sums[u] += columns[i] * panel[i * LANES + u];
+}
+
+/* Scores of LANES items, the lanes, for FEW_USERS users.  A user's products of a tile
+ * would be one lane of many; here items are the lanes, and the sums the same. */
+static void NAME(score_few)(intptr_t n_inner, const REAL *const *rows, const REAL *panel,
+                            VECTOR *sums)
+{
+    VECTOR columns[LANES];
+    intptr_t i = 0;
+    for (intptr_t u = 0; u < FEW_USERS; u++)
+        sums[u] = (VECTOR){0};
+    for (; i + LANES <= n_inner; i += LANES) {
+        for (intptr_t r = 0; r < LANES; r++)
+            columns[r] = *(const VECTOR *)(rows[r] + i);
+        NAME(transpose)(columns);
+        NAME(add_columns)(LANES, columns, panel + i * LANES, sums);
+    }
+    for (; i < n_inner; i++) {
+        VECTOR column = {0};
+        for (intptr_t r = 0; r < LANES; r++)
+            column[r] = rows[r][i];
+        NAME(add_columns)(1, &column, panel + i * LANES, sums);
+    }
+}
+
+/* The same as `best_products`, of at most FEW_USERS users. */
+static int NAME(best_of_few)(ranking_block *block)
+{
+    const intptr_t n_items = block->n_items;
+    const REAL *items = block->items, *least = block->least;
+    for (intptr_t item = 0; item < n_items; item += LANES) {
+        const intptr_t n_rows = n_items - item < LANES ? n_items - item : LANES;
+        const REAL *rows[LANES];
+        VECTOR sums[FEW_USERS];
+        if (item % (LANES * ITEMS_AT_ONCE) == 0 && *block->stop)
+            return -1;
+        NAME(fetch)(block, item, LANES);
+        for (intptr_t r = 0; r < LANES; r++)
+            rows[r] = items + (item + (r < n_rows ? r : n_rows - 1)) * block->item_stride;
+        NAME(score_few)(block->n_inner, rows, block->users, sums);
+        for (intptr_t u = 0; u < block->n_users; u++) {
+            if (!NAME(is_any)(sums[u] > least[u]))
+                continue;
+            for (intptr_t r = 0; r < n_rows; r++)
+                if (sums[u][r] > least[u])
+                    NAME(offer)(block, u, item + r, sums[u][r]);
+        }
+    }
+    NAME(sort_best)(block);
+    return 0;
+}
+#endif
+
 /* The best items of all users; 0, or -1 when told to stop. */
 LOOP int NAME(best_products)(ranking_block *block)
 {
+#ifdef VECTOR_BYTES
+    if (block->n_users <= FEW_USERS && FEW_USERS <= LANES)
+        return NAME(best_of_few)(block);
+#endif
     const intptr_t n_items = block->n_items, n_inner = block->n_inner;
     const REAL *items = block->items, *panels = block->users;
     REAL tile[ROWS * COLUMNS];
@@ -237,7 +316,7 @@ LOOP int NAME(best_products)(ranking_block *block)
                     rows[r] =
                         items + (item + (r < n_rows ? r : n_rows - 1)) * block->item_stride;
                 if (user == 0)
-                    NAME(fetch)(block, item);
+                    NAME(fetch)(block, item, ROWS);
                 if (!NAME(score_tile)(n_inner, rows, panel, wide, least, tile))
                     continue;
                 for (intptr_t r = 0; r < n_rows; r++)
@@ -276,8 +355,13 @@ LOOP int NAME(best_of_scores)(ranking_block *block)
     return 0;
 }
 
+#ifdef VECTOR_BYTES
+#undef MASK
+#undef VECTOR
+#endif
 #undef LANES
 #undef COLUMNS
 #undef ROWS
 #undef TILES_AHEAD
+#undef FEW_USERS
 #undef EACH_ROW

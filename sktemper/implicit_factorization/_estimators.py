@@ -244,16 +244,17 @@ class ImplicitFactorization(
             dtype="numeric",
             ensure_non_negative=True,
         )
-        if not sparse.issparse(X):
-            X = sparse.csr_array(X)
-        check_values(X, self._dtype_for(X, reset), training=reset)
+        dtype = self._dtype_for(X, reset)
+        if not sparse.issparse(X):  # which knows not all dtypes that numpy knows
+            X = sparse.csr_array(X.astype(self._compute_dtype(X), copy=False))
+        check_values(X, dtype, training=reset)
         return X
 
     def _change_at_rest(self, run):
         return max(super()._change_at_rest(run), LARGEST_CHANGE * len(run.train))
 
     def _check_enough(self, data):
-        if not any(look.count_nonzero() for look in data.looks):
+        if not any(look.data.any() for look in data.looks):
             raise ValueError("X has no stored pairs: no entry, or none but zeros.")
         if self.pair_weight == "value":
             X, _ = data.sample(ImplicitFactorizationModel.rows_looked_at)

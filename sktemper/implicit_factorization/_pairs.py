@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._expfam import Moments
-from .._limits import check_values
+from .._limits import LARGEST_WEIGHT, check_values
 from .._linalg import sparse_rows
 from .._simd.special import aligned
 from ..model import Stopped
@@ -161,18 +161,27 @@ def values_of_pairs(name, given, dtype, non_negative=False):
     dtype : {float32, float64}
         What will be computed in.
     non_negative : bool, default=False
-        Whether what a function returns has to be.
+        Whether what a function returns has to be, as weights do.
 
     Returns
     -------
     function : callable
         Returns an array of float64 of the same shape; raises if it is of no use.
     """
+
+    def checked(found):
+        if non_negative and found.max(initial=0.0) > LARGEST_WEIGHT:
+            raise ValueError(
+                f"There is a pair_weight of {found.max():.3g}, but they may be at most "
+                f"{LARGEST_WEIGHT:g}. Divide them by their mean."
+            )
+        return found
+
     if isinstance(given, str):
-        return lambda values: np.asarray(values, dtype=np.float64)
+        return lambda values: checked(np.asarray(values, dtype=np.float64))
     if not callable(given):
         check_values(given, dtype, name, training=True)
-        return lambda values: np.full(len(values), float(given))
+        return lambda values: checked(np.full(len(values), float(given)))
 
     def function(values):
         # a function of the user's own may write into what it is given
@@ -187,6 +196,6 @@ def values_of_pairs(name, given, dtype, non_negative=False):
         if non_negative and (found < 0).any():
             raise ValueError(f"{name} returned a negative weight, {found.min():.3g}.")
         check_values(found, dtype, name)
-        return found
+        return checked(found)
 
     return function
