@@ -115,7 +115,7 @@ class RecommenderMixin(ServingMixin):
 
     def _keep_labels(self, data):
         """Keep the labels of the users whom a fit ended with, if they have any."""
-        self.user_labels_ = data.user_labels
+        self.user_labels_ = getattr(data, "user_labels", None)
 
     def _check_labels(self, X, reset):
         """Raise if the columns of data have other labels than those of the fit."""

@@ -82,7 +82,7 @@ _DOC = """Factorization of implicit feedback: clicks, plays, purchases.
         `partial_fit`.
     user_labels_, item_labels_ : ndarray or None
         Of the rows in the last `fit` or `partial_fit`, and of the columns, if the data
-        have labels; the names of the columns of a data frame are some too.
+        have labels; index and columns of a pandas data frame are some too.
     zero_weight_ : float
         w0, given or found.
     noise_variance_ : float
