@@ -1,8 +1,11 @@
 """Data frames of pandas or polars, neither of which the package needs."""
 
 import importlib
+import sys
 
-__all__ = ["data_frame", "frame_library"]
+import numpy as np
+
+__all__ = ["data_frame", "frame_labels", "frame_library"]
 
 LIBRARIES = ("pandas", "polars")
 
@@ -36,3 +39,28 @@ def frame_library(output):
             f'output="{output}" needs {output}, which is not installed: '
             f"python -m pip install {output}"
         ) from error
+
+
+def frame_labels(X, axis):
+    """Return the labels of the rows or columns of a data frame of pandas.
+
+    Parameters
+    ----------
+    X : object
+    axis : {"index", "columns"}
+
+    Returns
+    -------
+    labels : ndarray or None
+        None if these are places, or have several levels; if ``X`` is something else;
+        and for columns that are all named by str, `feature_names_in_` of scikit-learn.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(X, getattr(pandas, "DataFrame", ())):
+        return None
+    index = getattr(X, axis)
+    if index.nlevels > 1 or index.equals(pandas.RangeIndex(len(index))):
+        return None
+    if axis == "columns" and all(isinstance(name, str) for name in index):
+        return None
+    return np.asarray(index)

@@ -36,7 +36,7 @@ def train_test_split_entries(X, *, test_size=0.1, per="user", random_state=None)
     ----------
     X : {array-like, sparse matrix} of shape (n_users, n_items)
         Ratings or clicks: the stored entries, zeros too; of a dense array what is
-        not NaN.
+        not NaN, or, if nothing is NaN, what is not 0.
     test_size : float, int or "half", default=0.1
         The share of the entries that is held out; or how many of each user, who keeps
         at least one ("leave k out").  "half" is what ``score`` does without chance: the
@@ -98,7 +98,8 @@ def _as_entries(X):
         X.sum_duplicates()
         return X
     X = check_array(X, ensure_all_finite="allow-nan", input_name="X")
-    rows, columns = np.nonzero(~np.isnan(X))
+    missing = np.isnan(X)
+    rows, columns = np.nonzero(~missing if missing.any() else X)
     starts = np.searchsorted(rows, np.arange(len(X) + 1))
     return sparse.csr_array((X[rows, columns], columns, starts), shape=X.shape)
 

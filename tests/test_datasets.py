@@ -486,12 +486,12 @@ def test_new_users_are_brought_to_known_columns():
         *table, item_labels=given, user_labels=["q", "x"], unknown="ignore"
     )
     np.testing.assert_array_equal(X.toarray(), [[0, 0, 0], [3, 0, 4]])
-    with pytest.raises(ValueError, match="1 items are not in item_labels, such as 'z'"):
+    with pytest.raises(ValueError, match="1 items are not in item_labels: 'z'"):
         ratings_matrix(*table, item_labels=given)
-    with pytest.raises(ValueError, match="1 users are not in user_labels, such as 'y'"):
+    with pytest.raises(ValueError, match="1 users are not in user_labels: 'y'"):
         ratings_matrix(*table, user_labels=["x"])
     # of another type all are unknown
-    with pytest.raises(ValueError, match="3 items are not in item_labels"):
+    with pytest.raises(ValueError, match="3 items are not in item_labels: 'b'"):
         ratings_matrix(*table, item_labels=[1, 2, 3])
 
 

@@ -327,8 +327,8 @@ def test_names_of_parts_of_collections_and_of_columns(ratings, tmp_path):
     wide = FRAME.pivot(index="user", columns="item", values="stars")
     other = TemperedMatrixFactorization(**options).fit(wide)
     assert other.item_labels_.tolist() == wide.columns.tolist()
-    row = wide.index.get_loc("u19")
-    assert other.recommend([row], n_items=3)["item"].isin(wide.columns).all()
+    found = other.recommend(["u19"], n_items=3)
+    assert found["item"].tolist() == expected["item"].tolist()[:3]
     report = ranking_report(other, np.isnan(wide), X_seen=wide, measures=["ndcg@5"])
     assert report["ndcg@5"] == 1  # all that is not seen is relevant
     stopped = TemperedMatrixFactorization(n_iter_no_change=2, **options).fit(X)
@@ -361,7 +361,6 @@ def test_labels_stay_where_rows_are_taken():
         np.testing.assert_array_equal(part.user_labels, users[rows])
         np.testing.assert_array_equal(part.item_labels, items)
         np.testing.assert_array_equal(part.toarray(), X.toarray()[rows])
-    assert X[:, 1:3].user_labels is None
     assert (X * 2).shape == X.shape and X[3, 4] == X.toarray()[3, 4]
 
 

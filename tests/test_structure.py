@@ -46,7 +46,7 @@ MAY_IMPORT = {
     **{model: FACE | USERS_AND_ITEMS for model in MODELS},
     "lda": FACE | {"_frames", "metrics"},  # which know no model
     "testing": {"model"},
-    "metrics": {"_data", "_validation", "model_selection"},
+    "metrics": {"_data", "_ranking", "_validation", "model_selection"},
     "plotting": {"_data"},
     "report": {"_data", "metrics", "plotting"},
     "datasets": {"_data", "_linalg", "_ranking", "_validation"},

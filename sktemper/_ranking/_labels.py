@@ -1,16 +1,22 @@
 """Sparse matrices that know whose rows and which columns they have; places by name."""
 
+from collections.abc import Iterator, Set
+
 import numpy as np
 from scipy import sparse
 
-__all__ = ["LabelledMixin", "Places", "labelled", "labels_of"]
+from .._frames import frame_labels
+
+__all__ = ["LabelledMixin", "Places", "as_labels", "labelled", "labels_of", "listed"]
 
 #: Unknown labels that a message names.
 MOST_NAMED = 10
 
 
 class LabelledMixin:
-    """Of a CSR matrix with labels: they stay where rows are taken.
+    """Of a CSR matrix with labels: they stay where rows and columns are taken.
+
+    They stay too where the stored numbers change: ``X / X.data.mean()``, ``X.log1p()``.
 
     Attributes
     ----------
@@ -22,19 +28,18 @@ class LabelledMixin:
 
     def __getitem__(self, key):
         found = super().__getitem__(key)
-        rows = key
-        if isinstance(key, tuple):
-            if len(key) != 2 or not _is_all(key[1]):
-                return found
-            rows = key[0]
-        is_matrix = isinstance(found, LabelledMixin) and found.ndim == 2
-        if is_matrix and self.user_labels is not None:
-            if sparse.issparse(rows):
-                return found
-            users = np.atleast_1d(self.user_labels[rows])
-            if len(users) == found.shape[0] and found.shape[1] == self.shape[1]:
-                found.user_labels, found.item_labels = users, self.item_labels
+        if not isinstance(found, LabelledMixin) or found.ndim != 2:
+            return found
+        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        labels = _taken(self.user_labels, rows), _taken(self.item_labels, columns)
+        sizes = tuple(-1 if of is None else len(of) for of in labels)
+        if sizes == found.shape:
+            found.user_labels, found.item_labels = labels
         return found
+
+    def _with_data(self, data, copy=True):
+        # by which scipy makes a matrix with the same entries and other numbers
+        return self._with_labels(super()._with_data(data, copy=copy))
 
     def copy(self):
         """Return a copy with the same labels."""
@@ -76,8 +81,11 @@ class LabelledCSRArray(LabelledMixin, sparse.csr_array):
     """A CSR array with the labels of its rows and columns."""
 
 
-def _is_all(key):
-    return key is Ellipsis or (isinstance(key, slice) and key == slice(None))
+def _taken(labels, key):
+    """Return the labels that an index of rows, or of columns, takes; None without."""
+    if labels is None or sparse.issparse(key):
+        return None
+    return labels if key is Ellipsis else np.ravel(labels[key])
 
 
 def labelled(X, user_labels, item_labels):
@@ -91,7 +99,7 @@ def labelled(X, user_labels, item_labels):
 
 
 def labels_of(X, name):
-    """Return the labels of a matrix, of a collection, or of parts; None without.
+    """Return the labels of a matrix, a data frame, a collection, or parts; or None.
 
     Parameters
     ----------
@@ -109,7 +117,23 @@ def labels_of(X, name):
 
 def _labels(X, name):
     """Return an attribute of the class; some objects, as Dask's, answer to any name."""
-    return getattr(X, name) if hasattr(type(X), name) else None
+    if hasattr(type(X), name):
+        return getattr(X, name)
+    return frame_labels(X, "index" if name == "user_labels" else "columns")
+
+
+def as_labels(wanted):
+    """Return one label, a set or an iterator as a list; anything else as it is."""
+    if np.isscalar(wanted):
+        return [wanted]
+    return list(wanted) if isinstance(wanted, Set | Iterator) else wanted
+
+
+def listed(labels):
+    """Return a text that names labels, not too many of them."""
+    more = len(labels) - MOST_NAMED
+    named = ", ".join(map(repr, labels[:MOST_NAMED]))
+    return named + (f" and {more} more" if more > 0 else "")
 
 
 class Places:
@@ -123,10 +147,12 @@ class Places:
         In messages.
     size : int, optional
         How many there are, if there are no labels.
+    advice : str, default=""
+        What to say of unknown labels.
     """
 
-    def __init__(self, labels, kind, size=0):
-        self.labels, self.kind = labels, kind
+    def __init__(self, labels, kind, size=0, advice=""):
+        self.labels, self.kind, self.advice = labels, kind, advice
         self.size = size if labels is None else len(labels)
         self._places = None
 
@@ -146,13 +172,24 @@ class Places:
         if self.labels is None:
             return self._numbers(wanted)
         if self._places is None:
-            found = {label: place for place, label in enumerate(self.labels.tolist())}
-            self._places = found
+            self._places = self._places_of_labels()
         places = [self._places.get(label, -1) for label in wanted.tolist()]
         unknown = [w for w, p in zip(wanted.tolist(), places, strict=True) if p < 0]
         if unknown:
             self._refuse(unknown)
         return np.array(places, dtype=np.intp)
+
+    def _places_of_labels(self):
+        labels = self.labels.tolist()
+        places = {label: place for place, label in enumerate(labels)}
+        if len(places) < len(labels):
+            twice = [labels[i] for i in range(len(labels)) if places[labels[i]] != i]
+            twice = list(dict.fromkeys(twice))
+            raise ValueError(
+                f"Labels of {self.kind}s occur twice, so that nothing can be asked for "
+                f"by name: {listed(twice)}."
+            )
+        return places
 
     def _numbers(self, wanted):
         """Return places that are given as such, for want of labels."""
@@ -171,11 +208,18 @@ class Places:
 
     def _refuse(self, unknown):
         unknown = list(dict.fromkeys(unknown))
-        named = ", ".join(map(repr, unknown[:MOST_NAMED]))
-        more = len(unknown) - MOST_NAMED
-        named += f" and {more} more" if more > 0 else ""
         s = "s" if len(unknown) > 1 else ""
-        raise ValueError(f"Unknown {self.kind}{s}: {named}.")
+        raise ValueError(
+            f"Unknown {self.kind}{s}: {listed(unknown)}.{self._hint(unknown)}"
+        )
+
+    def _hint(self, unknown):
+        """Return what else is to be said, such as of labels of another type."""
+        known = [] if self.labels is None else self.labels[:1].tolist()
+        if not known or isinstance(unknown[0], type(known[0])):
+            return self.advice
+        kind = type(known[0]).__name__
+        return f" Labels of {self.kind}s are of type {kind}, such as {known[0]!r}."
 
     def names(self, places):
         """Return the labels of places, or the places themselves."""

@@ -10,11 +10,17 @@ from scipy import sparse
 from .._frames import data_frame, frame_library
 from .._policy import refuse
 from ._best import Rated, best_items, products
-from ._labels import Places, labels_of
+from ._labels import Places, as_labels, labels_of
 from ._memory import Memory
 from ._serving import ServingMixin
 
 __all__ = ["Chosen", "RecommenderMixin"]
+
+#: Said of users whom a model does not know.
+NEW_USERS = (
+    " The model knows the users of the last fit or partial_fit; others come with rows "
+    "of their own in place of names."
+)
 
 
 class Chosen(NamedTuple):
@@ -85,6 +91,10 @@ class RecommenderMixin(ServingMixin):
         self._check_labels(X, reset)
         return super()._validate_training(X, reset)
 
+    def _at_work(self, X, sample_weight=None):
+        self._check_labels(X, reset=False)
+        return super()._at_work(X, sample_weight)
+
     def _install(self, state, policies):
         super()._install(state, policies)
         self._memory = Memory()
@@ -92,26 +102,36 @@ class RecommenderMixin(ServingMixin):
 
     def _training_data(self, X, fresh):
         data = super()._training_data(X, fresh)
-        items = labels_of(data.source, "item_labels")
+        users, items = (
+            _first(labels_of(source, name) for source in (X, data.source))
+            for name in ("user_labels", "item_labels")
+        )
+        data.user_labels = users
         if items is None and fresh:
             items = vars(self).get("feature_names_in_")
         if items is not None or fresh:
             self.item_labels_ = items
         return data
 
-    def _keep_labels(self, source):
-        """Keep the labels of the users of a fit that is complete, if they have any."""
-        self.user_labels_ = labels_of(source, "user_labels")
+    def _keep_labels(self, data):
+        """Keep the labels of the users whom a fit ended with, if they have any."""
+        self.user_labels_ = getattr(data, "user_labels", None)
 
     def _check_labels(self, X, reset):
         """Raise if the columns of data have other labels than those of the fit."""
         found, known = labels_of(X, "item_labels"), vars(self).get("item_labels_")
         if reset or found is None or known is None or found is known:
             return
-        if len(found) == len(known) and not np.array_equal(found, known):
+        advice = "make it with item_labels=model.item_labels_."
+        if len(found) != len(known):
+            raise ValueError(
+                f"X has {len(found)} features, but {type(self).__name__} is expecting "
+                f"{len(known)} features as input: {advice}"
+            )
+        if not np.array_equal(found, known):
             raise ValueError(
                 "The items of X are others than those of the fit, or in another order: "
-                "make it with item_labels=model.item_labels_."
+                + advice
             )
 
     def _check_ranked(self, n_users, n_items):
@@ -137,21 +157,23 @@ class RecommenderMixin(ServingMixin):
         return self._remembered(
             "user_places",
             lambda: Places(
-                vars(self).get("user_labels_"), "user", len(self._user_vectors())
+                vars(self).get("user_labels_"),
+                "user",
+                len(self._user_vectors()),
+                advice=NEW_USERS,
             ),
         )
 
     # -- recommendations ---------------------------------------------------------------
     def _choose(self, users):
         """Return the `Chosen` that labels of known users or rows of data stand for."""
-        users = [users] if isinstance(users, str) else users
+        users = as_labels(users)
         if _are_names(users, vars(self).get("user_labels_")):
             users = np.asarray(users)
             vectors = self._user_vectors()
             places = self._user_places().of(users)
             rated = self._rated_.of(places)
             return Chosen(vectors[places], rated, users, True, self._known(places))
-        self._check_labels(users, reset=False)
         vectors, rated, told = self._rows(users)
         labels = labels_of(users, "user_labels")
         if labels is None:
@@ -164,7 +186,7 @@ class RecommenderMixin(ServingMixin):
         barred = None
         if exclude is not None:
             barred = np.zeros(len(vectors), bool)
-            barred[self._item_places().of(np.atleast_1d(exclude))] = True
+            barred[self._item_places().of(np.atleast_1d(as_labels(exclude)))] = True
         return best_items(
             chosen.vectors,
             vectors,
@@ -230,7 +252,7 @@ class RecommenderMixin(ServingMixin):
         self._ready()
         frame_library(output)
         self._check_n_items(n_items)
-        names = np.atleast_1d(items)
+        names = np.atleast_1d(as_labels(items))
         places = self._item_places().of(names)
         vectors = self._remembered("directions", self._directions)
         starts = np.arange(len(places) + 1, dtype=np.int64)
@@ -305,6 +327,11 @@ class RecommenderMixin(ServingMixin):
             "score": np.full(size, score),
         }
         return data_frame(output, columns)
+
+
+def _first(values):
+    """Return the first that is not None, or None."""
+    return next((value for value in values if value is not None), None)
 
 
 def _are_names(users, labels):

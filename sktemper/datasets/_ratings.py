@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import StrOptions, validate_params
 
-from .._ranking._labels import labelled
+from .._ranking._labels import labelled, listed
 from ._sparse import csr_container
 
 
@@ -297,8 +297,8 @@ def _encoded(values, labels, unknown, kind):
     if unknown == "error" and (of_distinct < 0).any():
         missing = distinct[of_distinct < 0]
         raise ValueError(
-            f"{len(missing)} {kind}s are not in {kind}_labels, such as "
-            f"{missing.tolist()[0]!r}. unknown='ignore' leaves their ratings out."
+            f"{len(missing)} {kind}s are not in {kind}_labels: "
+            f"{listed(missing.tolist())}. unknown='ignore' leaves their lines out."
         )
     return of_distinct[codes], labels
 

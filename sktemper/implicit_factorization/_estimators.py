@@ -82,7 +82,7 @@ _DOC = """Factorization of implicit feedback: clicks, plays, purchases.
         `partial_fit`.
     user_labels_, item_labels_ : ndarray or None
         Of the rows in the last `fit` or `partial_fit`, and of the columns, if the data
-        have labels; the names of the columns of a data frame are some too.
+        have labels; index and columns of a pandas data frame are some too.
     zero_weight_ : float
         w0, given or found.
     noise_variance_ : float
@@ -467,8 +467,8 @@ def _warn_of_weights(values):
     warn(
         f"The stored numbers of X, with a mean of {mean:.3g}, are taken as weights, "
         "but only those with a mean of about 1 suit the zero_weight and rank well. "
-        "Divide X by its mean, or give pair_weight=1.0 if all pairs are to weigh the "
-        "same, or a function such as numpy.log1p.",
+        "Divide X by that number, or give pair_weight=1.0 if all pairs are to weigh "
+        "the same, or a function such as numpy.log1p.",
         UserWarning,
     )
 

@@ -45,7 +45,8 @@ class ImplicitRecommenderMixin(RecommenderMixin):
         scores : ndarray of shape (n_samples, n_items)
             As of `predict`; NaN where there is no item.
         table : DataFrame
-            In place of these: "user", "item", "rank" from 1, "score".
+            In place of these: "user", "item", "rank" from 1, "score".  Users for whom
+            nothing is left have no row.
 
         Raises
         ------
@@ -91,7 +92,7 @@ class ImplicitRecommenderMixin(RecommenderMixin):
         """Keep the pairs of the users of the training data, and the labels."""
         parts = problem.map(_rated, state.dtype)
         self._rated_ = Rated.joined(map(Rated._make, parts))
-        self._keep_labels(problem.data.source)
+        self._keep_labels(problem.data)
 
     def _check_kept(self, model):
         """Raise if what is kept of the users does not belong to the model."""

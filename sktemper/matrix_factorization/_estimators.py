@@ -131,7 +131,7 @@ class _MatrixFactorization(
         natural, noise, *rated = zip(*parts, strict=True)
         self._rated_ = Rated.joined(map(Rated._make, zip(*rated, strict=True)))
         self._users_ = np.concatenate(natural), np.concatenate(noise)
-        self._keep_labels(problem.data.source)
+        self._keep_labels(problem.data)
 
     def _check_kept(self, model):
         """Raise if the posteriors of the users are not such."""
@@ -488,7 +488,7 @@ _ATTRIBUTES = """
         Share of all ratings seen that each item has.
     user_labels_, item_labels_ : ndarray or None
         Of the rows in the last `fit` or `partial_fit`, and of the columns, if the data
-        have labels; the names of the columns of a data frame are some too.
+        have labels; index and columns of a pandas data frame are some too.
     relevance_ : ndarray of shape (n_components,)
         Variance of the ratings that each factor explains under the priors, in
         coordinates in which factors are independent; decreasing, and near 0 for those

@@ -99,7 +99,8 @@ class RatingRecommenderMixin(RecommenderMixin):
             Only if ``return_std``.
         table : DataFrame
             In place of these: "user", "item", "rank" from 1, "score", "rating", and, if
-            ``return_std``, "std".  The score is what it is ranked by.
+            ``return_std``, "std".  The score is what it is ranked by.  Users for whom
+            nothing is left have no row.
 
         Raises
         ------
@@ -233,9 +234,11 @@ class RatingRecommenderMixin(RecommenderMixin):
     def _check_clip(self, clip):
         if clip is None:
             return
-        numbers = len(clip) == 2 and all(isinstance(end, Real) for end in clip)
+        numbers = np.shape(clip) == (2,) and all(isinstance(end, Real) for end in clip)
         if not numbers or not clip[0] < clip[1]:
-            raise ValueError(f"clip must be the two ends of a scale, got {clip!r}.")
+            raise ValueError(
+                f"clip must be the two ends of a scale, such as (1, 5), got {clip!r}."
+            )
 
     def _ready(self):
         check_is_fitted(self, "state_")

@@ -9,6 +9,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from .._ranking._labels import labels_of
 from .._validation import check_sparse
 
 __all__ = ["ndcg_at_k", "precision_at_k", "ranking_report", "recall_at_k"]
@@ -61,7 +62,7 @@ _RETURNS = """Returns
     Raises
     ------
     ValueError
-        If no user has relevant items, shapes differ, or a score is NaN.
+        If no user has relevant items, shapes or labels differ, or a score is NaN.
 
     Notes
     -----
@@ -213,8 +214,8 @@ def ranking_report(
     Raises
     ------
     ValueError
-        If no user has relevant items, shapes differ, a score is NaN, or a measure is
-        none.
+        If no user has relevant items, shapes or labels differ, a score is NaN, or a
+        measure is none.
 
     Examples
     --------
@@ -267,6 +268,7 @@ def _values(scores, X_test, X_seen, relevant, wanted):
     n_users, n_items = held_out.shape
     seen = None if X_seen is None else _entries(X_seen, "X_seen")
     if seen is not None:
+        _check_same_table(X_seen, X_test, seen.shape == held_out.shape)
         _check_shape("X_seen", seen.shape, held_out.shape)
         held_out = _without(held_out, seen)
     if held_out.nnz == 0:
@@ -316,6 +318,21 @@ def _without(X, others):
     )
     starts = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
     return sparse.csr_array((X.data[kept], X.indices[kept], starts), shape=X.shape)
+
+
+def _check_same_table(X_seen, X_test, same_shape):
+    """Raise if two matrices with labels have other users or items."""
+    advice = (
+        "make X_test with user_labels=X_seen.user_labels, "
+        'item_labels=X_seen.item_labels and unknown="ignore".'
+    )
+    for name in ("user_labels", "item_labels"):
+        seen, held_out = labels_of(X_seen, name), labels_of(X_test, name)
+        if seen is None or held_out is None or np.array_equal(seen, held_out):
+            continue
+        what = name.split("_")[0]
+        order = ", or has them in another order" if same_shape else ""
+        raise ValueError(f"X_test has other {what}s than X_seen{order}: {advice}")
 
 
 def _check_shape(name, shape, expected):

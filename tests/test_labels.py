@@ -1,0 +1,176 @@
+"""Names of users and items: through matrices, data frames, fits and messages."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sktemper import ImplicitFactorization, TemperedMatrixFactorization
+from sktemper.datasets import interactions_matrix, make_ratings, ratings_matrix
+from sktemper.metrics import precision_at_k, ranking_report, ranking_scorer
+from sktemper.model_selection import train_test_split_entries
+
+pd = pytest.importorskip("pandas")
+
+TABLE = make_ratings(90, 40, n_ratings=1500, n_stars=5, random_state=0).tocoo()
+# numbers that are neither those of rows nor of columns
+FRAME = pd.DataFrame(
+    {"user": TABLE.row + 1, "item": TABLE.col + 101, "stars": TABLE.data}
+)
+
+
+@pytest.fixture(scope="module")
+def X():
+    return interactions_matrix(FRAME["user"], FRAME["item"])
+
+
+@pytest.fixture(scope="module")
+def model(X):
+    return ImplicitFactorization(4, max_iter=30, tol=1, random_state=0).fit(X)
+
+
+def test_a_wide_data_frame_is_asked_for_by_its_index_and_columns():
+    wide = FRAME.pivot(index="user", columns="item", values="stars")
+    X, *_ = ratings_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
+    by_table = TemperedMatrixFactorization(3, random_state=0).fit(X)
+    model = TemperedMatrixFactorization(3, random_state=0).fit(wide)
+    np.testing.assert_array_equal(model.user_labels_, wide.index)
+    np.testing.assert_array_equal(model.item_labels_, wide.columns)
+    best = model.recommend([1, 7], n_items=3)
+    assert (
+        best["item"].tolist() == by_table.recommend([1, 7], n_items=3)["item"].tolist()
+    )
+    rows = model.recommend(wide[6:8], n_items=2, output="pandas")
+    assert rows["user"].unique().tolist() == [7, 8]
+    with pytest.raises(ValueError, match="in another order"):
+        model.predict(wide[wide.columns[::-1]])
+    # numbers of rows and columns are no other labels
+    plain = TemperedMatrixFactorization(3, random_state=0).fit(
+        pd.DataFrame(wide.values)
+    )
+    assert plain.user_labels_ is None and plain.item_labels_ is None
+    with pytest.raises(ValueError, match="users occur twice.*: 1, 2"):
+        model.fit(pd.concat([wide, wide])).recommend([1])
+
+
+@pytest.mark.parametrize(
+    "method", ["transform", "predict", "score", "score_samples", "recommend"]
+)
+def test_items_in_another_order_are_refused_wherever_rows_are_read(model, X, method):
+    other = interactions_matrix(
+        FRAME["user"], FRAME["item"], item_labels=X.item_labels[::-1]
+    )
+    with pytest.raises(ValueError, match="in another order: make it with item_labels="):
+        getattr(model, method)(other)
+    few = X[:, :7]
+    with pytest.raises(ValueError, match="7 features, .* expecting 40 .* item_labels="):
+        getattr(model, method)(few)
+    assert len(getattr(model, method)(X[:5]) if method != "score" else "s")
+
+
+def test_labels_stay_with_other_numbers_and_fewer_columns(X):
+    mean = X.data.mean()
+    for other in (X / mean, X * 2, 2 * X, X.log1p(), X.power(0.5), X > 0, abs(X)):
+        np.testing.assert_array_equal(other.user_labels, X.user_labels)
+        np.testing.assert_array_equal(other.item_labels, X.item_labels)
+    dense = X.toarray()
+    popular = np.asarray(X.sum(axis=0)).ravel() > 40
+    busy = np.asarray(X.sum(axis=1)).ravel() > 15
+    for part, rows, columns in (
+        (X[:, popular], slice(None), popular),
+        (X[busy][:, popular], busy, popular),
+        (X[busy, 3:9], busy, slice(3, 9)),
+        (X[..., [5, 2]], slice(None), [5, 2]),
+        (X[np.ix_([3, 1], [5, 2])], [3, 1], [5, 2]),
+        (X[4, [5, 2]], [4], [5, 2]),
+    ):
+        np.testing.assert_array_equal(part.user_labels, X.user_labels[rows])
+        np.testing.assert_array_equal(part.item_labels, X.item_labels[columns])
+        np.testing.assert_array_equal(part.toarray(), dense[rows][:, columns])
+    assert X[[1, 2], [3, 4]].shape[0] == 1  # pairs of places are no part of a table
+    assert getattr(X[[1, 2], [3, 4]], "user_labels", None) is None
+    assert sparse.csr_array(X).shape == X.shape and X[0, 0] == dense[0, 0]
+
+
+def test_a_number_needs_no_list_and_types_are_told(model):
+    assert model.recommend(7, n_items=2).equals(model.recommend([7], n_items=2))
+    assert model.recommend(np.int64(7), n_items=2)["user"].tolist() == [7, 7]
+    with pytest.raises(
+        ValueError, match="user: '7'. Labels of users .* int, such as 1"
+    ):
+        model.recommend(["7"])
+    with pytest.raises(ValueError, match="item: 'a'. Labels of items .* such as 101"):
+        model.similar_items("a")
+    with pytest.raises(ValueError, match=r"Unknown user: 700\. The model knows"):
+        model.recommend(700)
+    with pytest.raises(ValueError, match="not in item_labels: 1, 2, .* 10 and 2 more"):
+        interactions_matrix(
+            np.zeros(12, int), np.arange(1, 13), item_labels=model.item_labels_
+        )
+
+
+def test_rankings_are_of_the_same_users_and_items(model, X):
+    X_train, X_test = train_test_split_entries(X, test_size=0.3, random_state=0)
+    assert 0 < ranking_report(model, X_test, X_seen=X_train)["ndcg@100"] < 1
+    lines = X_test.tocoo()
+    table = X.user_labels[lines.row], X.item_labels[lines.col]
+    labels = {"user_labels": X.user_labels, "item_labels": X.item_labels}
+    again = interactions_matrix(*table, **labels)
+    assert precision_at_k(model, again, X_seen=X_train) == precision_at_k(
+        model, X_test, X_seen=X_train
+    )
+    for name, what in (("user_labels", "users"), ("item_labels", "items")):
+        other = interactions_matrix(*table, **labels | {name: labels[name][::-1]})
+        message = f"other {what} than X_seen, or .* order: make X_test with user_labels"
+        with pytest.raises(ValueError, match=message):
+            ranking_report(model, other, X_seen=X_train)
+    few = interactions_matrix(table[0][:50], table[1][:50])
+    with pytest.raises(ValueError, match="other users than X_seen: make X_test with"):
+        ranking_report(model, few, X_seen=X_train)
+
+
+def test_users_of_earlier_chunks_are_told_how_to_come(X):
+    model = ImplicitFactorization(4, random_state=0)
+    model.partial_fit(X[:50]).partial_fit(X[50:])
+    assert model.recommend(60, n_items=1)["user"].tolist() == [60]
+    with pytest.raises(
+        ValueError, match="user: 7. The model .* last fit or partial_fit"
+    ):
+        model.recommend(7)
+    assert model.recommend(X.users([7]), n_items=1, output="pandas")["user"][0] == 7
+
+
+def test_sets_and_iterators_of_names(model):
+    best = model.recommend([7], n_items=2)
+    assert model.recommend({7}, n_items=2).equals(best)
+    assert model.recommend({7: "x"}.keys(), n_items=2).equals(best)
+    assert model.recommend(iter([7]), n_items=2).equals(best)
+    first = best["item"].tolist()[0]
+    for barred in ({first}, [first], first, iter([first])):
+        assert first not in set(model.recommend(7, n_items=40, exclude=barred)["item"])
+    assert model.similar_items({first}, n_items=1)["item"].tolist() == [first]
+
+
+def test_zeros_of_a_dense_table_of_clicks_are_none(X):
+    dense = X.toarray()
+    X_train, X_test = train_test_split_entries(dense, test_size=0.3, random_state=0)
+    expected = train_test_split_entries(X, test_size=0.3, random_state=0)
+    for found, of_sparse in zip((X_train, X_test), expected, strict=True):
+        np.testing.assert_array_equal(found.toarray(), of_sparse.toarray())
+        assert found.nnz == of_sparse.nnz
+    model = ImplicitFactorization(3, max_iter=30, tol=1, random_state=0).fit(dense)
+    for data in (dense, sparse.csr_array(dense)):
+        score = ranking_scorer("ndcg@5")(model, data)
+        assert score == ranking_scorer("ndcg@5")(model, X)
+        assert 0 < score < 1
+    # a rating of 0 is one where others are missing
+    ratings = np.array([[0.0, np.nan, 1], [2, 0, 3]])
+    parts = train_test_split_entries(ratings, test_size=1, random_state=0)
+    assert sum(part.nnz for part in parts) == 5
+
+
+def test_the_ends_of_a_scale():
+    X, *_ = ratings_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
+    model = TemperedMatrixFactorization(2, random_state=0).fit(X)
+    for clip in (5, (1,), (5, 1), "15", (1, None)):
+        with pytest.raises(ValueError, match=r"clip must be the two ends .* \(1, 5\)"):
+            model.recommend([1], clip=clip)
