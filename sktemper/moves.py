@@ -275,6 +275,7 @@ class MoveSequence(Moves):
     Parameters
     ----------
     moves : sequence of Moves, default=()
+        The kinds, in their order.
 
     Examples
     --------

@@ -82,6 +82,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         Returns
         -------
         responsibilities : ndarray of shape (n_samples, n_components)
+            Rows sum to 1.
         """
         return self.predict_proba(X)
 
@@ -95,6 +96,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         Returns
         -------
         labels : ndarray of shape (n_samples,)
+            Numbers of components.
         """
         return self.predict_proba(X).argmax(axis=1)
 
@@ -112,6 +114,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         Returns
         -------
         labels : ndarray of shape (n_samples,)
+            Numbers of components, as in `labels_`.
         """
         return self.fit(X, y, sample_weight=sample_weight).labels_
 

@@ -75,7 +75,9 @@ def predict(estimator, X):
     Parameters
     ----------
     estimator : TemperedEstimator
+        A fitted one.
     X : dask array, list of Delayed or Future, or collection on disk
+        Samples, as `transform` takes them.
 
     Returns
     -------
@@ -96,11 +98,14 @@ def predict_proba(estimator, X):
     Parameters
     ----------
     estimator : TemperedEstimator
+        A fitted one.
     X : dask array, list of Delayed or Future, or collection on disk
+        Samples, as `transform` takes them.
 
     Returns
     -------
     responsibilities : dask array of shape (n_samples, n_components)
+        Rows sum to 1.
 
     Raises
     ------
@@ -116,7 +121,9 @@ def score_samples(estimator, X):
     Parameters
     ----------
     estimator : TemperedEstimator
+        A fitted one.
     X : dask array, list of Delayed or Future, or collection on disk
+        Samples, as `transform` takes them.
 
     Returns
     -------

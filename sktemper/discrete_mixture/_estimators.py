@@ -138,12 +138,14 @@ class _MultinomialMixture(_DiscreteMixture):
         Parameters
         ----------
         n_samples : int, default=1
+            Number of documents.
         doc_length : int, default=50
             Tokens of each document.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
+            Word counts.
         y : ndarray of shape (n_samples,)
             Their components.
 
@@ -169,6 +171,7 @@ class _MultinomialMixture(_DiscreteMixture):
         Returns
         -------
         perplexity : float
+            At least 1.
         """
         return float(np.exp(-self.score(X, sample_weight=sample_weight)))
 
@@ -181,6 +184,7 @@ class _MultinomialMixture(_DiscreteMixture):
             The words; None takes the column names of the training data, or column
             numbers.
         n_words : int, default=10
+            Number of words of each component.
 
         Returns
         -------
@@ -243,6 +247,7 @@ class _BernoulliMixture(_DiscreteMixture):
         Parameters
         ----------
         n_samples : int, default=1
+            Number of samples.
 
         Returns
         -------

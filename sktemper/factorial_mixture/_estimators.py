@@ -257,11 +257,11 @@ _WORDS = {
 _PARAMETERS = """
     $moves
     inclusion_probability : float, array-like or None, default=None
-        pi, the prior probability that a sample has a feature, in (0, 1), or one for
-        each feature.  None begins with 0.2 and is learned.
+        Prior probability pi that a sample has a feature, in (0, 1), or one for each
+        feature.  None begins with 0.2 and is learned.
     noise_variance : float, default=None
-        sigma^2, of each value (the papers give its square root).  None begins with the
-        variance of the data and is learned.
+        Variance sigma^2 of the noise of each value (the papers give its square root).
+        None begins with the variance of the data and is learned.
     component_variance : float, default=None
         Prior variance of each entry of a component.  None takes what explains the mean
         square of the data by as many features as a sample is expected to have.

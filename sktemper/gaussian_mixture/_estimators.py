@@ -200,10 +200,12 @@ class _GaussianMixture(
         Parameters
         ----------
         n_samples : int, default=1
+            Number of samples.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
+            The samples, sorted by component.
         y : ndarray of shape (n_samples,)
             Their components.
 

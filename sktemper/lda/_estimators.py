@@ -267,6 +267,7 @@ class _LDA(
         Returns
         -------
         doc_topic : ndarray of shape (n_samples, n_components)
+            Topic weights of each document.
         """
         return self.fit(X, y, **fit_params).transform(X, normalize=normalize)
 
@@ -283,6 +284,7 @@ class _LDA(
         Returns
         -------
         perplexity : float
+            At least 1.
         """
         return float(np.exp(-self.score(X, sample_weight=sample_weight)))
 
@@ -314,7 +316,7 @@ class _LDA(
 
     @property
     def topic_word_prior_(self):
-        """Dirichlet parameters of the topics' prior, broadcastable to components_."""
+        """Dirichlet parameters of the topics' prior, broadcastable to `components_`."""
         return self._state().globals_.prior.T
 
     @property

@@ -31,6 +31,7 @@ class TablesMixin:
             The words, as a vectorizer's ``get_feature_names_out`` has them; None takes
             the column names of the training data, or column numbers.
         n_words : int, default=10
+            Number of words of each topic.
 
         Returns
         -------
@@ -281,6 +282,7 @@ class TablesMixin:
         indices : ndarray of shape (n_queries, n_documents)
             Rows of ``X``, the nearest first; a query that is in ``X`` finds itself.
         distances : ndarray of shape (n_queries, n_documents)
+            Distances of these documents, from 0 to 1.
 
         Raises
         ------

@@ -187,6 +187,7 @@ class _MatrixFactorization(
         Returns
         -------
         ratings : ndarray of shape (n_samples, n_items)
+            Expected ratings of all items.
         """
         check_is_fitted(self, "state_")
         warn_of_heat(self)
@@ -249,6 +250,7 @@ class _MatrixFactorization(
         Returns
         -------
         ratings : ndarray of shape (n_pairs,)
+            Expected ratings.
         std : ndarray of shape (n_pairs,)
             Of what a user would say, noise included.  Only if ``return_std``.
         """
@@ -511,10 +513,10 @@ _PARAMETERS = """
     global_mean : float, default=None
         What all ratings have in common.  None is the mean of those of the first data.
     noise_variance : float, default=None
-        sigma^2, of each rating.  None begins with the variance of the ratings and is
-        learned.
+        Variance sigma^2 of the noise of each rating.  None begins with the variance of
+        the ratings and is learned.
     component_variance : float, default=None
-        c, prior variance of each factor and bias, whose prior mean is 0.  None learns
+        Prior variance c of each factor and bias, whose prior mean is 0.  None learns
         the prior: mean and covariance of the users, and those of the items; what no
         rating speaks for dies out (automatic relevance determination).
     noise_type : {"user", "common"}, default="user"

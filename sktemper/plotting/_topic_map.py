@@ -24,6 +24,7 @@ class TopicMapDisplay:
     Parameters
     ----------
     positions : ndarray of shape (n_topics, 2)
+        Where the topics are on the map.
     prevalence : ndarray of shape (n_topics,)
         The topics' shares of the tokens.
     labels : list of str

@@ -31,6 +31,7 @@ class ConstantSchedule(Schedule):
     Parameters
     ----------
     value : float, default=1.0
+        The value, at least 1.
 
     Examples
     --------
