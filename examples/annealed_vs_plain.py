@@ -8,6 +8,8 @@ topics as lists of words and the held-out scores, and saves a picture of both fi
 needs matplotlib, ``pip install "sktemper[plot]"``).
 """
 
+# sphinx_gallery_thumbnail_path = 'images/annealed_vs_plain.png'
+
 import argparse
 
 import numpy as np

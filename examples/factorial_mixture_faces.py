@@ -14,6 +14,8 @@ width), such as one made from the cropped images of the Extended Yale Face Datab
 Without it scikit-learn's digits are taken.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/factorial_mixture_features.png'
+
 import argparse
 import time
 from pathlib import Path

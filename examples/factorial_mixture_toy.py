@@ -12,6 +12,8 @@ of fits that differ in the temperature alone. Both need matplotlib,
 ``pip install "sktemper[plot]"``.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/factorial_mixture_toy.png'
+
 import argparse
 import time
 

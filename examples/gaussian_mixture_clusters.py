@@ -14,6 +14,8 @@ SVI+, to these points and, with ``--pima``, to the 768 samples of that data set.
 need matplotlib, ``pip install "sktemper[plot]"``.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/gaussian_mixture_clustering.png'
+
 import argparse
 import warnings
 

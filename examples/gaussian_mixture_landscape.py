@@ -17,6 +17,8 @@ end at the best bound.
 Pictures need matplotlib, ``pip install "sktemper[plot]"``.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/gaussian_mixture_landscape.png'
+
 import argparse
 import math
 

@@ -18,6 +18,8 @@ Pictures need matplotlib, ``pip install "sktemper[plot]"``.
 ``save_npz``. Without it, ratings of the shape of MovieLens 100K are generated.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/matrix_factorization.png'
+
 import argparse
 from pathlib import Path
 

@@ -14,15 +14,23 @@ INSTEAD = {r"\dots": r"\ldots"}
 COMMAND = re.compile(r"\\[a-zA-Z]+")
 
 
+#: The names of functions, which need a space on either side unless an operator is there.
+FUNCTION = r"<mi>(?:exp|log|logit)</mi>"
+BEFORE = re.compile(rf"(</(?:mi|mn|mrow|msub|msubsup|msup)>\s*)(?={FUNCTION})")
+AFTER = re.compile(rf"({FUNCTION})(?=\s*<(?!mo|/))")
+SPACE = r'\1<mspace width="0.17em"></mspace>'
+
+
 def mathml(node, as_block):
     """Return a formula, or its source with a warning where docutils cannot read it."""
     source = node.astext()
     source = COMMAND.sub(lambda match: INSTEAD.get(match[0], match[0]), source)
     try:
-        return tex2mathml(source, as_block=as_block)
+        found = tex2mathml(source, as_block=as_block)
     except MathError as error:
         logger.warning("formula %r: %s", source, error, location=node)
         return f"<code>{html.escape(source)}</code>"
+    return AFTER.sub(SPACE, BEFORE.sub(SPACE, found))
 
 
 def visit_inline(translator, node):
