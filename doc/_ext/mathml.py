@@ -14,7 +14,7 @@ INSTEAD = {r"\dots": r"\ldots"}
 COMMAND = re.compile(r"\\[a-zA-Z]+")
 
 
-#: The names of functions, which need a space on either side unless an operator is there.
+#: Names of functions: a space is on either side, unless an operator is there.
 FUNCTION = r"<mi>(?:exp|log|logit)</mi>"
 BEFORE = re.compile(rf"(</(?:mi|mn|mrow|msub|msubsup|msup)>\s*)(?={FUNCTION})")
 AFTER = re.compile(rf"({FUNCTION})(?=\s*<(?!mo|/))")
