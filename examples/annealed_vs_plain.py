@@ -56,7 +56,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
     parser.add_argument("--max-documents", type=int, help="default: all 52,189")
     parser.add_argument("--n-components", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)

@@ -78,7 +78,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
     parser.add_argument("--n-runs", type=int, default=30, help="data sets, and starts")
     parser.add_argument("--n-components", type=int, default=50)
     parser.add_argument(

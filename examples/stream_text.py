@@ -34,7 +34,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
     parser.add_argument("file", nargs="?", type=Path, help="one document a line")
     parser.add_argument(
         "--vectorizer",
