@@ -1,11 +1,11 @@
 """The table of README.md: topics of this package and of its peers.
 
 50 topics of 46,970 descriptions of the shipped corpus, one thread, the same priors for
-all, ten passes each, and 100 sweeps of Gibbs sampling. All topics are judged by the same
-code on 5,219 other descriptions: held-out nats per token by document completion; NPMI
-coherence of the ten first words, in those documents; and diversity, the share of distinct
-words among the 25 first of each topic. Writes ``benchmarks/results/readme_peers.md`` and
-``.csv``.
+all, ten passes each, and 100 sweeps of Gibbs sampling. All topics are judged by the
+same code on 5,219 other descriptions: held-out nats per token by document completion;
+NPMI coherence of the ten first words, in those documents; and diversity, the share of
+distinct words among the 25 first of each topic. Writes
+``benchmarks/results/readme_peers.md`` and ``.csv``.
 
     python benchmarks/readme_peers.py --seeds 3
 """
