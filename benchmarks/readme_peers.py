@@ -117,7 +117,7 @@ def judged(topics, X):
     first = np.argsort(-topics, axis=1, kind="stable")[:, :25]
     return [
         completion_log_likelihood(judge, X),
-        npmi_coherence(topics / topics.sum(axis=1, keepdims=True), X).mean(),
+        npmi_coherence(first[:, :10].tolist(), X).mean(),
         len(np.unique(first)) / first.size,
     ]
 
