@@ -20,8 +20,9 @@ PAGES = {
     "examples/poisson_kernel": "poisson_kernel.md",
     "benchmarks": "benchmarks/index.md",
     "benchmarks/results": "benchmarks/index.md",
-    "benchmarks/cluster_overhead.md": "benchmarks/cluster_overhead.md",
 }
+#: Tables of benchmarks, each of which is a page.
+TABLES = ("benchmarks/results/*.md", "benchmarks/*.md")
 
 
 def page_of(path):
@@ -29,8 +30,8 @@ def page_of(path):
     name = path.as_posix()
     if name in PAGES:
         return Path(PAGES[name])
-    if path.parent.as_posix() == "benchmarks/results" and path.suffix == ".md":
-        return Path("benchmarks", path.name)
+    if path.parts[0] != "doc" and any(path.match(pattern) for pattern in TABLES):
+        return Path("benchmarks/tables", path.name)
     if path.parent.as_posix() == "examples" and path.suffix == ".py":
         return Path("auto_examples", f"{path.stem}.rst")
     if path.parts[0] == "doc":
@@ -55,6 +56,22 @@ def rewrite(text, written_in, read_in):
     return LINK.sub(replace, text)
 
 
+def make_pages_of_tables(app):
+    """Write a page for each table of the benchmarks, which includes it."""
+    folder = Path(app.srcdir, "benchmarks", "tables")
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = {table.name: table for p in TABLES for table in ROOT.glob(p)}
+    for old in folder.glob("*.md"):
+        if old.name not in tables:
+            old.unlink()
+    for name, table in tables.items():
+        path = os.path.relpath(table, folder)
+        text = f"```{{include}} {path}\n```\n"
+        page = folder / name
+        if not page.exists() or page.read_text("utf-8") != text:
+            page.write_text(text, "utf-8")
+
+
 def of_a_page(app, docname, content):
     """Rewrite a page of doc/."""
     if Path(app.env.doc2path(docname)).suffix == ".md":
@@ -72,6 +89,7 @@ def of_an_included_file(app, relative_path, parent_docname, content):
 
 def setup(app):
     """Rewrite what is read."""
+    app.connect("builder-inited", make_pages_of_tables)
     app.connect("source-read", of_a_page)
     app.connect("include-read", of_an_included_file)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
