@@ -27,7 +27,7 @@ __all__ = [
 
 # -- lazy ------------------------------------------------------------------------------
 def transform(estimator, X):
-    """Return what ``estimator.transform`` does of each block, lazily.
+    """Return the transformed blocks lazily, as a dask array.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def transform(estimator, X):
 
 
 def predict(estimator, X):
-    """Return what ``estimator.predict`` does of each block, lazily, see `transform`.
+    """Return the predictions of each block lazily, see `transform`.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def predict(estimator, X):
 
 
 def predict_proba(estimator, X):
-    """Return what ``estimator.predict_proba`` does, lazily, see `transform`.
+    """Return the responsibilities of each block lazily, see `transform`.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def predict_proba(estimator, X):
 
 
 def score_samples(estimator, X):
-    """Return what ``estimator.score_samples`` does, lazily, see `transform`.
+    """Return the score of each sample lazily, see `transform`.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def _shard(part, n_features):
 
 # -- numbers ---------------------------------------------------------------------------
 def score(estimator, X, *, client=None, sample_weight=None):
-    """Return the held-out log-likelihood per held-out unit at T=1.
+    """Return the held-out log-likelihood per token, sample or rating at T=1.
 
     Parameters
     ----------

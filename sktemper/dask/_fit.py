@@ -83,7 +83,7 @@ def fit(estimator, X, *, client=None, checkpoint=None, every=None, sample_weight
 
 
 def partial_fit(estimator, X, *, client=None, sample_weight=None):
-    """Take the steps that a piece of a stream on a cluster is good for.
+    """Continue the training with a chunk of a stream that lies on a cluster.
 
     Parameters
     ----------

@@ -343,7 +343,7 @@ _ATTRIBUTES = """
 
 class TemperedFactorialMixture(_FactorialMixture):  # noqa: D101 (composed __doc__)
     __doc__ = document(
-        """Binary latent features under any tempering.
+        """Binary latent features (factorial mixture) with any tempering, or with none.
 
     Each sample is the sum of the components whose features it has, and of noise: a
     factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.
@@ -422,7 +422,7 @@ class TemperedFactorialMixture(_FactorialMixture):  # noqa: D101 (composed __doc
 
 class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):  # noqa: D101
     __doc__ = document(
-        """Binary latent features by deterministic annealing and moves.
+        """Binary latent features (factorial mixture) fitted by annealing and moves.
 
     Each sample is the sum of the components whose features it has, and of noise: a
     factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.  It is
@@ -498,7 +498,7 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):  # noqa: D101
 
 class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):  # noqa: D101
     __doc__ = document(
-        """Binary latent features by SVI+: tuneable noise on the gradients.
+        """Binary latent features (factorial mixture) with tunable noise (SVI+).
 
     Each sample is the sum of the components whose features it has, and of noise: a
     factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.  Its

@@ -63,7 +63,7 @@ class TablesMixin:
         relevance=1.0,
         output="pandas",
     ):
-        r"""Return the topics as a table, a row a word of a topic.
+        r"""Return the topics as a table with a row for each word of each topic.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class TablesMixin:
         return data_frame(output, columns)
 
     def top_documents(self, X, n_documents=5, *, output="pandas"):
-        """Return the documents that have the most of each topic, as a table.
+        """Return the documents with the largest weight of each topic, as a table.
 
         Parameters
         ----------

@@ -596,7 +596,7 @@ _ATTRIBUTES = """
 
 class TemperedMatrixFactorization(_MatrixFactorization):  # noqa: D101 (composed __doc__)
     __doc__ = document(
-        """Probabilistic matrix factorization of ratings under any tempering.
+        """Matrix factorization of ratings with any tempering, or with none.
 
     A rating is the product of the factors of a user and of an item, and biases, and
     noise [1]_, [2]_, [3]_; users and items have Gaussian posteriors with all
@@ -678,7 +678,7 @@ class TemperedMatrixFactorization(_MatrixFactorization):  # noqa: D101 (composed
 
 class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):  # noqa: D101
     __doc__ = document(
-        """Probabilistic matrix factorization by deterministic annealing.
+        """Matrix factorization of ratings fitted by deterministic annealing.
 
     A rating is the product of the factors of a user and of an item, and biases, and
     noise [1]_, [2]_, [3]_; users and items have Gaussian posteriors with all
@@ -753,7 +753,7 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):  # noqa:
 
 class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):  # noqa: D101
     __doc__ = document(
-        """Probabilistic matrix factorization by SVI+: tuneable noise on the gradients.
+        """Matrix factorization of ratings with tunable gradient noise (SVI+).
 
     A rating is the product of the factors of a user and of an item, and biases, and
     noise [1]_, [2]_, [3]_; users and items have Gaussian posteriors with all

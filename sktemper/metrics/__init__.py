@@ -1,4 +1,4 @@
-"""Measures of what a fitted model is worth."""
+"""Metrics of topics, components and predicted ratings."""
 
 from ._coherence import npmi_coherence, umass_coherence
 from ._completion import completion_log_likelihood, perplexity

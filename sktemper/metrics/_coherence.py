@@ -28,7 +28,7 @@ _COHERENCE_CONSTRAINTS = {
     prefer_skip_nested_validation=True,
 )
 def umass_coherence(topics_or_estimator, X, *, n_words=10, smoothing=None):
-    r"""UMass coherence of each topic: how well a word foretells the next ones.
+    r"""UMass coherence of each topic: how well a word predicts the next ones.
 
     The mean over pairs of a topic's top words, :math:`w_j` more probable in the topic
     than :math:`w_i`, of

@@ -13,7 +13,7 @@ APART, N_PUSHES = 0.8, 200
 
 
 class TopicMapDisplay:
-    """How near topics are to each other.
+    """A map on which topics that use the same words are near each other.
 
     A circle a topic, its area by the topic's share of the tokens.  Circles are near
     where topics use words alike, as far as two dimensions can show it: their distances
