@@ -120,7 +120,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     @property
     def labels_(self):
-        """Component of each sample that `fit` or `partial_fit` saw last, (n_samples,)."""
+        """Component of each sample of the last `fit` or `partial_fit`, (n_samples,)."""
         return self._of_training()[0]
 
     @property
@@ -147,7 +147,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     @property
     def converged_(self):
-        """Whether the lower bound stopped changing, in a `fit` of all samples at once."""
+        """Whether the lower bound stopped changing, in a fit of all samples at once."""
         state = self._state()
         return bool(abs(state.bound_change) < self.tol)
 
