@@ -44,9 +44,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import corpora
+import matplotlib
 import numpy as np
 import pandas as pd
 import sklearn
+from cycler import cycler
 from matplotlib.figure import Figure
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
@@ -642,13 +644,17 @@ def table_of_peers(frame):
                 yield f"| {setting} | " + " | ".join(best) + " |"
 
 
+#: Colours that people with any colour vision tell apart (Okabe and Ito).
+COLOURS = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#000000", "#56B4E9"
 #: Of lines, so that one can be seen below another.
 WIDTHS = (4, 3.5, 3, 2, 1.5, 1)
 
 
 def panels(n_rows, n_columns=3, **parameters):
     figure = Figure((11, 3.6 * n_rows), layout="constrained")
-    return figure, figure.subplots(n_rows, n_columns, squeeze=False, **parameters)
+    with matplotlib.rc_context({"axes.prop_cycle": cycler(color=COLOURS)}):
+        axes = figure.subplots(n_rows, n_columns, squeeze=False, **parameters)
+    return figure, axes
 
 
 def picture_of_policies(frames):
@@ -686,7 +692,7 @@ def picture_of_lengths(frames):
     return labelled(figure, axes, "gain over plain (nats, words)")
 
 
-#: Colours that people with any colour vision tell apart, and styles beside them.
+#: Colours, styles and widths of lines.
 PEER_STYLES = {
     "AnnealedLDA": ("#0072B2", "-", 3.5),
     "tomotopy, averaged": ("#D55E00", "-", 2),
