@@ -30,6 +30,7 @@ extensions = [
     "mathml",
     "offline",
     "repository_links",
+    "thumbnails",
 ]
 exclude_patterns = ["_build", "_ext", "**/*.ipynb", "**/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]

@@ -6,6 +6,8 @@ Searches where annealing starts and how long it lasts, over a pipeline that begi
 text. A start at T=1 is plain variational inference, so the grid holds its own baseline.
 """
 
+# sphinx_gallery_thumbnail_path = 'auto_thumbnails/grid_search_temperature.png'
+
 import argparse
 
 import numpy as np

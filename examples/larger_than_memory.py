@@ -10,6 +10,8 @@ The text is the shipped corpus, again and again. The cluster needs the packages 
 distributed; without them, that part is left out.
 """
 
+# sphinx_gallery_thumbnail_path = 'auto_thumbnails/larger_than_memory.png'
+
 import argparse
 import importlib.util
 import resource

@@ -11,6 +11,8 @@ The script checks the model against the promises of the contract, then fits it u
 three policies and prints how well each recovers the clusters of generated data.
 """
 
+# sphinx_gallery_thumbnail_path = 'auto_thumbnails/own_model_poisson.png'
+
 import numpy as np
 from scipy.special import gammaln
 from sklearn.metrics import adjusted_rand_score

@@ -8,6 +8,8 @@ chunks, counted by a vectorizer that needs no fit, and handed to ``partial_fit``
 Without an argument a file is made from the shipped corpus, one document a line.
 """
 
+# sphinx_gallery_thumbnail_path = 'auto_thumbnails/stream_text.png'
+
 import argparse
 import tempfile
 import warnings
