@@ -8,10 +8,10 @@ import pytest
 #: Pages that another test runs.
 ELSEWHERE = {
     "README.md": "test_readme.py",
-    "doc/engines.md": "test_engines.py",
+    "doc/guide/engines.md": "test_engines.py",
 }
 #: Pages whose fits take more than a few seconds.
-LONG = {"doc/guide.md", "doc/factorial_mixture.md"}
+LONG = {"doc/guide/factorial_mixture.md", "doc/guide/model_selection.md"}
 
 
 def all_pages():
