@@ -20,6 +20,7 @@ from sktemper import (
     AnnealedLDA,
     AnnealedMatrixFactorization,
     AnnealedMultinomialMixture,
+    ImplicitFactorization,
     TemperedBernoulliMixture,
     TemperedFactorialMixture,
     TemperedGaussianMixture,
@@ -69,6 +70,10 @@ def estimators(**parameters):
             2,
         ),
         "tempered matrix factorization": (TemperedMatrixFactorization(3, **common), 2),
+        "implicit factorization": (
+            ImplicitFactorization(3, pair_weight=1.0, **common),
+            2,
+        ),
         "annealed multinomial mixture": (AnnealedMultinomialMixture(4, **annealed), 1),
         "tempered multinomial mixture": (TemperedMultinomialMixture(4, **common), 1),
         "annealed Bernoulli mixture": (AnnealedBernoulliMixture(3, **annealed), 3),

@@ -21,6 +21,7 @@ from .gaussian_mixture import (
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
 )
+from .implicit_factorization import ImplicitFactorization
 from .lda import AnnealedLDA, SVIPlusLDA, TemperedLDA, seeded_prior
 from .matrix_factorization import (
     AnnealedMatrixFactorization,
@@ -37,6 +38,7 @@ __all__ = [
     "AnnealedLDA",
     "AnnealedMatrixFactorization",
     "AnnealedMultinomialMixture",
+    "ImplicitFactorization",
     "SVIPlusBernoulliMixture",
     "SVIPlusFactorialMixture",
     "SVIPlusGaussianMixture",
@@ -54,7 +56,17 @@ __all__ = [
 ]
 
 #: Public modules that are loaded when they are first asked for.
-LAZY = ("base", "dask", "datasets", "metrics", "model", "plotting", "testing")
+LAZY = (
+    "base",
+    "dask",
+    "datasets",
+    "metrics",
+    "model",
+    "model_selection",
+    "plotting",
+    "report",
+    "testing",
+)
 
 
 def __getattr__(name):

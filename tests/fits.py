@@ -104,6 +104,20 @@ def ratings_of(n_samples=120, n_features=15):
     return X
 
 
+@functools.cache
+def clicks_of(n_samples=120, n_features=15):
+    """How often users of three tastes choose items; CSR of int32, read-only."""
+    random = np.random.default_rng(0)
+    same = np.arange(n_samples)[:, None] % 3 == np.arange(n_features) % 3
+    X = random.poisson(np.where(same, 0.9, 0.1))
+    X[5] = 0
+    X = sparse.csr_array(X.astype(np.int32))
+    assert X.has_canonical_format
+    for part in (X.data, X.indices, X.indptr):
+        part.flags.writeable = False
+    return X
+
+
 LETTERS = """
 #### #... .... ...# #..# .##. .... ....
 .... #... ..## ...# #..# .##. ##.. .##.

@@ -5,12 +5,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from fits import documents_of, ratings_of, samples_of
+from fits import clicks_of, documents_of, ratings_of, samples_of
 from scipy import sparse
 from sklearn.base import clone
 
 import sktemper
-from sktemper.moves import BirthMoves
+from sktemper.moves import BirthMoves, Moves
+from sktemper.noise import GradientNoise
+from sktemper.tempering import Tempering
 
 #: Skips of `check_model` that a setting brings about, whatever the model.
 OF_FLOAT32 = {"check_natural_gradients_fit_finite_differences"}
@@ -28,6 +30,9 @@ NO_MOVES = {"check_moves_are_proposed"}
 NO_WHOLE_ROWS = {"check_row_bounds_have_their_constants"}
 NO_LOG_C = {"check_log_partition_is_zero_at_one"}
 NO_ITERATIONS = {"check_stop_stops"}
+NO_LARGEST_RATES = {"check_largest_rate_is_the_largest"}
+#: Of the models that come under any tempering, annealed, and with noise.
+KINDS = ("Tempered", "Annealed", "SVIPlus")
 
 
 class Setting(NamedTuple):
@@ -70,6 +75,8 @@ class Row(NamedTuple):
         Moves that a short fit has time for, where the model can make some.
     others : dict of str to dict
         Parameters of other variants in tests of combinations.
+    kinds : tuple of str
+        What its estimators are named by; one of "" is all that there is.
     """
 
     name: str
@@ -81,9 +88,16 @@ class Row(NamedTuple):
     skips: set
     moves: object = None
     others: dict = {}
+    kinds: tuple = KINDS
 
-    def estimator(self, kind="Tempered", **parameters):
-        """Return one of the three estimators, with parameters for a short fit."""
+    @property
+    def has_policies(self):
+        """Whether its estimators take temperatures and noise."""
+        return self.kinds == KINDS
+
+    def estimator(self, kind=KINDS[0], **parameters):
+        """Return one of the estimators, or the only one, made for a short fit."""
+        kind = kind if self.has_policies else ""
         cls = getattr(sktemper, kind + self.name)
         if kind == "Tempered" and "log_partitions" not in self.capabilities():
             parameters = {"tempering": None, **parameters}  # not by the default
@@ -93,13 +107,17 @@ class Row(NamedTuple):
         """Return what the model can do, see `sktemper.model.CAPABILITIES`."""
         if self.name in known:
             return known[self.name]
-        estimator = getattr(sktemper, "Annealed" + self.name)(**self.parameters)
+        kind = "Annealed" if self.has_policies else ""
+        estimator = getattr(sktemper, kind + self.name)(**self.parameters)
         X = estimator._validate_training(self.data(120), reset=True)
         model = estimator._make_model(X.shape[1], np.float64)
         return known.setdefault(self.name, model.capabilities())
 
     def can(self, *policies):
-        """Return whether the model can do what policies require."""
+        """Return whether the model can do what policies require, and takes them."""
+        taken = () if self.has_policies else (Tempering, GradientNoise, Moves)
+        if any(isinstance(policy, taken) for policy in policies):
+            return False
         required = {need for p in policies for need in getattr(p, "requires", ())}
         return required <= self.capabilities()
 
@@ -295,6 +313,25 @@ MATRIX_FACTORIZATION = Row(
         }
     },
 )
+IMPLICIT_FACTORIZATION = Row(
+    "ImplicitFactorization",
+    clicks_of,
+    700,
+    {"n_components": 3},
+    {},
+    {
+        "sparse": Setting(),
+        "dense": Setting({}, dense),
+        "float32": Setting(
+            {}, single, OF_FLOAT32 | {"check_fisher_product_fits_finite_differences"}
+        ),
+        "weights and targets": Setting({"pair_target": np.sqrt, "zero_weight": 0.3}),
+        "as given": Setting({"noise_variance": 0.1, "component_variance": 1.0}),
+    },
+    NO_MOVES | NO_WHOLE_ROWS | NO_LARGEST_RATES,
+    others={"one weight": {"pair_weight": 2.0, "pair_target": "value"}},
+    kinds=("",),
+)
 MULTINOMIAL_MIXTURE = Row(
     "MultinomialMixture",
     documents_of,
@@ -330,10 +367,14 @@ ROWS = {
         LDA,
         FACTORIAL_MIXTURE,
         MATRIX_FACTORIZATION,
+        IMPLICIT_FACTORIZATION,
         GAUSSIAN_MIXTURE,
         MULTINOMIAL_MIXTURE,
         BERNOULLI_MIXTURE,
     )
-    if hasattr(sktemper, f"Tempered{row.name}")
+    if hasattr(sktemper, row.kinds[0] + row.name)
 }
-KINDS = ("Tempered", "Annealed", "SVIPlus")
+#: Every estimator: its row and its kind.
+ESTIMATORS = {
+    f"{kind}{row.name}": (row, kind) for row in ROWS.values() for kind in row.kinds
+}

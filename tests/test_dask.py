@@ -109,6 +109,9 @@ def test_a_fit_has_the_bits_of_threads(client, row):
     X = client.scatter(parts)
     score = skd.score(cluster, X, client=client)
     assert score == pytest.approx(threads.score(parts), rel=1e-12)
+    weighted = skd.score(cluster, X, **options)
+    expected = threads.score(parts, sample_weight=weight)
+    assert weighted == pytest.approx(expected, rel=1e-12) and weighted != score
     bound = skd.lower_bound(cluster, X, **options)
     assert bound == threads.lower_bound(parts, weight)
 
@@ -141,6 +144,21 @@ def test_starts_and_early_stopping_have_the_bits_of_threads(client, documents):
     threads = lda_of(**parameters).fit(parts)
     cluster = skd.fit(lda_of(**parameters), array_of(parts), client=client)
     assert state_of(cluster) == state_of(threads)
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_validation_data_on_the_cluster_and_in_memory(client, row):
+    X, X_val = row.data(120)[:90], parts_of(row.data(120)[90:], 10, 7)
+    parameters = {"max_iter": 8, "n_iter_no_change": 1, "tempering": None}
+    threads = row.estimator(**parameters).fit(X, X_val=X_val)
+    kinds = array_of(X_val), delayed_of(X_val), client.scatter(X_val), X_val
+    for other in kinds:
+        cluster = row.estimator(**parameters)
+        skd.fit(cluster, delayed_of([X]), client=client, X_val=other)
+        assert state_of(cluster) == state_of(threads)
+    with pytest.raises(ValueError, match="X_val cannot be scored"):
+        skd.fit(cluster, delayed_of([X]), client=client, X_val=array_of([X_val[0].T]))
 
 
 def shards_of(X, folder, *sizes):
@@ -183,6 +201,10 @@ def test_workers_open_what_is_on_disk(client, tmp_path):
     np.testing.assert_array_equal(lazy.compute(), threads.transform(X))
     with pytest.raises(TypeError, match="not on disk"):
         skd.fit(mixture, in_memory(X), client=client)
+    scored = clone(mixture).set_params(moves=None)
+    skd.fit(scored, delayed_of([X]), client=client, X_val=shards)
+    last = scored.history_["heldout_score"][-1]
+    assert last == pytest.approx(skd.score(scored, shards, client=client), rel=1e-9)
 
 
 def in_memory(X):
@@ -365,29 +387,35 @@ def test_methods_name_the_functions(documents, method):
 
 def test_ctrl_c_leaves_cluster_and_estimator_usable(client):
     random = np.random.default_rng(0)
-    X = random.normal(size=(40_000, 30))
-    parameters = {"max_iter": 10_000, "tol": 0.0, "batch_size": None, "moves": None}
+    X = random.normal(size=(8_000, 30))
+    parameters = {"max_iter": 2000, "tol": 0.0, "batch_size": None, "moves": None}
     mixture = AnnealedGaussianMixture(20, random_state=0, **parameters)
-    interrupted = threading.Event()
+    ended = threading.Event()
 
     def press():
         while not hasattr(mixture, "state_"):
             time.sleep(0.02)
-        if not interrupted.is_set():
+        while (
+            True
+        ):  # Python ignores what a destructor of Dask's raises, and Ctrl-C then
             press_ctrl_c()
+            if ended.wait(10.0):
+                return
 
     thread = threading.Thread(target=press, daemon=True)
     thread.start()
     with pytest.raises(KeyboardInterrupt):
-        skd.fit(mixture, delayed_of(parts_of(X, 20_000)), client=client)
-    interrupted.set()
+        try:
+            skd.fit(mixture, delayed_of(parts_of(X, 4_000)), client=client)
+        finally:
+            ended.set()
     thread.join()
-    end = time.monotonic() + 5.0
+    end = time.monotonic() + 60.0
     while any(client.processing().values()):
         assert time.monotonic() < end
         time.sleep(0.02)
     again = clone(mixture).set_params(max_iter=2)
-    skd.fit(again, delayed_of(parts_of(X, 20_000)), client=client)
+    skd.fit(again, delayed_of(parts_of(X, 4_000)), client=client)
     assert again.n_iter_ == 2
 
 
@@ -422,6 +450,13 @@ def test_a_checkpoint_goes_on_with_the_same_bits(client, documents, tmp_path):
     assert state_of(resumed) == state_of(whole)
     assert sorted(path.name for path in folder.iterdir()) == ["estimator.pkl"]
     assert state_of(skd.fit(clone(lda), parts, **options)) == state_of(whole)
+    # with data to be scored, which are given again
+    options |= {"checkpoint": tmp_path / "validated", "X_val": documents[:20]}
+    with pytest.raises(Broken):
+        skd.fit(clone(lda).set_callbacks(Stopping(2)), parts, **options)
+    resumed = skd.fit(clone(lda), parts, **options)
+    assert np.isfinite(resumed.history_["heldout_score"]).sum() == 4
+    assert state_of(resumed)[:1] == state_of(whole)[:1]
     with pytest.raises(ValueError, match="n_init=2"):
         skd.fit(lda_of(n_init=2), parts, **options)
     with pytest.raises(ValueError, match="every must be"):

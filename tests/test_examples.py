@@ -41,6 +41,15 @@ ARGUMENTS = {
         "--n-components=3",
         "--max-iter=5",
     ],
+    "how_many_topics": [
+        "--max-documents=200",
+        "--true=3",
+        "--topics",
+        "2",
+        "4",
+        "--n-seeds=2",
+        "--max-iter=2",
+    ],
     "larger_than_memory": [
         "--copies=2",
         "--max-documents=800",
@@ -50,6 +59,7 @@ ARGUMENTS = {
     ],
     "matrix_factorization": ["--n-starts=2", "--max-iter=8", "--ranks=3"],
     "own_model_poisson": [],
+    "recommender": ["--n-users=200", "--n-items=80", "--rank=8"],
     "stream_text": ["--max-documents=500", "--n-components=5", "--chunk-size=100"],
 }
 EXPECTED = {
@@ -59,6 +69,7 @@ EXPECTED = {
     "gaussian_mixture_clusters": "Clusters found, where there are 4",
     "gaussian_mixture_landscape": "annealed from T=100    the true ones in 2",
     "grid_search_temperature": "the best, fitted to all: ExponentialSchedule(",
+    "how_many_topics": "within one standard error of the best score: ",
     "larger_than_memory": (
         "equal, bit for bit"
         if importlib.util.find_spec("distributed")
@@ -66,6 +77,7 @@ EXPECTED = {
     ),
     "matrix_factorization": "in intervals of 50 %",
     "own_model_poisson": "checks passed, skipped: ",
+    "recommender": "the same: True",
     "stream_text": "pass 3: ",
 }
 
@@ -103,6 +115,7 @@ PICTURES = {
         "--output-bounds",
     ],
     "gaussian_mixture_landscape": ["--output"],
+    "how_many_topics": ["--output"],
     "matrix_factorization": ["--output"],
 }
 

@@ -19,6 +19,7 @@ MODELS = {
     "FactorialMixture": {"posterior": "structured"},
     "GaussianMixture": {"covariance_type": "full"},
     "MatrixFactorization": {},
+    "ImplicitFactorization": {},
     "MultinomialMixture": {},
     "BernoulliMixture": {},
 }
@@ -29,7 +30,7 @@ def data_of(model, n_columns):
     if model in ("LDA", "MultinomialMixture", "BernoulliMixture"):
         n_rows = 20 if model == "LDA" else 210
         return random.poisson(0.5, (n_rows, n_columns)).astype(np.float64)
-    if model == "MatrixFactorization":
+    if model.endswith("Factorization"):
         return 1.0 + random.poisson(0.5, (4, n_columns))
     return random.normal(size=(210 if model == "GaussianMixture" else 20, n_columns))
 
@@ -47,9 +48,8 @@ def data_of(model, n_columns):
 def test_it_fits_and_transforms(kind, model, size):
     n_components, n_columns = size
     X = data_of(model, n_columns)
-    estimator = getattr(sktemper, kind + model)(
-        n_components, max_iter=1, random_state=0, **MODELS[model]
-    )
+    cls = getattr(sktemper, kind + model, None) or getattr(sktemper, model)
+    estimator = cls(n_components, max_iter=1, random_state=0, **MODELS[model])
     if "moves" in estimator.get_params():
         estimator.set_params(moves=None)
     with warnings.catch_warnings():

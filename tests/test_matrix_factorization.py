@@ -223,28 +223,36 @@ def test_bad_pairs_are_refused():
             model.predict_pairs([[0, 0], [1, item]])
 
 
-def test_recommendations():
+@pytest.mark.parametrize("rank_by", ["likely", "rating"])
+def test_recommendations(rank_by):
     data = X.copy()
     data[3] = RATINGS[3]  # has rated everything
     data[4, :23], data[4, 23:] = RATINGS[4, :23], np.nan  # all but two
     model = plain().fit(data)
-    items, ratings = model.recommend(data, n_items=4)
+    items, ratings = model.recommend(data, n_items=4, rank_by=rank_by)
     assert items.shape == ratings.shape == (150, 4)
     assert items.dtype.kind == "i"
-    predicted = np.where(np.isnan(data), model.predict(data), -np.inf)
-    for row, got, scores in zip(predicted, items, ratings, strict=True):
+    predicted = model.predict(data)
+    scores = model.item_scores(data, rank_by=rank_by)
+    if rank_by == "rating":
+        np.testing.assert_array_equal(scores, predicted)
+    candidates = np.where(np.isnan(data), scores, -np.inf)
+    for row, got, said, all_said in zip(
+        candidates, items, ratings, predicted, strict=True
+    ):
         n = min(4, int(np.isfinite(row).sum()))
         expected = np.argsort(-row, kind="stable")[:n]
         np.testing.assert_array_equal(got[:n], expected)
-        np.testing.assert_array_equal(scores[:n], row[expected])
-        assert (got[n:] == -1).all() and np.isnan(scores[n:]).all()
+        np.testing.assert_array_equal(said[:n], all_said[expected])
+        assert (got[n:] == -1).all() and np.isnan(said[n:]).all()
     assert (items[3] == -1).all() and sorted(items[4]) == [-1, -1, 23, 24]
     for n_items in (1, 25):
-        more, _ = model.recommend(data, n_items=n_items)
+        more, _ = model.recommend(data, n_items=n_items, rank_by=rank_by)
         assert more.shape == (150, n_items)
         np.testing.assert_array_equal(more[:, : min(n_items, 4)], items[:, :n_items])
     assert model.recommend(data)[0].shape == (150, 10)
-    np.testing.assert_array_equal(model.recommend(csr_of(data), n_items=4)[0], items)
+    same, _ = model.recommend(csr_of(data), n_items=4, rank_by=rank_by)
+    np.testing.assert_array_equal(same, items)
     for bad in (0, -1, 1.5, None):
         with pytest.raises(InvalidParameterError, match="'n_items' parameter"):
             model.recommend(data, n_items=bad)
@@ -255,7 +263,9 @@ def test_recommendations():
 def test_among_equals_the_first_is_recommended():
     unrated = np.full((150, 4), np.nan)
     model = plain().fit(np.hstack([X, unrated]))
-    items, ratings = model.recommend(np.full((2, 29), np.nan), n_items=29)
+    items, ratings = model.recommend(
+        np.full((2, 29), np.nan), n_items=29, rank_by="rating"
+    )
     equal = np.diff(ratings, axis=1) == 0
     assert (equal.sum(axis=1) >= 4).all()  # those, and the one that X has
     assert (np.diff(items, axis=1)[equal] > 0).all()

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from fits import SCHEDULE, Hooks
-from registry import KINDS, ROWS
+from registry import ESTIMATORS, ROWS
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -20,7 +20,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:The fit ended at temperature"),
 ]
 each_row = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
-each_kind = pytest.mark.parametrize("kind", KINDS)
+each_estimator = pytest.mark.parametrize(
+    ("row", "kind"), ESTIMATORS.values(), ids=ESTIMATORS.keys()
+)
 
 #: What a fit keeps between two steps.
 POLICIES = {
@@ -106,8 +108,7 @@ class StopAfter(Hooks):
         return estimator.n_iter_ == self.n_passes
 
 
-@each_row
-@each_kind
+@each_estimator
 def test_callbacks_see_each_pass_and_stop_a_fit(row, kind):
     callback, X = StopAfter(2), row.data(120)
     estimator = estimator_of(row, {"max_iter": 6}, kind)
@@ -123,8 +124,7 @@ def test_callbacks_see_each_pass_and_stop_a_fit(row, kind):
 # -- several starts --------------------------------------------------------------------
 
 
-@each_row
-@each_kind
+@each_estimator
 def test_the_best_of_several_starts_is_kept(row, kind):
     X, random = row.data(120), np.random.RandomState(0)
     estimator = estimator_of(row, {"moves": True} if row.moves else {}, kind)
@@ -141,8 +141,7 @@ def test_the_best_of_several_starts_is_kept(row, kind):
 # -- streams ---------------------------------------------------------------------------
 
 
-@each_row
-@each_kind
+@each_estimator
 def test_a_stream_is_cut_into_batches_in_order(row, kind):
     X = row.data(120)
     estimator = estimator_of(row, {"batch_size": 20, "total_samples": 200}, kind)

@@ -18,6 +18,7 @@ from sktemper import (
     AnnealedFactorialMixture,
     AnnealedLDA,
     AnnealedMatrixFactorization,
+    ImplicitFactorization,
     SVIPlusFactorialMixture,
     SVIPlusLDA,
     SVIPlusMatrixFactorization,
@@ -43,6 +44,7 @@ QUICK = dict(n_components=3, max_iter=6, learning_rate=RobbinsMonro(offset=1))
 
 BRIEF = dict(n_components=3, max_iter=8, moves=BirthMoves(n_moves=2))
 FACTORIZATIONS = (
+    ImplicitFactorization,
     TemperedMatrixFactorization,
     AnnealedMatrixFactorization,
     SVIPlusMatrixFactorization,
@@ -108,10 +110,13 @@ def of_weights(estimator):
         AnnealedMatrixFactorization(**QUICK, batch_size="auto"),
         AnnealedMatrixFactorization(3, max_iter=9, target="posterior"),
         SVIPlusMatrixFactorization(3, max_iter=9),
+        ImplicitFactorization(3, max_iter=9),
+        ImplicitFactorization(**QUICK, batch_size="auto", zero_weight=0.5),
         SVIPlusMatrixFactorization(**QUICK, batch_size=10, distribution="gaussian"),
     ],
     expected_failed_checks=expected_failures,
 )
+@pytest.mark.filterwarnings("ignore:The stored numbers of X:UserWarning")  # of noise
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -240,7 +245,7 @@ def test_fit_writes_into_no_parameter(estimator):
     assert all(after[name] is value for name, value in before.items())
     assert pickle.dumps(after) == content
     fitted = vars(lda).keys() - lda.get_params(deep=False).keys()
-    assert all(name.endswith("_") for name in fitted - {"_said"}), fitted
+    assert all(name.endswith("_") for name in fitted - {"_said", "_memory"}), fitted
     assert repr(clone(lda)) == repr(estimator)
     assert lda._repr_html_()
 

@@ -21,6 +21,7 @@ GROUND = {"_check_build", "_policy", "model", "_expfam", "_linalg", "_simd"}
 POLICIES = {"schedules", "tempering", "learning_rates", "noise", "moves"}
 CHECKS = {"_limits", "_validation"}
 FACE = GROUND | POLICIES | CHECKS | {"_data", "_loop", "_estimator"}
+USERS_AND_ITEMS = {"_frames", "_ranking"}
 MODELS = sorted(path.parent.name for path in PACKAGE.glob("*/_model.py"))
 MAY_IMPORT = {
     "_check_build": set(),
@@ -40,12 +41,16 @@ MAY_IMPORT = {
     "_data": {"_linalg"},
     "_loop": GROUND | POLICIES | {"_data"},
     "_estimator": GROUND | POLICIES | CHECKS | {"_data", "_loop"},
-    **{model: FACE for model in MODELS},
-    "lda": FACE | {"metrics"},  # which know no model
+    "_frames": set(),
+    "_ranking": {"_frames", "_linalg", "_policy", "_simd"},
+    "model_selection": {"_ranking", "_validation"},
+    **{model: FACE | USERS_AND_ITEMS for model in MODELS},
+    "lda": FACE | {"_frames", "metrics"},  # which know no model
     "testing": {"model"},
-    "metrics": {"_validation"},
+    "metrics": {"_validation", "model_selection"},
     "plotting": set(),
-    "datasets": {"_data", "_linalg", "_validation"},
+    "report": {"metrics", "plotting"},
+    "datasets": {"_data", "_linalg", "_ranking", "_validation"},
     "base": {"_estimator"},
     "dask": {"_data", "_estimator", "_linalg", "_loop", "model"},
     "__init__": {"_check_build", *MODELS},
@@ -126,7 +131,8 @@ def test_functions_and_files_of_loop_and_face_are_short(path):
 
 @pytest.mark.parametrize(
     "path",
-    rooms(".", "_expfam", "model", "plotting", "schedules", "tempering", "testing")
+    rooms(".", "_expfam", "_ranking", "model", "plotting", "report", "schedules")
+    + rooms("tempering", "testing")
     + rooms(*MODELS),
     ids=lambda p: p.stem,
 )

@@ -274,6 +274,45 @@ def test_the_smallest_within_one_standard_error(plt):
     assert (display.best_, display.one_standard_error_) == (16, 8)
 
 
+def test_many_lines_of_prevalence_differ_also_without_colours(plt):
+    display = TopicPrevalenceDisplay(
+        shares=np.full((24, 3), 0.125),
+        labels=[f"topic {k}" for k in range(24)],
+        topics=np.arange(24),
+        places=np.arange(3),
+    ).plot()
+    looks = [
+        (line.get_linestyle(), line.get_marker(), line.get_color())
+        for line in display.artists_
+    ]
+    assert len(set(looks)) == 24
+    display.ax_.set_yticks([0.025, 0.05])
+    display.figure_.draw_without_rendering()
+    ticks = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert ticks == ["2.5%", "5.0%"]  # not rounded to others
+
+
+def test_numbers_of_small_topics_have_room_on_the_map(plt):
+    display = TopicMapDisplay(
+        positions=np.random.default_rng(0).normal(size=(60, 2)),
+        prevalence=np.r_[0.94, np.full(59, 0.001)],
+        labels=["word"] * 60,
+    ).plot()
+    renderer = display.figure_.canvas.get_renderer()
+    radii = np.sqrt(display.circles_.get_sizes() / np.pi) * display.figure_.dpi / 72
+    numbers = [text for text in display.ax_.texts if text.get_text().isdigit()]
+    assert len(numbers) == 60
+    widths = [text.get_window_extent(renderer).width for text in numbers]
+    assert (np.array(widths) < 2 * radii).all()
+
+
+def test_the_legend_of_two_searches_keeps_together_what_belongs_together(plt, search):
+    first = NumberOfComponentsDisplay.from_estimator(search, name="b")
+    NumberOfComponentsDisplay.from_estimator(search, name="a", ax=first.ax_)
+    texts = [text.get_text() for text in first.ax_.get_legend().texts]
+    assert [text[0] for text in texts] == list("aaabbb")
+
+
 def test_colours_differ_while_there_are_some():
     pytest.importorskip("matplotlib")
     numbers = [6, 24, 0, 18, 6]

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sktemper import AnnealedLDA, TemperedLDA, seeded_prior
-from sktemper.datasets import load_debian_descriptions, make_lda_documents
+from sktemper.datasets import load_debian_descriptions, make_lda_documents, write_counts
 from sktemper.lda import _merging
 from sktemper.metrics import match_components, npmi_coherence
 
@@ -62,7 +62,7 @@ def test_relevance_ranks_by_lift(lda):
         assert sorted(topic["word"]) == sorted(WORDS)
 
 
-def test_coherence_of_the_table(lda, counts):
+def test_coherence_of_the_table(lda, counts, tmp_path):
     table = lda.topics(n_words=6, X=counts)
     np.testing.assert_array_equal(
         table["coherence"][::6], npmi_coherence(lda, counts, n_words=6)
@@ -72,8 +72,11 @@ def test_coherence_of_the_table(lda, counts):
         table["prevalence"][::6], weights.sum(axis=0) / counts.sum(), rtol=1e-3
     )
     parts = [counts[:50], counts[50:]]
-    again = lda.topics(n_words=6, X=parts)
-    np.testing.assert_allclose(again["coherence"], table["coherence"])
+    dense = [part.toarray() for part in parts]
+    for X in parts, dense, write_counts(tmp_path, parts):
+        again = lda.topics(n_words=6, X=X)
+        np.testing.assert_allclose(again["coherence"], table["coherence"])
+        np.testing.assert_allclose(again["prevalence"], table["prevalence"])
 
 
 def test_words_explained_add_up_to_the_documents(lda, counts):

@@ -50,10 +50,20 @@ def a_stream(ax):
     ax.legend(loc="center right")
 
 
+def ratings(ax):
+    """A table of users and items, mostly empty, and one item that is recommended."""
+    known = np.random.default_rng(1).random((8, 12)) < 0.35
+    known[4, 7] = False
+    ax.imshow(np.where(known, 0.7, 0.05), cmap="Blues", vmin=0, vmax=1)
+    ax.add_patch(Rectangle((6.5, 3.5), 1, 1, fill=False, edgecolor=ORANGE, lw=4))
+    ax.set(xlabel="items", ylabel="users", xticks=[], yticks=[])
+
+
 PICTURES = {
     "grid_search_temperature": a_grid,
     "larger_than_memory": shards,
     "own_model_poisson": poissons,
+    "recommender": ratings,
     "stream_text": a_stream,
 }
 

@@ -17,6 +17,7 @@ from ._kinds import (
     store,
     svi_plus,
 )
+from ._messages import warn
 from ._mixtures import MixtureMixin
 from ._pickles import without_callbacks
 
@@ -33,6 +34,7 @@ __all__ = [
     "store",
     "svi_plus",
     "validate_counts",
+    "warn",
     "warn_of_heat",
     "without_callbacks",
 ]

@@ -7,7 +7,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._data import data_of
-from .._loop import Problem
+from .._loop import Here, Problem, Workers
 from ..model import Request
 from ._endings import warn_of_heat
 from ._pickles import Validation
@@ -30,6 +30,9 @@ def _has_sample_temperatures(estimator):
 class AfterFitMixin:
     """Of an estimator with a state: what it says of data, and of itself."""
 
+    #: So many rows are worked on by the calling thread: that takes no time.
+    _rows_here = 0
+
     def _fitted_model(self):
         """Return the model of the parameters that it was fitted with."""
         return self._model_of(self._state().fixed or {})
@@ -51,7 +54,9 @@ class AfterFitMixin:
             self._check_weighted(look, sample_weight)
         model = self._fitted_model()
         warn_of_heat(self)
-        with self._workers(model, data) as workers:
+        few = len(data) <= self._rows_here
+        workers = self._workers(model, data, Here if few else Workers)
+        with workers:
             yield Problem(model, data, workers, sample_weight)
 
     def _names(self, feature_names=None):
@@ -78,8 +83,11 @@ class AfterFitMixin:
         """Return ``function(model, block, prepared)`` of each block of ``X``."""
         with self._at_work(X) as problem:
             model = problem.model
-            prepared = model.prepare(self.state_.globals_, self._hyper_of_predictions())
-            return list(problem.map(function, prepared))
+            return list(problem.map(function, self._prepared(model)))
+
+    def _prepared(self, model):
+        """Return what local steps need of the fitted parameters."""
+        return model.prepare(self.state_.globals_, self._hyper_of_predictions())
 
     def _hyper_of_predictions(self):
         """Return the hyperparameters by which rows are predicted."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -126,6 +127,13 @@ class TemperedEstimator(
         """Return the dtype of kernels and public arrays for these data."""
         return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
 
+    def _dtype_for(self, X, reset):
+        """Return the dtype in which a matrix under validation will be computed with."""
+        if reset:
+            return self._compute_dtype(X)
+        dtype = vars(self).get("training_dtype_")
+        return self.state_.dtype if dtype is None else dtype
+
     def _tempering(self):
         """Return the tempering policy, not yet resolved."""
         return as_tempering(self.tempering)
@@ -139,7 +147,7 @@ class TemperedEstimator(
         return as_moves(self.moves)
 
     # -- fitting -----------------------------------------------------------------------
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None, *, X_val=None):
         """Fit the model to ``X``, from the start.
 
         Parameters
@@ -153,6 +161,12 @@ class TemperedEstimator(
             Ignored; here by scikit-learn's convention.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the samples' statistics.
+        X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
+                default=None
+            Data to be scored in place of ``validation_fraction`` of ``X``, all of which
+            is then trained on: after each ``evaluate_every`` passes, or after each pass
+            if that is 0.  Of the kinds that ``X`` may be of.  A fit that goes on by
+            ``warm_start`` must be given the same again.
 
         Returns
         -------
@@ -184,11 +198,11 @@ class TemperedEstimator(
         of the completed fits.
         """
         continued = self.warm_start and hasattr(self, "state_")
-        return self._fit(X, sample_weight, continued)
+        return self._fit(X, sample_weight, continued, X_val)
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X, sample_weight, continued):
+    def _fit(self, X, sample_weight, continued, X_val=None):
         """Fit, or go on with the fit that there is."""
         self._said = {"hot": True}  # what a callback asks under way needs no warning
         with self._as_before_if_it_raises():
@@ -196,6 +210,7 @@ class TemperedEstimator(
             if not continued:
                 self._check_enough(data)
             problem = self._problem(data, sample_weight, fresh=not continued)
+            problem = self._with_validation(problem, X_val, fresh=not continued)
             if continued:
                 state = self._state_to_go_on_from()
                 # a score may be added before a step is committed
@@ -283,6 +298,24 @@ class TemperedEstimator(
             total_samples=self.total_samples,
         )
 
+    def _with_validation(self, problem, X_val, fresh):
+        """Return a problem with data of the user's to be scored, if there are some."""
+        if X_val is None:
+            return problem
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), training_dtype_=problem.model.dtype)
+        if fresh:  # an earlier fit has no say
+            vars(other).pop("state_", None)
+        try:
+            data = data_of(X_val, Validation(other, "_validate", reset=False))
+            for look in data.looks:
+                self._check_weighted(look, None)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"X_val cannot be scored: {error}") from error
+        workers = self._workers(problem.model, data)
+        return replace(problem, validation=Problem(problem.model, data, workers))
+
     def _fixed(self):
         """Return the parameters that a fit fixes, as they are now."""
         return {name: getattr(self, name) for name in self._fixed_by_fit}
@@ -356,5 +389,5 @@ class TemperedEstimator(
             )
         )
 
-    def _workers(self, model, data):
-        return data.workers(Workers, effective_n_jobs(self.n_jobs), model.stop)
+    def _workers(self, model, data, threads=Workers):
+        return data.workers(threads, effective_n_jobs(self.n_jobs), model.stop)

@@ -146,9 +146,10 @@ effective_batch_size : float, int, Schedule or callable, default=0.5
         those of later `partial_fit` calls.""",
     "evaluate_every": """evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never.
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored.
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
     n_iter_no_change : int, default=None
         Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
         the best state.  Only states at a settled temperature of 1 count.

@@ -25,12 +25,12 @@ def log(estimator, message, *values):
     logger.info(message, *values)
 
 
-def warn(message):
+def warn(message, category=ConvergenceWarning):
     """Warn of what the user's line, outside of all libraries, leads to."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in INSIDE:
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, ConvergenceWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 def warn_once(estimator, topic, message):

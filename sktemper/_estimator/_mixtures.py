@@ -100,7 +100,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         """
         return self.predict_proba(X).argmax(axis=1)
 
-    def fit_predict(self, X, y=None, sample_weight=None):
+    def fit_predict(self, X, y=None, sample_weight=None, *, X_val=None):
         """Fit the mixture and return the labels of the same samples.
 
         Parameters
@@ -110,13 +110,16 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
             Ignored; here by scikit-learn's convention.
         sample_weight : array-like of shape (n_samples,), default=None
             As in `fit`.
+        X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
+                default=None
+            As in `fit`.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             Numbers of components, as in `labels_`.
         """
-        return self.fit(X, y, sample_weight=sample_weight).labels_
+        return self.fit(X, y, sample_weight=sample_weight, X_val=X_val).labels_
 
     @property
     def labels_(self):

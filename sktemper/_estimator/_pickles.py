@@ -38,7 +38,7 @@ class PicklesMixin:
     def __getstate__(self):
         """Return the attributes and the version; not what was warned of."""
         state = dict(super().__getstate__(), _sktemper_version=_version())
-        for name in ("_said", "_loaded"):
+        for name in ("_said", "_loaded", "_memory"):
             state.pop(name, None)
         return state
 

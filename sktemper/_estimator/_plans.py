@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from .._data import Rows
-from .._loop import Policies, State, generator
+from .._loop import HeldOut, Policies, State, generator
 from ..learning_rates import ConstantRate, RobbinsMonro, as_learning_rate
 from ..schedules import Plan
 
@@ -31,8 +31,8 @@ class Run:
     state : State
     policies : Policies
     train : Rows
-    validation : ndarray
-        Rows.
+    held_out : HeldOut or None
+        What is scored.
     compared : bool
         Whether early stopping, if there is any, had a score to go by.
     moves_were_hot : bool
@@ -42,17 +42,15 @@ class Run:
     state: State
     policies: Policies
     train: Rows
-    validation: np.ndarray
+    held_out: HeldOut | None
     compared: bool = True
     moves_were_hot: bool = False
 
 
 def plan_fit(estimator, problem, state):
     """Return the `Run` that goes on from ``state``."""
-    model, rows = problem.model, problem.data.all_rows()
-    train, validation = held_out_rows(
-        estimator, rows, state.seed, problem.sample_weight
-    )
+    model = problem.model
+    train, held_out = _divided(estimator, problem, state.seed)
     batch_size = _batch_size(estimator, problem, len(train))
     state.batch_size = min(batch_size, len(train))
     if state.steps == 0:
@@ -66,8 +64,8 @@ def plan_fit(estimator, problem, state):
     everything = estimator.batch_size is None
     default_rate = ConstantRate(1.0) if everything else RobbinsMonro()
     policies = _resolved_policies(estimator, model, state, default_rate)
-    _plan_passes(estimator, state, len(rows), policies.moves)
-    return Run(state, policies, train, validation)
+    _plan_passes(estimator, state, len(problem.data), policies.moves)
+    return Run(state, policies, train, held_out)
 
 
 def plan_stream(estimator, problem, state, fresh):
@@ -162,6 +160,15 @@ def _resolved_policies(estimator, model, state, default_rate):
     if not learning_rate.knows(state.learning_rate):
         state.learning_rate = learning_rate.initial_state()
     return policies
+
+
+def _divided(estimator, problem, seed):
+    """Return the `Rows` to train on, and what is `HeldOut`, or None."""
+    rows = problem.data.all_rows()
+    if problem.validation is not None:
+        return rows, HeldOut(problem.validation)
+    train, chosen = held_out_rows(estimator, rows, seed, problem.sample_weight)
+    return train, HeldOut(problem, chosen) if len(chosen) else None
 
 
 def held_out_rows(estimator, rows, seed, sample_weight):

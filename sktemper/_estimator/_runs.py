@@ -27,7 +27,7 @@ def run_fits(estimator, problem, starts, n_runs):
         max_subtasks=n_runs * tasks_left(run.state)
     )
     context.call_on_fit_task_begin(**told)
-    with problem.workers:
+    with problem.workers, problem.workers_of_validation:
         fit = _Fit(estimator, problem, context, told)
         if n_runs == 1:
             fit.run(run)
@@ -141,9 +141,9 @@ class _Fit:
     def _heldout_score(self, run):
         """Return the held-out score, NaN if nothing is held out, None if not due."""
         due = run.state.passes % max(self.estimator.evaluate_every, 1) == 0
-        if len(run.validation) == 0 or not due:
+        if run.held_out is None or not due:
             return None
-        return heldout_score(self.problem, run.state, run.validation)
+        return heldout_score(run.held_out, run.state)
 
     def _note_score(self, run, score):
         """Add a held-out score to the history; return whether to stop early.

@@ -83,6 +83,11 @@ class SharedGaussian(Natural):
         return type(self)(-0.5 * second_change, means_change)
 
 
+#: Natural parameters that were found last, for priors that are asked again and again:
+#: block after block, or for one user after the other.
+_found, MOST_FOUND = (), 4
+
+
 class GaussianPrior(NamedTuple):
     """A Gaussian: of the users, or of the items.
 
@@ -97,6 +102,16 @@ class GaussianPrior(NamedTuple):
 
     def natural(self):
         """Return the packed precision, and precision times mean, as one vector."""
+        global _found
+        for prior, natural in _found:
+            if all(map(np.array_equal, prior, self)):
+                return natural.copy()
+        natural = self._natural()
+        copied = self.mean.copy(), self.covariance.copy()
+        _found = ((copied, natural), *_found[: MOST_FOUND - 1])
+        return natural.copy()
+
+    def _natural(self):
         # Symmetric, and as near to the inverse in directions of large variances as in
         # those of small ones, of which there is much: not so `np.linalg.inv`.
         variances, directions = np.linalg.eigh(self.covariance)

@@ -12,14 +12,16 @@ from ._policies import Policies
 from ._problem import QUIETLY, Batch, Problem, generator
 from ._state import MovesDone, State
 from ._step import Steps
-from ._stopping import Best, heldout_score
+from ._stopping import Best, HeldOut, heldout_score
 from ._sums import combined, compacted, tree_sum
-from ._workers import Workers
+from ._workers import Here, Workers
 
 __all__ = [
     "QUIETLY",
     "Batch",
+    "Here",
     "Best",
+    "HeldOut",
     "History",
     "Hooks",
     "MovesDone",

@@ -1,5 +1,6 @@
 """What a fit is about: a model, data, weights and workers; batches and their blocks."""
 
+import contextlib
 import functools
 import itertools
 from dataclasses import dataclass, replace
@@ -86,6 +87,8 @@ class Problem:
         Those to train on; None is all.
     total_samples : int or None
         D; None is the number of rows.
+    validation : Problem or None
+        Of other data, which are scored during the fit; its workers are its own.
     """
 
     model: ConjugateModel
@@ -94,6 +97,14 @@ class Problem:
     sample_weight: Any = None
     rows: Rows | None = None
     total_samples: int | None = None
+    validation: Any = None
+
+    @property
+    def workers_of_validation(self):
+        """The workers to enter beside those of the problem itself."""
+        if self.validation is None:
+            return contextlib.nullcontext()
+        return self.validation.workers
 
     @property
     def total(self):

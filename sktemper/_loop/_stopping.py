@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Best", "heldout_score"]
+__all__ = ["Best", "HeldOut", "heldout_score"]
 
 
 class Best(NamedTuple):
@@ -38,15 +38,31 @@ class Best(NamedTuple):
         return self._replace(failures=self.failures + 1)
 
 
-def heldout_score(problem, state, rows):
-    """Return the held-out score of some rows, NaN if nothing is held out."""
+class HeldOut(NamedTuple):
+    """Rows that no step sees, to be scored.
+
+    Attributes
+    ----------
+    problem : Problem
+    rows : ndarray of int or None
+        None is all that the problem has.
+    """
+
+    problem: Any
+    rows: Any = None
+
+
+def heldout_score(held_out, state):
+    """Return the score of `HeldOut` rows, NaN if nothing of them is held out."""
+    problem, rows = held_out
     model = problem.model
     prepared = model.prepare(state.globals_, state.hyper)
     parts = zip(*problem.map(_log_predictive, prepared, rows), strict=True)
     if problem.sample_weight is None:
         scores, n_held_out = (sum(map(np.sum, part)) for part in parts)
     else:
-        weight = problem.sample_weight[rows]
+        weight = problem.sample_weight
+        weight = weight if rows is None else weight[rows]
         scores, n_held_out = ((weight * np.concatenate(part)).sum() for part in parts)
     return float(scores / n_held_out) if n_held_out else math.nan
 

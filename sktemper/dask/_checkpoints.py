@@ -52,7 +52,7 @@ class Checkpoints:
         self._before = vars(estimator).get("state_")
         self._written = 0
 
-    def fit(self, X, sample_weight):
+    def fit(self, X, sample_weight, X_val):
         """Fit, or go on with the fit that the folder holds, or return its result."""
         estimator = self.estimator
         if self._found(FINISHED):
@@ -60,9 +60,9 @@ class Checkpoints:
             return estimator
         continued = self._found(UNFINISHED)
         if continued:
-            estimator._fit(X, sample_weight, True)
+            estimator._fit(X, sample_weight, True, X_val)
         else:
-            estimator.fit(X, sample_weight=sample_weight)
+            estimator.fit(X, sample_weight=sample_weight, X_val=X_val)
         self._write(FINISHED)
         (self.folder / UNFINISHED).unlink(missing_ok=True)
         return estimator

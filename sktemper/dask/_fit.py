@@ -1,8 +1,10 @@
 """Fitting on a cluster."""
 
 import dask
+import distributed
 import numpy as np
 
+from .._data import Source
 from .._estimator import TemperedEstimator
 from ._checkpoints import Checkpoints
 from ._cluster import client_of
@@ -11,7 +13,16 @@ from ._collections import OnCluster
 __all__ = ["estimator_of", "fit", "partial_fit", "weights_of"]
 
 
-def fit(estimator, X, *, client=None, checkpoint=None, every=None, sample_weight=None):
+def fit(
+    estimator,
+    X,
+    *,
+    client=None,
+    checkpoint=None,
+    every=None,
+    sample_weight=None,
+    X_val=None,
+):
     """Fit an estimator to data on a cluster.
 
     Parameters
@@ -34,6 +45,11 @@ def fit(estimator, X, *, client=None, checkpoint=None, every=None, sample_weight
         Steps, and moves, between two checkpoints; None is 20.
     sample_weight : array-like or dask array of shape (n_samples,), default=None
         Factors of the samples' statistics; held in the memory of this process.
+    X_val : dask array, list of Delayed or Future, collection on disk, or data in \
+            memory, default=None
+        Data to be scored, see `TemperedEstimator.fit`: on the workers, or in this
+        process if that is where they are.  Checkpoints do not hold them: a fit that
+        goes on must be given the same again.
 
     Returns
     -------
@@ -73,13 +89,23 @@ def fit(estimator, X, *, client=None, checkpoint=None, every=None, sample_weight
     (2, 2)
     """
     estimator, client = estimator_of(estimator), client_of(client)
-    weights = weights_of(sample_weight)
+    weights, X_val = weights_of(sample_weight), _validation(client, X_val)
     if checkpoint is None:
         if every is not None:
             raise ValueError("every is for fits with a checkpoint=.")
-        return estimator.fit(OnCluster(client, X), sample_weight=weights)
+        X = OnCluster(client, X)
+        return estimator.fit(X, sample_weight=weights, X_val=X_val)
     checkpoints = Checkpoints(estimator, checkpoint, 20 if every is None else every)
-    return checkpoints.fit(OnCluster(client, X, checkpoints.after), weights)
+    return checkpoints.fit(OnCluster(client, X, checkpoints.after), weights, X_val)
+
+
+def _validation(client, X_val):
+    """Return data to be scored: those of the cluster as such, others as they are."""
+    first = X_val[0] if isinstance(X_val, list) and X_val else X_val
+    is_future = isinstance(first, distributed.Future)
+    if isinstance(X_val, Source) or dask.is_dask_collection(first) or is_future:
+        return OnCluster(client, X_val)
+    return X_val
 
 
 def partial_fit(estimator, X, *, client=None, sample_weight=None):

@@ -5,7 +5,7 @@ from ._corpora import load_debian_descriptions
 from ._generators import make_factorial_mixture, make_lda_documents
 from ._made_ratings import make_ratings
 from ._movielens import load_movielens
-from ._ratings import ratings_matrix
+from ._ratings import interactions_matrix, ratings_matrix
 from ._read_entries import read_matrix_market, read_uci
 from ._read_pairs import read_gensim, read_lda_c, read_svmlight
 from ._read_tables import read_text, read_triples
@@ -14,6 +14,7 @@ from ._write_ratings import write_ratings
 
 __all__ = [
     "Collection",
+    "interactions_matrix",
     "load_debian_descriptions",
     "load_movielens",
     "make_factorial_mixture",

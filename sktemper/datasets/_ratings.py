@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import StrOptions, validate_params
 
+from .._ranking._labels import labelled
 from ._sparse import csr_container
 
 
@@ -53,7 +54,9 @@ default=None
     -------
     X : CSR matrix of shape (n_users, n_items)
         The ratings, in float32 if they were, else in float64.  A sparse array if
-        scikit-learn's ``sparse_interface`` is set to it.
+        scikit-learn's ``sparse_interface`` is set to it.  It has ``user_labels`` and
+        ``item_labels`` too, keeps them where rows are taken, and ``X.users(labels)``
+        returns those of some users: a model that is fitted to it recommends by name.
     user_labels : ndarray of shape (n_users,)
         Whose row each is.
     item_labels : ndarray of shape (n_items,)
@@ -114,7 +117,119 @@ default=None
             keys, ratings, starts, duplicates, (user_labels, item_labels)
         )
         keys = keys[starts]
-    return csr_of_keys(keys, ratings, shape), user_labels, item_labels
+    X = labelled(csr_of_keys(keys, ratings, shape), user_labels, item_labels)
+    return X, user_labels, item_labels
+
+
+@validate_params(
+    {
+        "users": ["array-like"],
+        "items": ["array-like"],
+        "weights": ["array-like", None],
+        "user_labels": ["array-like", None],
+        "item_labels": ["array-like", None],
+        "duplicates": [StrOptions({"sum", "one", "error"})],
+        "unknown": [StrOptions({"error", "ignore"})],
+    },
+    prefer_skip_nested_validation=True,
+)
+def interactions_matrix(
+    users,
+    items,
+    weights=None,
+    *,
+    user_labels=None,
+    item_labels=None,
+    duplicates="sum",
+    unknown="error",
+):
+    """Make a sparse matrix of a long table of clicks: a user and an item a line.
+
+    Parameters
+    ----------
+    users, items : array-like of shape (n_interactions,)
+        Labels of any kind that can be sorted, such as columns of a data frame.
+    weights : array-like of shape (n_interactions,), default=None
+        How much each counts, such as how often or how long; not negative.  None is 1.
+        Those of weight 0 are left out: nothing happened.
+    user_labels, item_labels : array-like of shape (n_users,) or (n_items,), \
+default=None
+        The labels of the rows, and of the columns, in their order.  None takes those
+        that occur, sorted.  Give the items of a fitted model to bring new users to its
+        columns.
+    duplicates : {"sum", "one", "error"}, default="sum"
+        What to do if a user had an item several times: add the weights, let that count
+        once with the weight 1 (the largest, if there are weights), or raise an error.
+    unknown : {"error", "ignore"}, default="error"
+        What to do with users and items that are not in the labels given: raise an
+        error, or leave their interactions out.
+
+    Returns
+    -------
+    X : CSR matrix of shape (n_users, n_items)
+        The weights, in float32 if they were, else in float64.  A sparse array if
+        scikit-learn's ``sparse_interface`` is set to it.  It has ``user_labels`` and
+        ``item_labels``, keeps them where rows are taken, and ``X.users(labels)``
+        returns those of some users.
+
+    Raises
+    ------
+    ValueError
+        If a label or a weight is missing, a weight negative, or labels given occur
+        twice; and by default for unknown labels.
+    TypeError
+        If labels cannot be sorted.
+
+    See Also
+    --------
+    ratings_matrix : The same of ratings, of which zeros are some too.
+
+    Examples
+    --------
+    >>> from sktemper.datasets import interactions_matrix
+    >>> X = interactions_matrix(["ann", "bob", "ann", "ann"], ["a", "a", "b", "b"])
+    >>> X.user_labels.tolist(), X.item_labels.tolist()
+    (['ann', 'bob'], ['a', 'b'])
+    >>> X.toarray()
+    array([[1., 2.],
+           [1., 0.]])
+    >>> X.users(["bob"]).toarray()
+    array([[1., 0.]])
+    """
+    users, items = _labels(users, "users"), _labels(items, "items")
+    weights = np.ones(len(users)) if weights is None else weights
+    weights = check_array(
+        weights,
+        dtype=[np.float64, np.float32],
+        ensure_2d=False,
+        ensure_min_samples=0,
+        input_name="weights",
+    )
+    if weights.ndim != 1:
+        raise ValueError(f"weights must be of one dimension, got {weights.ndim}.")
+    check_consistent_length(users, items, weights)
+    if len(weights) and weights.min() < 0:
+        raise ValueError(f"weights must not be negative, got {weights.min():g}.")
+    rows, user_labels = _encoded(users, user_labels, unknown, "user")
+    columns, item_labels = _encoded(items, item_labels, unknown, "item")
+    known = (rows >= 0) & (columns >= 0) & (weights > 0)
+    keys = (rows * len(item_labels) + columns)[known]
+    weights = weights[known]
+    order = np.argsort(keys, kind="stable")
+    keys, weights = keys[order], weights[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    if len(starts) < len(keys):
+        if duplicates == "error":
+            raise ValueError(
+                f"{len(keys) - len(starts)} interactions are of a user and an item "
+                "that have one already. Choose with duplicates='sum' or 'one'."
+            )
+        merge = np.add if duplicates == "sum" else np.maximum
+        dtype = weights.dtype
+        weights = merge.reduceat(weights.astype(np.float64), starts).astype(dtype)
+        keys = keys[starts]
+    X = csr_of_keys(keys, weights, (len(user_labels), len(item_labels)))
+    return labelled(X, user_labels, item_labels)
 
 
 def csr_of_keys(keys, ratings, shape):

@@ -70,9 +70,8 @@ class _FactorialMixture(
             ensure_all_finite="allow-nan",
         )
         fresh = reset or not hasattr(self, "state_")
-        dtype = self._compute_dtype(X) if fresh else self.state_.dtype
         noise = self.noise_variance if fresh else self.state_.hyper.noise_variance
-        check_range(X, dtype, noise)
+        check_range(X, self._dtype_for(X, reset), noise)
         return X
 
     _fixed_by_fit = (

@@ -64,7 +64,7 @@ class _GaussianMixture(
 
     def _validate(self, X, reset):
         X = check_data(self, X, reset=reset, dtype=[np.float64, np.float32])
-        check_values(X, self.state_.dtype)
+        check_values(X, self._dtype_for(X, reset))
         return X
 
     def _validate_training(self, X, reset):
@@ -74,8 +74,7 @@ class _GaussianMixture(
             reset=reset,
             dtype=[np.float64, np.float32],
         )
-        dtype = self._compute_dtype(X) if reset else self.state_.dtype
-        check_values(X, dtype, training=reset)
+        check_values(X, self._dtype_for(X, reset), training=reset)
         return X
 
     _fixed_by_fit = (

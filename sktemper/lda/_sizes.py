@@ -181,7 +181,7 @@ class SizesMixin:
             )
         return True
 
-    def _fit_with_more(self, X, sample_weight):
+    def _fit_with_more(self, X, sample_weight, X_val):
         """Fit more topics, merge them, and fit on."""
         more = self._other(
             {"n_components": self.n_start_components, "n_start_components": None}
@@ -189,7 +189,7 @@ class SizesMixin:
         more._without_prior_of_predictions()
         vars(more).pop("state_", None)
         more._endings = ()  # copies are to be merged
-        more.fit(X, None, sample_weight)
+        more.fit(X, None, sample_weight, X_val=X_val)
         merged = more
         for _ in range(N_MERGES if self.n_components is None else 1):
             n_before, merged = (
@@ -199,7 +199,7 @@ class SizesMixin:
             if merged.n_components_ == n_before and merged.n_iter_ > self.max_iter:
                 break
             merged.set_params(warm_start=True, max_iter=math.ceil(self.max_iter / 2))
-            merged.fit(X, None, sample_weight)
+            merged.fit(X, None, sample_weight, X_val=X_val)
         fitted = {k: v for k, v in vars(merged).items() if k.endswith("_")}
         self._without_prior_of_predictions()
         vars(self).update(fitted, _said=merged._said)

@@ -9,9 +9,9 @@ from scipy.special import psi
 from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import warn_of_heat
+from .._frames import data_frame, frame_library
 from .._policy import refuse
 from ..model import Request
-from ._frames import data_frame, frame_library
 
 __all__ = ["TablesMixin", "positive_int"]
 
@@ -322,13 +322,24 @@ class TablesMixin:
     def _coherence(self, X, n_words):
         from ..metrics import npmi_coherence  # loaded when it is asked for
 
-        X = sparse.vstack(X) if isinstance(X, list) and sparse.issparse(X[0]) else X
-        return npmi_coherence(self, X, n_words=max(n_words, 2))
+        n_words = max(n_words, 2)
+        if not _is_in_parts(X):
+            return npmi_coherence(self, X, n_words=n_words)
+        topics = np.argsort(-self.components_, axis=1, kind="stable")[:, :n_words]
+        words, places = np.unique(topics, return_inverse=True)
+        parts = [sparse.csr_array(X[i])[:, words] for i in range(len(X))]
+        places = list(places.reshape(topics.shape))
+        return npmi_coherence(places, sparse.vstack(parts), n_words=n_words)
+
+
+def _is_in_parts(X):
+    """Return whether rows are in a list of matrices, or in a collection on disk."""
+    return hasattr(X, "parts") or (isinstance(X, list) and np.ndim(X[0]) == 2)
 
 
 def len_of(X):
     """Return the number of rows of a matrix, or of a list of parts."""
-    if isinstance(X, list) and np.ndim(X[0]) == 2:
+    if isinstance(X, list) and _is_in_parts(X):
         return sum(part.shape[0] for part in X)
     return X.shape[0] if hasattr(X, "shape") else len(X)
 

@@ -1,13 +1,13 @@
 """The estimators of probabilistic matrix factorization."""
 
 import warnings
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_array, gen_batches
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,20 +25,22 @@ from .._estimator import (
 from .._expfam import unpacked
 from .._limits import check_values, check_variances
 from .._linalg import tiled_matmul
-from .._policy import refuse
+from .._ranking._best import Rated
+from .._ranking._memory import read_only
 from .._validation import check_data
 from ._model import MatrixFactorizationModel
 from ._noise import Noise
-from ._ratings import Ratings
+from ._recommend import Posteriors, RatingRecommenderMixin, rows_of_users
 
-#: Expected ratings that are looked at in one go.
-MOST_SCORES = 2**22
 #: From this share of zeros on, ratings without NaN look as if filled with zeros.
 MANY_ZEROS = 0.25
 
 
 class _MatrixFactorization(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
+    RatingRecommenderMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    TemperedEstimator,
 ):
     """What the estimators of probabilistic matrix factorization share."""
 
@@ -69,14 +71,12 @@ class _MatrixFactorization(
             dtype="numeric",
             ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
         )
-        dtype = self._compute_dtype(X) if reset else self.state_.dtype
-        check_values(X, dtype, training=reset)
+        check_values(X, self._dtype_for(X, reset), training=reset)
         return X
 
     def _validate_training(self, X, reset):
         X = super()._validate_training(X, reset)
-        if not sparse.issparse(X):
-            _warn_of_zeros(X)
+        _warn_of_zeros(X)
         return X
 
     def _check_enough(self, data):
@@ -123,16 +123,15 @@ class _MatrixFactorization(
         check_values(init, dtype, "init")
         return init
 
-    def _install(self, state, policies):
-        super()._install(state, policies)
-        self._users_ = None  # those of an earlier state
-
     def _finish(self, problem, state):
-        """Keep the posteriors of the users of the training data."""
+        """Keep the posteriors of the users of the training data, and their ratings."""
         model = problem.model
         prepared = model.prepare(state.globals_, state.hyper)
-        parts = zip(*problem.map(_users, prepared), strict=True)
-        self._users_ = tuple(map(np.concatenate, parts))
+        parts = problem.map(rows_of_users, prepared)
+        natural, noise, *rated = zip(*parts, strict=True)
+        self._rated_ = Rated.joined(map(Rated._make, zip(*rated, strict=True)))
+        self._users_ = np.concatenate(natural), np.concatenate(noise)
+        self._keep_labels(problem.data.source)
 
     def _check_kept(self, model):
         """Raise if the posteriors of the users are not such."""
@@ -144,6 +143,7 @@ class _MatrixFactorization(
             raise ValueError("posteriors of users have the wrong shapes")
         if not (np.isfinite(natural).all() and np.isfinite(noise).all()):
             raise ValueError("posteriors of users are not finite")
+        self._check_ranked(len(natural), model.n_features)
 
     # -- what users call ---------------------------------------------------------------
     def _local_parameters(self, X):
@@ -256,23 +256,10 @@ class _MatrixFactorization(
         """
         check_is_fitted(self, "state_")
         warn_of_heat(self)
-        natural, noise = self._fitted_users()
-        users, items = self._check_pairs(pairs, len(natural))
-        state = self.state_
-        model = self._fitted_model()
-        prepared = model.prepare(state.globals_, state.hyper)
-        distinct, own_rows = np.unique(users, return_inverse=True)
-        mean, variance = model.expected(
-            Ratings(np.arange(len(users) + 1), items.astype(np.int32), None),
-            prepared,
-            model.gaussians(natural[distinct]),
-            own_rows.astype(np.int32),
-        )
-        mean = mean.astype(state.dtype)
-        if not return_std:
-            return mean
-        variance += state.hyper.noise_variance * Noise(*noise[users].T).inverse_means()
-        return mean, np.sqrt(variance).astype(state.dtype)
+        told = Posteriors(*self._fitted_users())
+        users, items = self._check_pairs(pairs, len(told.natural))
+        mean, std = self._expected(users, items, told, return_std)
+        return (mean, std) if return_std else mean
 
     def _check_pairs(self, pairs, n_users):
         pairs = check_array(pairs, dtype=None, ensure_min_samples=0, input_name="pairs")
@@ -286,54 +273,6 @@ class _MatrixFactorization(
             if len(column) and (column.min() < 0 or column.max() >= size):
                 raise ValueError(f"pairs has a {name} outside of 0 to {size - 1}.")
         return pairs.T
-
-    def recommend(self, X, n_items=10):
-        """Return the items that users have not rated, and are expected to like most.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_items)
-            Ratings of these users.
-        n_items : int, default=10
-            How many for each user, at most all of the items.
-
-        Returns
-        -------
-        items : ndarray of int of shape (n_samples, n_items)
-            Best first; -1 where a user has rated all the others.
-        ratings : ndarray of shape (n_samples, n_items)
-            Expected ratings; NaN where there is no item.
-
-        Raises
-        ------
-        ValueError
-            If ``n_items`` is less than 1, or more than the items that there are.
-        """
-        check_is_fitted(self, "state_")
-        if not isinstance(n_items, Integral) or n_items < 1:
-            refuse("n_items", "an int of at least 1", n_items)
-        if n_items > self.n_features_in_:
-            raise ValueError(
-                f"Expected n_items <= n_features_in_, but n_items = {n_items}, "
-                f"n_features_in_ = {self.n_features_in_}."
-            )
-
-        def best(model, block, prepared):
-            """Return those of a block, of a few users at a time: scores are many."""
-            means = model.users(block, prepared).posterior.means
-            n_rows = max(1, MOST_SCORES // model.n_features)
-            parts = [
-                _best(
-                    self._predicted(means[rows], prepared.items.means),
-                    *block.rows(rows),
-                    n_items,
-                )
-                for rows in gen_batches(len(means), n_rows)
-            ]
-            return map(np.concatenate, zip(*parts, strict=True))
-
-        items, ratings = zip(*self._map(X, best), strict=True)
-        return np.concatenate(items), np.concatenate(ratings)
 
     # -- views of the state ------------------------------------------------------------
     def _rank(self):
@@ -361,7 +300,7 @@ class _MatrixFactorization(
         return covariances.astype(self._state().dtype)
 
     def _items(self):
-        return self._means(self._state().globals_)
+        return self._remembered("items", lambda: self._means(self._state().globals_))
 
     def _fitted_users(self):
         """Return natural parameters and noise of the users in the last data."""
@@ -374,7 +313,8 @@ class _MatrixFactorization(
         return self._users_
 
     def _users(self):
-        return self._means(self._fitted_users()[0])
+        fitted = self._fitted_users()[0]
+        return self._remembered("users", lambda: self._means(fitted))
 
     def _biases(self, means):
         """Return what follows the factors in rows, or zeros."""
@@ -386,7 +326,10 @@ class _MatrixFactorization(
     @property
     def components_(self):
         """Posterior means of the items' factors, ndarray (n_components, n_items)."""
-        return np.ascontiguousarray(self._items()[:, : self._rank()].T)
+        factors = self._items()[:, : self._rank()]
+        return self._remembered(
+            "components", lambda: read_only(np.ascontiguousarray(factors.T))
+        )
 
     @property
     def item_biases_(self):
@@ -401,7 +344,7 @@ class _MatrixFactorization(
     @property
     def user_factors_(self):
         """Posterior means of the fitted users, ndarray (n_users, n_components)."""
-        return self._users()[:, : self._rank()]
+        return read_only(self._users()[:, : self._rank()])
 
     @property
     def user_biases_(self):
@@ -456,46 +399,27 @@ class _MatrixFactorization(
         return self._rank()
 
 
-def _users(model, block, prepared):
-    """Return the posteriors of the users of a block, as arrays."""
-    users = model.users(block, prepared)
-    return users.parameters(), np.column_stack(users.noise)
-
-
 def _has_ratings(X):
     return bool(X.nnz if sparse.issparse(X) else (~np.isnan(X)).any())
 
 
 def _warn_of_zeros(X):
-    """Warn of a dense array in which zeros seem to stand for what was not rated."""
-    n_zeros = X.size - np.count_nonzero(X)
-    if n_zeros < MANY_ZEROS * X.size or np.isnan(X).any():
+    """Warn of a full matrix in which zeros seem to stand for what was not rated."""
+    size = X.shape[0] * X.shape[1]
+    values = X.data if sparse.issparse(X) else X
+    if values.size < size or np.isnan(values).any():
+        return
+    n_zeros = size - np.count_nonzero(values)
+    if n_zeros < MANY_ZEROS * size:
         return
     warnings.warn(
-        f"{n_zeros / X.size:.0%} of X are zeros and none is NaN: zeros are taken as "
+        f"{n_zeros / size:.0%} of X are zeros and none is missing: zeros are taken as "
         "ratings of 0. Let NaN stand for what was not rated (do not fill it with 0), "
         "or pass a sparse matrix of the ratings, such as "
         "sktemper.datasets.ratings_matrix makes; its stored zeros are ratings.",
         UserWarning,
-        stacklevel=6,
+        stacklevel=10,
     )
-
-
-def _best(ratings, users, items, n_best):
-    """Return the best items in rows of expected ratings, and these.
-
-    ``users`` and ``items`` say which are not to be had.
-    """
-    ratings[users, items] = -np.inf
-    best = np.argpartition(-ratings, n_best - 1, axis=1)[:, :n_best]
-    best.sort(axis=1)  # among equals the first
-    scores = np.take_along_axis(ratings, best, axis=1)
-    order = np.argsort(-scores, axis=1, kind="stable")
-    best = np.take_along_axis(best, order, axis=1)
-    scores = np.take_along_axis(scores, order, axis=1)
-    missing = np.isinf(scores)
-    best[missing], scores[missing] = -1, np.nan
-    return best, scores
 
 
 #: What the docstrings of the estimators share.
@@ -562,6 +486,11 @@ _ATTRIBUTES = """
     user_prior_, item_prior_ : tuple of ndarrays
         Mean, of shape (n_own,), and covariance, (n_own, n_own), of the priors, given or
         learned.
+    item_popularity_ : ndarray of shape (n_items,)
+        Share of all ratings seen that each item has.
+    user_labels_, item_labels_ : ndarray or None
+        Of the rows in the last `fit` or `partial_fit`, and of the columns, if the data
+        have labels; the names of the columns of a data frame are some too.
     relevance_ : ndarray of shape (n_components,)
         Variance of the ratings that each factor explains under the priors, in
         coordinates in which factors are independent; decreasing, and near 0 for those

@@ -9,6 +9,8 @@
  *     E[bias^2]
  * the last two only with biases, and zeros up to a whole number of SIMD_BYTES. */
 
+#include "gaussian_lanes.h"
+
 /* Ratings whose rows of the table are added at once, and after how many sums go on in
  * float64. */
 #define AT_ONCE 4
@@ -132,9 +134,6 @@ LOOP int NAME(rating_moments)(ratings_block *block, const REAL *restrict own_tab
 /* The Gaussians whose natural parameters, precision and precision times mean, are those
  * of the prior and `scales` times sums: a lane each.  Returns how many are indefinite, or
  * -1 when told to stop. */
-#define LANES (SIMD_BYTES / (intptr_t)sizeof(double))
-#define AT(i, j) (((i) * ((i) + 1) / 2 + (j)) * LANES)
-
 LOOP intptr_t NAME(gaussians)(gaussians_block *block)
 {
     const intptr_t d = block->rank, biases = block->biases, E = d + biases;
@@ -148,7 +147,7 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
     for (intptr_t first = 0; first < block->n_rows; first += LANES) {
         const intptr_t n = block->n_rows - first;
         const intptr_t n_lanes = n < LANES ? n : LANES;
-        double log_determinant[LANES] = {0}, trace[LANES] = {0}, least[LANES];
+        double log_determinant[LANES], trace[LANES] = {0};
         if (*block->stop)
             return -1;
         for (intptr_t lane = 0; lane < LANES; lane++) {
@@ -156,102 +155,20 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
             const intptr_t row = first + (lane < n_lanes ? lane : n_lanes - 1);
             const double *restrict sums = block->sums + row * block->stride;
             const double scale = block->scales[row];
-            least[lane] = 1;
             for (intptr_t i = 0; i < n_own; i++)
                 a[i * LANES + lane] = prior[i] + scale * sums[i];
             for (intptr_t i = 0; i < E; i++)
                 m[i * LANES + lane] = prior[n_own + i] + scale * sums[n_own + i];
         }
-        /* a = L, the lower triangle with precision = L L^T; m = L^-1 (precision mean) */
-        for (intptr_t i = 0; i < E; i++) {
-            for (intptr_t j = 0; j <= i; j++) {
-                double sum[LANES];
-                for (intptr_t lane = 0; lane < LANES; lane++)
-                    sum[lane] = a[AT(i, j) + lane];
-                for (intptr_t k = 0; k < j; k++) {
-                    const double *restrict x = a + AT(i, k), *restrict y = a + AT(j, k);
-                    VECTORISE
-                    for (intptr_t lane = 0; lane < LANES; lane++)
-                        sum[lane] -= x[lane] * y[lane];
-                }
-                double *restrict to = a + AT(i, j), *restrict by = inverse + j * LANES;
-                if (j < i) {
-                    VECTORISE
-                    for (intptr_t lane = 0; lane < LANES; lane++)
-                        to[lane] = sum[lane] * by[lane];
-                    continue;
-                }
-                VECTORISE
-                for (intptr_t lane = 0; lane < LANES; lane++) {
-                    const double pivot = sum[lane] > 0 ? sum[lane] : 1;
-                    least[lane] = sum[lane] > 0 ? least[lane] : 0;
-                    to[lane] = sqrt(pivot);
-                    by[lane] = 1 / to[lane];
-                }
-            }
-            double *restrict own = m + i * LANES;
-            for (intptr_t k = 0; k < i; k++) {
-                const double *restrict x = a + AT(i, k), *restrict y = m + k * LANES;
-                VECTORISE
-                for (intptr_t lane = 0; lane < LANES; lane++)
-                    own[lane] -= x[lane] * y[lane];
-            }
-            for (intptr_t lane = 0; lane < LANES; lane++) {
-                own[lane] *= inverse[i * LANES + lane];
-                log_determinant[lane] += 2 * log(a[AT(i, i) + lane]);
-            }
-        }
-        for (intptr_t lane = 0; lane < n_lanes; lane++) {
-            if (!(least[lane] > 0)) {
-                n_indefinite++;
-                log_determinant[lane] = NAN;
-            }
-        }
-        /* a = L^-1, by columns; the mean is L^-T m */
-        for (intptr_t j = 0; j < E; j++) {
-            for (intptr_t lane = 0; lane < LANES; lane++)
-                b[AT(j, j) + lane] = inverse[j * LANES + lane];
-            for (intptr_t i = j + 1; i < E; i++) {
-                double sum[LANES] = {0};
-                for (intptr_t k = j; k < i; k++) {
-                    const double *restrict x = a + AT(i, k), *restrict y = b + AT(k, j);
-                    VECTORISE
-                    for (intptr_t lane = 0; lane < LANES; lane++)
-                        sum[lane] -= x[lane] * y[lane];
-                }
-                double *restrict to = b + AT(i, j), *restrict by = inverse + i * LANES;
-                VECTORISE
-                for (intptr_t lane = 0; lane < LANES; lane++)
-                    to[lane] = sum[lane] * by[lane];
-            }
-        }
-        for (intptr_t i = 0; i < E; i++) {
-            double sum[LANES] = {0};
-            for (intptr_t k = i; k < E; k++) {
-                const double *restrict x = b + AT(k, i), *restrict y = m + k * LANES;
-                VECTORISE
-                for (intptr_t lane = 0; lane < LANES; lane++)
-                    sum[lane] += x[lane] * y[lane];
-            }
-            for (intptr_t lane = 0; lane < LANES; lane++)
-                m[i * LANES + lane] = sum[lane];
-        }
-        /* the covariance L^-T L^-1, in place of L */
+        n_indefinite += NAME(solve_lanes)(E, n_lanes, a, b, m, inverse, log_determinant);
         for (intptr_t i = 0; i < E; i++)
             for (intptr_t j = 0; j <= i; j++) {
-                double sum[LANES] = {0};
-                for (intptr_t k = i; k < E; k++) {
-                    const double *restrict x = b + AT(k, i), *restrict y = b + AT(k, j);
-                    VECTORISE
-                    for (intptr_t lane = 0; lane < LANES; lane++)
-                        sum[lane] += x[lane] * y[lane];
-                }
                 const double share = (i == j ? 1 : 2) * prior[AT(i, j) / LANES];
                 const double *restrict x = m + i * LANES, *restrict y = m + j * LANES;
-                for (intptr_t lane = 0; lane < LANES; lane++) {
-                    a[AT(i, j) + lane] = sum[lane];
-                    trace[lane] += share * (sum[lane] + x[lane] * y[lane]);
-                }
+                const double *restrict covariance = a + AT(i, j);
+                VECTORISE
+                for (intptr_t lane = 0; lane < LANES; lane++)
+                    trace[lane] += share * (covariance[lane] + x[lane] * y[lane]);
             }
         for (intptr_t lane = 0; lane < n_lanes; lane++) {
             const intptr_t row = first + lane;
@@ -288,5 +205,8 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
 
 #undef LANES
 #undef AT
+#undef UPPER
+#undef TILE
+#undef TILE_SUMS
 #undef AT_ONCE
 #undef MOST_ADDED

@@ -140,7 +140,7 @@ class MatrixFactorizationModel(ConjugateModel):
     def hyper_shapes(self):
         """Return the shapes of the parts of `hyper`."""
         mean = (self.n_own,)
-        return [()] * 6 + 2 * [mean, 2 * mean]
+        return [()] * 6 + [(self.n_features,)] + 2 * [mean, 2 * mean]
 
     def check(self, globals_, hyper):
         """Raise if these cannot be parameters of this model."""
@@ -312,6 +312,8 @@ class MatrixFactorizationModel(ConjugateModel):
 
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
         """Step the learned noise variance and priors toward what is best."""
+        counts = hyper.item_counts + statistics.item_counts
+        hyper = hyper._replace(item_counts=counts)
         if self.noise_variance is None and statistics.n_ratings > 0:
             best = statistics.residual / statistics.n_ratings
             noise = (1 - rate) * hyper.noise_variance + rate * best

@@ -24,6 +24,8 @@ class Hyper(NamedTuple):
         Of the Gamma distribution, with mean 1, by which users' precisions differ.
     rating_variance : float
         Of the ratings at the start.
+    item_counts : ndarray of shape (n_items,)
+        Ratings of each item that steps have seen, each as often as one saw it.
     users, items : GaussianPrior
     """
 
@@ -33,6 +35,7 @@ class Hyper(NamedTuple):
     noise_variance: float
     noise_shape: float
     rating_variance: float
+    item_counts: np.ndarray
     users: GaussianPrior
     items: GaussianPrior
 

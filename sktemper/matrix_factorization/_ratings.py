@@ -69,6 +69,8 @@ class RatingStatistics:
     users : Moments
         Of the users, each with the mean weight of his or her ratings; who has none
         would only tell of the prior.
+    item_counts : ndarray of shape (n_items,)
+        Ratings of each item, as they are weighted; never scaled.
     log_noise : float
         Sum over the users of E[log t - t], t being the users' precisions.
     """
@@ -77,6 +79,7 @@ class RatingStatistics:
     residual: float
     n_ratings: float
     users: Moments
+    item_counts: np.ndarray
     log_noise: float = 0.0
 
     def __add__(self, other):
@@ -85,6 +88,7 @@ class RatingStatistics:
             self.residual + other.residual,
             self.n_ratings + other.n_ratings,
             self.users.plus(other.users),
+            self.item_counts + other.item_counts,
             self.log_noise + other.log_noise,
         )
         return total._merged() if len(total.parts) > MOST_PARTS else total
@@ -106,6 +110,7 @@ class RatingStatistics:
             factor * self.residual,
             factor * self.n_ratings,
             self.users.scaled(factor),
+            self.item_counts,
             factor * self.log_noise,
         )
 

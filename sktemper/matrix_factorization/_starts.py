@@ -43,6 +43,7 @@ def first_hyper(model, X, sample_weight=None):
         float(noise),
         START_SHAPE,
         float(variance),
+        np.zeros(model.n_features),
         users=prior,
         items=prior,
     )

@@ -253,9 +253,16 @@ class UserInference:
             float(noise.means @ errors),
             n_ratings,
             model.moments_of(table, row_weights),
+            self._item_counts(),
             float(row_weights @ (noise.log_means() - noise.means)),
         )
         return statistics if share == 1 else statistics.scaled(float(share))
+
+    def _item_counts(self):
+        """Return how many ratings items have, or what these weigh."""
+        power, items = self.powers.statistics, self.block.items
+        weights = power if np.ndim(power) else None
+        return np.bincount(items, weights, minlength=self.model.n_features)
 
 
 def _scalar_and_factors(power, unit_noise):

@@ -1,17 +1,40 @@
-"""Metrics of topics, components and predicted ratings."""
+"""Metrics of topics, components and predictions, and scorers for searches."""
 
 from ._coherence import npmi_coherence, umass_coherence
 from ._completion import completion_log_likelihood, perplexity
+from ._diversity import topic_diversity
 from ._matching import match_components
+from ._ranking import ndcg_at_k, precision_at_k, ranking_report, recall_at_k
+from ._ranking_scorer import ranking_scorer
 from ._ratings import completion_rmse, heldout_rmse, interval_coverage
+from ._topic_scorers import (
+    completion_scorer,
+    diversity_scorer,
+    make_completion_scorer,
+    make_diversity_scorer,
+    make_npmi_scorer,
+    npmi_scorer,
+)
 
 __all__ = [
     "completion_log_likelihood",
     "completion_rmse",
+    "completion_scorer",
+    "diversity_scorer",
     "heldout_rmse",
     "interval_coverage",
+    "make_completion_scorer",
+    "make_diversity_scorer",
+    "make_npmi_scorer",
     "match_components",
+    "ndcg_at_k",
     "npmi_coherence",
+    "npmi_scorer",
     "perplexity",
+    "precision_at_k",
+    "ranking_report",
+    "ranking_scorer",
+    "recall_at_k",
+    "topic_diversity",
     "umass_coherence",
 ]

@@ -4,12 +4,11 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, validate_params
 
 from .._validation import check_sparse
-from ._topics import components_of
+from ._topics import topics_of
 
 __all__ = ["npmi_coherence", "umass_coherence"]
 
@@ -178,7 +177,7 @@ def _coherence(topics_or_estimator, X, n_words, coherence):
     X = check_array(
         check_sparse(X), accept_sparse="csr", ensure_non_negative=True, input_name="X"
     )
-    topics = _topics(topics_or_estimator, n_words, X.shape[1])
+    topics = topics_of(topics_or_estimator, n_words, X.shape[1])
     words, positions = np.unique(np.concatenate(topics), return_inverse=True)
     present = sparse.csr_array(X[:, words])
     present.sum_duplicates()
@@ -191,40 +190,3 @@ def _coherence(topics_or_estimator, X, n_words, coherence):
         together = (part.T @ part).toarray()
         values.append(coherence(together.diagonal(), together, X.shape[0]))
     return np.array(values)
-
-
-def _topics(topics_or_estimator, n_words, n_features):
-    """Return each topic's columns, the most probable word first."""
-    if hasattr(topics_or_estimator, "components_") or isinstance(
-        topics_or_estimator, BaseEstimator
-    ):
-        components = components_of(topics_or_estimator, n_features)
-        topics = np.argsort(-components, axis=1, kind="stable")
-    else:
-        topics = _listed(topics_or_estimator)
-    if len(topics) == 0:
-        raise ValueError("There is no topic.")
-    for topic in topics:
-        if topic.ndim != 1 or len(topic) < 2:
-            raise ValueError("A topic must be a list of two words or more.")
-        if topic.dtype.kind not in "iu":
-            raise ValueError(
-                "A topic must be a list of column numbers, not of "
-                f"{topic.dtype}: pass a fitted model to have its top words taken."
-            )
-        if topic.min() < 0 or topic.max() >= n_features:
-            raise ValueError(
-                f"A topic has words outside the {n_features} columns of X."
-            )
-    return [topic[:n_words] for topic in topics]
-
-
-def _listed(topics):
-    """Return topics that are given as lists as arrays."""
-    try:
-        return [np.asarray(topic) for topic in topics]
-    except (NotImplementedError, TypeError, ValueError) as error:
-        raise ValueError(
-            "Topics must be a fitted model with components_, or lists of column "
-            f"numbers, got {topics!r}."
-        ) from error

@@ -5,20 +5,20 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["BLOCK", "components_of", "scaled"]
+__all__ = ["BLOCK", "components_of", "scaled", "topics_of"]
 
 #: Rows scored at a time: the data are never copied whole.
 BLOCK = 1000
 
 
-def components_of(estimator, n_features):
-    """Return ``components_`` of a fitted model for data of so many features."""
+def components_of(estimator, n_features=None):
+    """Return ``components_`` of a fitted model, for so many features if known."""
     if isinstance(estimator, BaseEstimator):
         check_is_fitted(estimator)
     components = check_array(
         estimator.components_, dtype=[np.float64, np.float32], input_name="components_"
     )
-    if components.shape[1] != n_features:
+    if n_features is not None and components.shape[1] != n_features:
         raise ValueError(
             f"X has {n_features} features, but the model was fitted to "
             f"{components.shape[1]}."
@@ -30,3 +30,51 @@ def scaled(components):
     """Return rows over powers of two, so that no sum of squares overflows."""
     _, exponents = np.frexp(np.abs(components).max(axis=1, keepdims=True))
     return np.ldexp(components, -exponents)
+
+
+def topics_of(topics_or_estimator, n_words, n_features=None):
+    """Return each topic's columns, the most probable word first.
+
+    Parameters
+    ----------
+    topics_or_estimator : object or list of lists of int
+    n_words : int
+        Of each topic, at most.
+    n_features : int, default=None
+        Columns that there are; None is not known.
+    """
+    if hasattr(topics_or_estimator, "components_") or isinstance(
+        topics_or_estimator, BaseEstimator
+    ):
+        components = components_of(topics_or_estimator, n_features)
+        topics = np.argsort(-components, axis=1, kind="stable")
+    else:
+        topics = _listed(topics_or_estimator)
+    if len(topics) == 0:
+        raise ValueError("There is no topic.")
+    for topic in topics:
+        if topic.ndim != 1 or len(topic) < 2:
+            raise ValueError("A topic must be a list of two words or more.")
+        if topic.dtype.kind not in "iu":
+            raise ValueError(
+                "A topic must be a list of column numbers, not of "
+                f"{topic.dtype}: pass a fitted model to have its top words taken."
+            )
+        if topic.min() < 0 or (n_features is not None and topic.max() >= n_features):
+            raise ValueError(
+                f"A topic has words outside the {n_features} columns of X."
+                if n_features is not None
+                else "A topic has a negative column number."
+            )
+    return [topic[:n_words] for topic in topics]
+
+
+def _listed(topics):
+    """Return topics that are given as lists as arrays."""
+    try:
+        return [np.asarray(topic) for topic in topics]
+    except (NotImplementedError, TypeError, ValueError) as error:
+        raise ValueError(
+            "Topics must be a fitted model with components_, or lists of column "
+            f"numbers, got {topics!r}."
+        ) from error

@@ -28,6 +28,8 @@ class ConjugateModel(Capabilities):
     ----------
     block_size : int
         Rows of a block.  Part of the result's bits: blocks are summed in their order.
+    parameter_dtype : dtype
+        In which global parameters are kept; float64 unless a model says otherwise.
     rows_looked_at : int
         Rows of data in several parts that `initial_hyper`, `initial_globals` and
         `auto_batch_size` are given, at most, in place of all.
@@ -58,6 +60,7 @@ class ConjugateModel(Capabilities):
     """
 
     block_size = 256
+    parameter_dtype = np.dtype(np.float64)
     rows_looked_at = 100_000
     watches_bound = False
     keeps_local = False

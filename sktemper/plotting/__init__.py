@@ -4,8 +4,10 @@ from ._components import ComponentsDisplay
 from ._curve import TrainingCurveDisplay
 from ._document import DocumentDisplay
 from ._ellipses import MixtureEllipsesDisplay
+from ._layout import topic_map_layout
 from ._number import NumberOfComponentsDisplay
 from ._prevalence import TopicPrevalenceDisplay
+from ._shares import topic_shares
 from ._temperature import TemperatureDisplay
 from ._topic_map import TopicMapDisplay
 from ._topic_words import TopicWordsDisplay
@@ -20,4 +22,6 @@ __all__ = [
     "TopicPrevalenceDisplay",
     "TopicWordsDisplay",
     "TrainingCurveDisplay",
+    "topic_map_layout",
+    "topic_shares",
 ]

@@ -12,7 +12,8 @@ class NumberOfComponentsDisplay:
     """Held-out scores over the number of components, and which one to choose.
 
     Two are marked: that of the best score, and the smallest whose score is less than
-    one standard error below it [1]_, as differences within that are noise.
+    one standard error below it [1]_, where a dotted line is, as differences within that
+    are noise.
 
     Parameters
     ----------
@@ -181,9 +182,12 @@ class NumberOfComponentsDisplay:
             scores[enough],
             marker="s",
             fillstyle="none",
-            label=f"{whose}within one standard error: {self.one_standard_error_}",
+            label=f"{whose}fewest above the dotted line: {self.one_standard_error_}",
             **marked,
         )
         ax.set(xlabel="Number of components", ylabel=self.score_name)
-        ax.legend(fontsize=8)
+        handles, labels = ax.get_legend_handles_labels()
+        # what belongs to a curve together
+        order = sorted(range(len(labels)), key=labels.__getitem__)
+        ax.legend([handles[i] for i in order], [labels[i] for i in order], fontsize=8)
         return self

@@ -4,11 +4,12 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
 from ._axes import axes_of, chosen, colours_of, label_of, needs_matplotlib
+from ._shares import topic_shares
 
 __all__ = ["TopicPrevalenceDisplay"]
 
-#: The most points of a line.
-MOST_POINTS = 40
+#: How lines are drawn, and of how many each: colours alone tell few apart.
+STYLES, N_ALIKE = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D")), 6
 
 
 class TopicPrevalenceDisplay:
@@ -41,6 +42,7 @@ class TopicPrevalenceDisplay:
     See Also
     --------
     TopicMapDisplay : How near topics are to each other.
+    topic_shares : The same as numbers.
 
     Examples
     --------
@@ -108,19 +110,16 @@ class TopicPrevalenceDisplay:
             If there are not as many groups as documents, or no such topics.
         """
         needs_matplotlib(cls, "from_estimator")
-        weights = np.asarray(estimator.transform(X), dtype=np.float64)
+        weights = estimator.transform(X)
         tokens = np.asarray(X.sum(axis=1) if hasattr(X, "sum") else np.sum(X, axis=1))
-        weights *= tokens.reshape(-1, 1)
-        places, most = None, 30
-        sums = weights.sum(axis=0)
+        tokens = tokens.ravel()
+        shares, places, most = topic_shares(weights, tokens), None, 30
+        in_all = shares
         if groups is not None:
             check_consistent_length(X, groups)
-            places, numbers = _places(groups, n_bins)
+            shares, places = topic_shares(weights, tokens, groups, n_bins=n_bins)
             most = 30 if places.dtype.kind in "OUS" else 8
-            sums = np.zeros((len(places), weights.shape[1]))
-            np.add.at(sums, numbers, weights)
-        kept = chosen(topics, weights.sum(axis=0), most)
-        shares = (sums / np.maximum(sums.sum(axis=-1, keepdims=True), 1e-300)).T
+        kept = chosen(topics, in_all, most)
         words = estimator.top_words(feature_names, 3)
         display = cls(
             shares=shares[kept],
@@ -163,19 +162,21 @@ class TopicPrevalenceDisplay:
         ax.set_yticks(places, self.labels, fontsize=8)
         ax.set_ylim(n_topics - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
-        ax.xaxis.set_major_formatter("{x:.0%}")
+        ax.xaxis.set_major_formatter(_percent())
         ax.set_xlabel("Share of the tokens")
         ax.spines[["top", "right"]].set_visible(False)
 
     def _draw_lines(self, ax, line_kw):
         ax = axes_of(self, ax, (9, 4.5))
         self.artists_ = []
-        for shares, label, colour in zip(
-            self.shares, self.labels, colours_of(self.topics), strict=True
+        for number, (shares, label, colour) in enumerate(
+            zip(self.shares, self.labels, colours_of(self.topics), strict=True)
         ):
-            style = {"color": colour, "label": label, "marker": ".", **line_kw}
+            line, marker = STYLES[number // N_ALIKE % len(STYLES)]
+            style = {"linestyle": line, "marker": marker, "markersize": 4}
+            style |= {"color": colour, "label": label, **line_kw}
             self.artists_ += ax.plot(self.places, shares, **style)
-        ax.yaxis.set_major_formatter("{x:.0%}")
+        ax.yaxis.set_major_formatter(_percent())
         ax.set_ylim(bottom=0)
         ax.set_ylabel("Share of the tokens")
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
@@ -196,34 +197,12 @@ class TopicPrevalenceDisplay:
         ax.tick_params(length=0)
         ax.invert_yaxis()
         self.colorbar_ = self.figure_.colorbar(
-            mesh, ax=ax, label="Share of the group's tokens", format="{x:.0%}"
+            mesh, ax=ax, label="Share of the group's tokens", format=_percent()
         )
 
 
-def _places(groups, n_bins):
-    """Return the places that documents are put at, and the number of each one's."""
-    groups = np.asarray(groups)
-    if groups.dtype.kind in "OUS":
-        dates = _as_dates(groups)
-        if dates is None:
-            return np.unique(groups.astype(str), return_inverse=True)
-        groups = dates
-    values, numbers = np.unique(groups, return_inverse=True)
-    if len(values) <= MOST_POINTS:
-        return values, numbers
-    dates = groups.dtype.kind == "M"
-    scale = groups.astype("datetime64[s]").astype(float) if dates else groups
-    edges = np.linspace(scale.min(), scale.max(), n_bins + 1)
-    numbers = np.clip(np.searchsorted(edges, scale, "right") - 1, 0, n_bins - 1)
-    middle = (edges[:-1] + edges[1:]) / 2
-    if dates:
-        middle = middle.astype("int64").astype("datetime64[s]")
-    filled, numbers = np.unique(numbers, return_inverse=True)
-    return middle[filled], numbers
+def _percent():
+    """Return a formatter of shares, with as many digits as the ticks need."""
+    from matplotlib.ticker import PercentFormatter
 
-
-def _as_dates(groups):
-    """Return objects as dates, or None if they are none."""
-    if groups.dtype.kind != "O" or not hasattr(groups.flat[0], "year"):
-        return None
-    return groups.astype("datetime64[s]")
+    return PercentFormatter(1.0)

@@ -3,13 +3,14 @@
 import numpy as np
 
 from ._axes import axes_of, colours_of, needs_matplotlib, topic_word_of
+from ._layout import SHARE_OF_CIRCLES, positions_of, push_apart
 
 __all__ = ["TopicMapDisplay"]
 
 #: Directions in which a label is tried around its circle, and gaps in points.
 N_DIRECTIONS, GAPS = 16, (3, 9, 18, 30)
-#: Distance of two circles at least, as a share of both radii; and steps toward it.
-APART, N_PUSHES = 0.8, 200
+#: Area of a circle at least, in points: its number has room in it.
+LEAST_AREA = 110.0
 
 
 class TopicMapDisplay:
@@ -44,6 +45,7 @@ class TopicMapDisplay:
     See Also
     --------
     TopicWordsDisplay : The words of topics.
+    topic_map_layout : Where the circles are, as numbers.
 
     References
     ----------
@@ -100,7 +102,7 @@ class TopicMapDisplay:
         table = estimator.topics(feature_names, n_words, relevance=0.6)
         by_topic = [rows for _, rows in table.groupby("topic")]
         display = cls(
-            positions=_positions(topic_word_of(estimator)),
+            positions=positions_of(topic_word_of(estimator)),
             prevalence=np.array([rows["prevalence"].iloc[0] for rows in by_topic]),
             labels=[" ".join(rows["word"]) for rows in by_topic],
         )
@@ -123,9 +125,9 @@ class TopicMapDisplay:
         """
         n_topics = len(self.labels)
         ax = axes_of(self, ax, (9, 7))
-        area = 0.12 * _points_of(ax).prod() * np.asarray(self.prevalence)
+        area = SHARE_OF_CIRCLES * _points_of(ax).prod() * np.asarray(self.prevalence)
         defaults = {
-            "s": np.maximum(area, 20.0),
+            "s": np.maximum(area, LEAST_AREA),
             "c": colours_of(range(n_topics)),
             "alpha": 0.55,
             "edgecolors": "white",
@@ -151,23 +153,7 @@ class TopicMapDisplay:
         self.figure_.figure.draw_without_rendering()
         per_point = self.figure_.figure.dpi / 72.0
         radii = np.sqrt(self.circles_.get_sizes() / np.pi) * per_point
-        centres = ax.transData.transform(self.positions)
-        least = APART * (radii[:, None] + radii)
-        np.fill_diagonal(least, 0.0)
-        for _ in range(N_PUSHES):
-            between = centres[:, None] - centres
-            distance = np.hypot(*between.T).T
-            lacking = np.maximum(least - distance, 0.0)
-            if not lacking.any():
-                break
-            # points in one place part along the circle of their numbers
-            angle = np.arange(len(radii)) * 2.4
-            fallback = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-            fallback = fallback[:, None] - fallback
-            close = (distance < 1e-6)[..., None]
-            direction = np.where(close, fallback, between)
-            length = np.maximum(np.hypot(*direction.T).T, 1e-12)[..., None]
-            centres += 0.25 * (lacking[..., None] * direction / length).sum(axis=1)
+        centres = push_apart(ax.transData.transform(self.positions), radii)
         self.circles_.set_offsets(ax.transData.inverted().transform(centres))
 
     def _place_labels(self, ax, size):
@@ -208,20 +194,6 @@ class TopicMapDisplay:
                 label.arrow_patch.set_visible(False)
             placed.append((centre, half))
             self.labels_.append(label)
-
-
-def _positions(topic_word):
-    """Return points in the plane by classical scaling of Hellinger distances."""
-    root = np.sqrt(topic_word)
-    root -= root.mean(axis=0)
-    left, values, _ = np.linalg.svd(root @ root.T)
-    points = left[:, :2] * np.sqrt(values[:2])
-    if points.shape[1] < 2:
-        points = np.hstack([points, np.zeros((len(points), 1))])
-    # of either sign is right: the same picture every time
-    largest = np.abs(points).argmax(axis=0)
-    signs = np.where(points[largest, [0, 1]] < 0, -1.0, 1.0)
-    return points * signs
 
 
 def _points_of(ax):

@@ -50,8 +50,9 @@ def check_the_step_is_the_convex_combination(case):
         old, target = case.vector(), case.target(statistics, powers, 2.0)
         found = case.vector(case.step(case.globals_, statistics, 2.0, powers, 0.3))
         expected = 0.7 * old + 0.3 * target
-        atol = 1e-10 * np.abs(expected).max()
-        close(found, expected, f"step at {powers}", 1e-8, atol)
+        eps = float(np.finfo(case.model.parameter_dtype).eps)
+        atol = max(1e-10, 4 * eps) * np.abs(expected).max()
+        close(found, expected, f"step at {powers}", max(1e-8, 4 * eps), atol)
 
 
 def check_dense_vectors_round_trip(case):

@@ -2,7 +2,7 @@
 
 import importlib
 
-__all__ = ["data_frame"]
+__all__ = ["data_frame", "frame_library"]
 
 LIBRARIES = ("pandas", "polars")
 

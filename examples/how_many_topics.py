@@ -1,0 +1,164 @@
+"""
+How many topics?
+================
+
+Four views of one question, with scikit-learn's tools: the held-out score and the
+coherence of topics over their number, by one grid search; how many topics two seeds
+agree on; and how many of them the evidence of their words tells apart. Drawn for
+documents that were generated from known topics, where the views point to that number,
+and for the descriptions of the packages of Debian, where there is none, and they do not
+agree (the picture needs matplotlib, ``pip install "sktemper[plot]"``).
+"""
+
+# sphinx_gallery_thumbnail_path = 'images/how_many_topics.png'
+
+import argparse
+import itertools
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from sktemper import AnnealedLDA
+from sktemper.datasets import load_debian_descriptions, make_lda_documents
+from sktemper.metrics import completion_scorer, match_components, npmi_scorer
+
+#: Cosine above which the topics of two fits are the same.
+SAME = 0.8
+
+
+def main():
+    arguments = parse_arguments()
+    docs = load_debian_descriptions().data[: arguments.max_documents]
+    generated = make_lda_documents(
+        arguments.max_documents, 1000, arguments.true, doc_length=60, random_state=0
+    )
+    corpora = {
+        f"generated from {arguments.true} topics": generated,
+        "package descriptions": docs,
+    }
+    views = {}
+    for name, X in corpora.items():
+        print(f"\n{name}, {X.shape[0]} documents")
+        views[name] = look(X, arguments)
+    save_picture(views, arguments)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
+    parser.add_argument("--max-documents", type=int, default=6000)
+    parser.add_argument("--true", type=int, default=20, help="topics of the generated")
+    parser.add_argument(
+        "--topics", type=int, nargs="+", default=[5, 10, 20, 40, 80, 160]
+    )
+    parser.add_argument("--n-folds", type=int, default=3)
+    parser.add_argument("--n-seeds", type=int, default=3)
+    parser.add_argument("--max-iter", type=int, default=10, help="passes")
+    parser.add_argument("--n-jobs", type=int, default=1)
+    parser.add_argument("--output", default="how_many_topics.png")
+    return parser.parse_args()
+
+
+def look(X, arguments):
+    """Return the search, and for each number of topics how stable and how distinct."""
+    lda = AnnealedLDA(max_iter=arguments.max_iter, random_state=0)
+    # A fit from twice the topics, merged, misses fewer than a direct one.
+    sizes = [
+        {"n_components": n_topics, "n_start_components": 2 * n_topics}
+        for n_topics in arguments.topics
+    ]
+    search = GridSearchCV(
+        lda,
+        [{name: [value] for name, value in size.items()} for size in sizes],
+        scoring={"completion": completion_scorer, "npmi": npmi_scorer},
+        refit=fewest_within_one_standard_error,
+        cv=arguments.n_folds,
+        n_jobs=arguments.n_jobs,
+    ).fit(X)
+    stable, distinct = [], []
+    print("topics  score   npmi  stable  distinct")
+    for row, size in enumerate(sizes):
+        fits = [
+            clone(lda).set_params(**size, random_state=seed).fit(X)
+            for seed in range(arguments.n_seeds)
+        ]
+        stable.append(np.mean([same(a, b) for a, b in itertools.combinations(fits, 2)]))
+        distinct.append(np.mean([fit.merge_topics().n_components_ for fit in fits]))
+        results = search.cv_results_
+        print(
+            f"{size['n_components']:6d} {results['mean_test_completion'][row]:6.3f}"
+            f" {results['mean_test_npmi'][row]:6.3f}"
+            f" {stable[-1]:7.2f} {distinct[-1]:9.1f}"
+        )
+    chosen = search.best_params_["n_components"]
+    print(f"fewest topics within one standard error of the best score: {chosen}")
+    return search, np.array(stable), np.array(distinct)
+
+
+def fewest_within_one_standard_error(results):
+    """Return the row of the fewest topics that score as well as the best, nearly."""
+    scores = results["mean_test_completion"]
+    splits = [key for key in results if key.startswith("split")]
+    n_folds = sum(key.endswith("_completion") for key in splits)
+    errors = results["std_test_completion"] / np.sqrt(n_folds - 1)
+    best = np.argmax(scores)
+    enough = scores >= scores[best] - errors[best]
+    n_topics = np.array(results["param_n_components"], dtype=float)
+    return int(np.argmin(np.where(enough, n_topics, np.inf)))
+
+
+def same(one, other):
+    """Return the share of the topics of a fit that another one has, too."""
+    _, cosines = match_components(one.topic_word_, other.topic_word_)
+    return (cosines > SAME).mean()
+
+
+def save_picture(views, arguments):
+    """Draw a row of four views for each corpus."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        print("\nNo picture: matplotlib is not installed.")
+        return
+    from sktemper.plotting import NumberOfComponentsDisplay
+
+    numbers = arguments.topics
+    figure = Figure(figsize=(15, 7), layout="constrained")
+    rows = figure.subplots(len(views), 4, sharex=True)
+    for axes, (name, (search, stable, distinct)) in zip(
+        rows, views.items(), strict=True
+    ):
+        for ax, metric in zip(axes, ("completion", "npmi"), strict=False):
+            NumberOfComponentsDisplay.from_estimator(search, metric=metric, ax=ax)
+        axes[2].plot(numbers, stable, marker="o")
+        axes[2].set_ylim(0, 1.05)
+        axes[3].plot(numbers, distinct, marker="o", label="distinct")
+        axes[3].plot(numbers, numbers, color="0.6", linestyle=":", label="all of them")
+        axes[3].set_yscale("log", base=2)
+        axes[3].legend(fontsize=8)
+        labels = (
+            f"{name}\n\nheld-out nats per token",
+            "NPMI of ten words",
+            f"share that two seeds have (cosine > {SAME})",
+            "topics left when merged by evidence",
+        )
+        for ax, label in zip(axes, labels, strict=True):
+            ax.set(xlabel="", ylabel=label)
+            ax.set_xscale("log", base=2)
+            ax.set_xticks(numbers, numbers)
+            ax.minorticks_off()
+            ax.grid(alpha=0.3)
+            if name.startswith("generated"):
+                ax.axvline(arguments.true, color="tab:green", linewidth=6, alpha=0.2)
+        axes[3].set_yticks(numbers, numbers)
+    titles = "Held-out score", "Coherence", "Stability", "Distinct topics"
+    for ax, title in zip(rows[0], titles, strict=True):
+        ax.set_title(title)
+    for ax in rows[-1]:
+        ax.set_xlabel("topics fitted")
+    figure.savefig(arguments.output, dpi=110)
+    print(f"\nPicture: {arguments.output}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""The best items of users: the loops are C, in ``_loops.h``."""
+
+import numpy as np
+
+from cython cimport floating
+
+from sktemper._simd.special import aligned, packed_columns, padded
+
+include "_loops.pxi"
+
+
+cdef class _Ranking:
+    """A block as the C loops take it; keeps the arrays alive."""
+
+    cdef ranking_block block
+    cdef object kept
+
+    def __cinit__(self, const int[::1] stop):
+        self.block.stop = &stop[0]
+        self.kept = [stop]
+
+
+cdef _seen(_Ranking ranking, const int64_t[::1] starts, const int32_t[::1] seen):
+    """Say what each user has seen."""
+    cdef int64_t[::1] next_seen
+    kept = np.array(starts)
+    next_seen = kept
+    ranking.block.seen_starts = &starts[0]
+    ranking.block.seen = &seen[0]
+    ranking.block.next_seen = &next_seen[0]
+    ranking.kept += [starts, seen, kept]
+
+
+cdef _start(
+    _Ranking ranking, starts, seen, barred, floating[:, ::1] scores, int64_t[:, ::1] best
+):
+    """Fill in what is the same for products and for scores."""
+    cdef const uint8_t[::1] flags
+    cdef floating[::1] least
+    dtype = np.float32 if floating is float else np.float64
+    ranking.block.n_users = scores.shape[0]
+    ranking.block.n_best = scores.shape[1]
+    ranking.block.seen = NULL
+    ranking.block.barred = NULL
+    if seen is not None and len(seen):
+        _seen(ranking, starts, seen)
+    if barred is not None:
+        flags = barred
+        ranking.block.barred = &flags[0]
+    # lanes behind the last user are never beaten
+    kept = aligned(np.empty, padded(scores.shape[0], dtype) + SIMD_BYTES // 4, dtype)
+    kept[: scores.shape[0]] = -np.inf
+    kept[scores.shape[0] :] = np.inf
+    least = kept
+    ranking.block.least = &least[0]
+    scores[:, :] = -np.inf
+    best[:, :] = -1
+    ranking.block.scores = &scores[0, 0]
+    ranking.block.best = &best[0, 0]
+    ranking.kept += [barred, kept, scores, best]
+
+
+def best_products(
+    const floating[:, :] users,
+    const floating[:, :] items,
+    starts,
+    seen,
+    barred,
+    const int[::1] stop,
+    floating[:, ::1] scores,
+    int64_t[:, ::1] best,
+):
+    """Find the items of which the product with each user is largest.
+
+    Parameters
+    ----------
+    users : ndarray of shape (n_users, n_inner)
+    items : ndarray of shape (n_items, n_inner)
+        Of which each row is contiguous.
+    starts : ndarray of int64 of shape (n_users + 1,)
+    seen : ndarray of int32 or None
+        User r is not to have ``seen[starts[r] : starts[r + 1]]``, increasing.
+    barred : ndarray of uint8 of shape (n_items,) or None
+        What nobody is to have.
+    stop : ndarray of shape (1,)
+        Set it to make the call return.
+    scores, best : ndarrays of shape (n_users, n_best)
+        Are written to: the best first, among equals the first; -inf and -1 where
+        nothing is left.
+
+    Returns
+    -------
+    done : bool
+        False if stopped.
+    """
+    cdef _Ranking ranking = _Ranking(stop)
+    cdef const floating[::1] panels
+    cdef int result
+    if users.shape[1] != items.shape[1]:
+        raise ValueError(
+            f"users are of {users.shape[1]} factors, and items of {items.shape[1]}"
+        )
+    if not scores.size:
+        return True
+    _start(ranking, starts, seen, barred, scores, best)
+    packed = packed_columns(np.asarray(users).T)
+    panels = packed
+    ranking.block.n_items = items.shape[0]
+    ranking.block.n_inner = items.shape[1]
+    ranking.block.item_stride = items.strides[0] // <intptr_t>sizeof(floating)
+    ranking.block.items = &items[0, 0]
+    ranking.block.users = &panels[0]
+    with nogil:
+        if floating is float:
+            result = SIMD.best_products_f32(&ranking.block)
+        else:
+            result = SIMD.best_products_f64(&ranking.block)
+    return result == 0
+
+
+def best_of_scores(
+    const floating[:, ::1] given,
+    starts,
+    seen,
+    barred,
+    const int[::1] stop,
+    floating[:, ::1] scores,
+    int64_t[:, ::1] best,
+):
+    """Find the items of which the score is largest; see `best_products`.
+
+    Parameters
+    ----------
+    given : ndarray of shape (n_users, n_items)
+    starts, seen, barred, stop, scores, best
+        As of `best_products`.
+
+    Returns
+    -------
+    done : bool
+    """
+    cdef _Ranking ranking = _Ranking(stop)
+    cdef int result
+    if not scores.size:
+        return True
+    _start(ranking, starts, seen, barred, scores, best)
+    ranking.block.n_items = given.shape[1]
+    ranking.block.item_stride = given.shape[1]
+    ranking.block.users = &given[0, 0]
+    with nogil:
+        if floating is float:
+            result = SIMD.best_of_scores_f32(&ranking.block)
+        else:
+            result = SIMD.best_of_scores_f64(&ranking.block)
+    return result == 0

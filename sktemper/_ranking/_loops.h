@@ -1,0 +1,283 @@
+/* The best items of users, for one floating type, without a matrix of all scores.
+ *
+ * A tile has the scores of ROWS items and COLUMNS users: sums over the inner dimension in
+ * its order, each term by the same instruction, as in `products.h`.  So a user's scores
+ * have the same bits whoever else is ranked, and those of `product`.  A tile in which no
+ * score beats the worst that a user has kept, which are nearly all, is dropped while it
+ * is in registers.  Items come in their order, and one that only equals what is kept is
+ * not taken: among equals the first are. */
+
+#ifdef VECTOR_BYTES
+#define VECTOR NAME(ranking_vector)
+#define MASK NAME(ranking_mask)
+typedef REAL VECTOR
+    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
+typedef INTEGER MASK
+    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
+#define LANES (VECTOR_BYTES / (intptr_t)sizeof(REAL))
+#else
+#define LANES (16 / (intptr_t)sizeof(REAL))
+#endif
+#define COLUMNS (2 * LANES)
+#if defined(VECTOR_BYTES) && VECTOR_BYTES == 64
+#define ROWS 12
+#define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+#else
+#define ROWS 6
+#define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#endif
+
+/* How far ahead items are fetched. */
+#define TILES_AHEAD 8
+
+/* Whether a kept item a is worse than b: a lower score, or a later one of the same. */
+static inline int NAME(is_worse)(REAL a, int64_t item_a, REAL b, int64_t item_b)
+{
+    return a < b || (a == b && item_a > item_b);
+}
+
+/* Puts an item in place of the root of a heap of n, the worst first. */
+static inline void NAME(sift)(intptr_t n, REAL *restrict scores, int64_t *restrict best,
+                              REAL score, int64_t item)
+{
+    intptr_t at = 0;
+    for (;;) {
+        intptr_t child = 2 * at + 1;
+        if (child >= n)
+            break;
+        if (child + 1 < n && NAME(is_worse)(scores[child + 1], best[child + 1],
+                                            scores[child], best[child]))
+            child++;
+        if (!NAME(is_worse)(scores[child], best[child], score, item))
+            break;
+        scores[at] = scores[child];
+        best[at] = best[child];
+        at = child;
+    }
+    scores[at] = score;
+    best[at] = item;
+}
+
+/* Keeps an item that beats the worst of a user, unless it was seen or is barred. */
+static inline void NAME(offer)(ranking_block *block, intptr_t user, int64_t item,
+                               REAL score)
+{
+    if (block->barred && block->barred[item])
+        return;
+    if (block->seen) {
+        int64_t next = block->next_seen[user];
+        const int64_t end = block->seen_starts[user + 1];
+        while (next < end && block->seen[next] < item)
+            next++;
+        block->next_seen[user] = next;
+        if (next < end && block->seen[next] == item)
+            return;
+    }
+    REAL *scores = (REAL *)block->scores + user * block->n_best;
+    NAME(sift)(block->n_best, scores, block->best + user * block->n_best, score, item);
+    ((REAL *)block->least)[user] = scores[0];
+}
+
+/* Scores of ROWS items; returns 0 if none is larger than its user's least, or else -1,
+ * with the scores in `out`, (ROWS, COLUMNS). */
+#ifdef VECTOR_BYTES
+#define START_WIDE(r)                                                                  \
+    VECTOR left##r = {0}, right##r = {0};                                              \
+    const REAL *restrict row##r = rows[r];
+#define ADD_WIDE(r)                                                                    \
+    left##r += row##r[i] * left;                                                       \
+    right##r += row##r[i] * right;
+#define BEATS_WIDE(r) beats |= (left##r > least_left) | (right##r > least_right);
+#define STORE_WIDE(r)                                                                  \
+    *(VECTOR *)(out + r * COLUMNS) = left##r;                                          \
+    *(VECTOR *)(out + r * COLUMNS + LANES) = right##r;
+#define START_NARROW(r)                                                                \
+    VECTOR sum##r = {0};                                                               \
+    const REAL *restrict row##r = rows[r];
+#define ADD_NARROW(r) sum##r += row##r[i] * column;
+#define BEATS_NARROW(r) beats |= sum##r > least_left;
+#define STORE_NARROW(r) *(VECTOR *)(out + r * COLUMNS) = sum##r;
+
+static inline int NAME(is_any)(MASK mask)
+{
+    int64_t parts[VECTOR_BYTES / 8], any = 0;
+    memcpy(parts, &mask, sizeof(parts));
+    for (int i = 0; i < VECTOR_BYTES / 8; i++)
+        any |= parts[i];
+    return any != 0;
+}
+
+static int NAME(score_tile)(intptr_t n_inner, const REAL *const *rows, const REAL *panel,
+                            int wide, const REAL *least, REAL *restrict out)
+{
+    const VECTOR *restrict columns = (const VECTOR *)panel;
+    const VECTOR least_left = *(const VECTOR *)least;
+    MASK beats = {0};
+    if (wide) {
+        const VECTOR least_right = *(const VECTOR *)(least + LANES);
+        EACH_ROW(START_WIDE)
+        for (intptr_t i = 0; i < n_inner; i++) {
+            const VECTOR left = columns[2 * i], right = columns[2 * i + 1];
+            EACH_ROW(ADD_WIDE)
+        }
+        EACH_ROW(BEATS_WIDE)
+        if (!NAME(is_any)(beats))
+            return 0;
+        EACH_ROW(STORE_WIDE)
+    } else {
+        EACH_ROW(START_NARROW)
+        for (intptr_t i = 0; i < n_inner; i++) {
+            const VECTOR column = columns[i];
+            EACH_ROW(ADD_NARROW)
+        }
+        EACH_ROW(BEATS_NARROW)
+        if (!NAME(is_any)(beats))
+            return 0;
+        EACH_ROW(STORE_NARROW)
+    }
+    return -1;
+}
+#undef START_WIDE
+#undef ADD_WIDE
+#undef BEATS_WIDE
+#undef STORE_WIDE
+#undef START_NARROW
+#undef ADD_NARROW
+#undef BEATS_NARROW
+#undef STORE_NARROW
+#undef MASK
+#undef VECTOR
+#else
+static int NAME(score_tile)(intptr_t n_inner, const REAL *const *rows, const REAL *panel,
+                            int wide, const REAL *least, REAL *restrict out)
+{
+    const intptr_t width = wide ? COLUMNS : LANES;
+    int beats = 0;
+    for (intptr_t r = 0; r < ROWS; r++) {
+        const REAL *restrict row = rows[r];
+        REAL sums[COLUMNS] = {0};
+        for (intptr_t i = 0; i < n_inner; i++)
+            for (intptr_t j = 0; j < width; j++)
+                sums[j] += row[i] * panel[i * width + j];
+        for (intptr_t j = 0; j < width; j++) {
+            out[r * COLUMNS + j] = sums[j];
+            beats |= sums[j] > least[j];
+        }
+    }
+    return -beats;
+}
+#endif
+
+/* Offers what beats, of a row of scores of `width` users from `user` on. */
+static inline void NAME(offer_row)(ranking_block *block, intptr_t user, intptr_t width,
+                                   int64_t item, const REAL *restrict scores)
+{
+    const REAL *least = (const REAL *)block->least + user;
+    int beats = 0;
+    VECTORISE_REDUCTION(| : beats)
+    for (intptr_t j = 0; j < width; j++)
+        beats |= scores[j] > least[j];
+    if (!beats)
+        return;
+    for (intptr_t j = 0; j < width; j++)
+        if (scores[j] > least[j])
+            NAME(offer)(block, user + j, item, scores[j]);
+}
+
+/* Sorts what each user has kept, the best first. */
+static void NAME(sort_best)(ranking_block *block)
+{
+    for (intptr_t user = 0; user < block->n_users; user++) {
+        REAL *scores = (REAL *)block->scores + user * block->n_best;
+        int64_t *best = block->best + user * block->n_best;
+        for (intptr_t n = block->n_best - 1; n > 0; n--) {
+            const REAL score = scores[n];
+            const int64_t item = best[n];
+            scores[n] = scores[0];
+            best[n] = best[0];
+            NAME(sift)(n, scores, best, score, item);
+        }
+    }
+}
+
+/* Asks for the items of a tile some tiles behind one that begins at `item`: a tile has
+ * more rows than processors follow. */
+static inline void NAME(fetch)(const ranking_block *block, intptr_t item)
+{
+#ifdef VECTOR_BYTES
+    const intptr_t stride = block->item_stride, first = item + TILES_AHEAD * ROWS;
+    const intptr_t end = first + ROWS < block->n_items ? first + ROWS : block->n_items;
+    const REAL *items = block->items;
+    for (intptr_t at = first * stride; at < end * stride; at += 64 / (int)sizeof(REAL))
+        __builtin_prefetch(items + at);
+#endif
+}
+
+/* The best items of all users; 0, or -1 when told to stop. */
+LOOP int NAME(best_products)(ranking_block *block)
+{
+    const intptr_t n_items = block->n_items, n_inner = block->n_inner;
+    const REAL *items = block->items, *panels = block->users;
+    REAL tile[ROWS * COLUMNS];
+    for (intptr_t top = 0; top < n_items; top += ITEMS_AT_ONCE) {
+        const intptr_t end = n_items - top < ITEMS_AT_ONCE ? n_items : top + ITEMS_AT_ONCE;
+        if (*block->stop)
+            return -1;
+        for (intptr_t user = 0; user < block->n_users; user += COLUMNS) {
+            const intptr_t left = block->n_users - user;
+            const intptr_t width = left < COLUMNS ? left : COLUMNS;
+            const int wide = width > LANES;
+            const REAL *panel = panels + user * n_inner;
+            const REAL *least = (const REAL *)block->least + user;
+            for (intptr_t item = top; item < end; item += ROWS) {
+                const intptr_t n_rows = end - item < ROWS ? end - item : ROWS;
+                const REAL *rows[ROWS];
+                /* rows that are missing repeat the last: one loop for all */
+                for (intptr_t r = 0; r < ROWS; r++)
+                    rows[r] =
+                        items + (item + (r < n_rows ? r : n_rows - 1)) * block->item_stride;
+                if (user == 0)
+                    NAME(fetch)(block, item);
+                if (!NAME(score_tile)(n_inner, rows, panel, wide, least, tile))
+                    continue;
+                for (intptr_t r = 0; r < n_rows; r++)
+                    NAME(offer_row)(block, user, width, item + r, tile + r * COLUMNS);
+            }
+        }
+    }
+    NAME(sort_best)(block);
+    return 0;
+}
+
+/* The same of scores that are given, a row a user, `item_stride` elements apart. */
+LOOP int NAME(best_of_scores)(ranking_block *block)
+{
+    const REAL *least = block->least;
+    for (intptr_t user = 0; user < block->n_users; user++) {
+        const REAL *restrict scores = (const REAL *)block->users + user * block->item_stride;
+        if (*block->stop)
+            return -1;
+        for (intptr_t item = 0; item < block->n_items; item += COLUMNS) {
+            const intptr_t left = block->n_items - item;
+            const intptr_t width = left < COLUMNS ? left : COLUMNS;
+            const REAL bar = least[user];
+            int beats = 0;
+            VECTORISE_REDUCTION(| : beats)
+            for (intptr_t j = 0; j < width; j++)
+                beats |= scores[item + j] > bar;
+            if (!beats)
+                continue;
+            for (intptr_t j = 0; j < width; j++)
+                if (scores[item + j] > least[user])
+                    NAME(offer)(block, user, item + j, scores[item + j]);
+        }
+    }
+    NAME(sort_best)(block);
+    return 0;
+}
+
+#undef LANES
+#undef COLUMNS
+#undef ROWS
+#undef TILES_AHEAD
+#undef EACH_ROW

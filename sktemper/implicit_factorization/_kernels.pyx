@@ -1,0 +1,271 @@
+"""Implicit feedback: sums over pairs, and the Gaussians of both sides.
+
+Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
+loops themselves are C, in ``_loops.h``, compiled for each instruction set; how sums and
+moments are laid out in panels stands there.
+"""
+
+import numpy as np
+
+from cython cimport floating
+
+from sktemper._simd.special import aligned
+
+include "_loops.pxi"
+
+
+def panel_width(dtype):
+    """Return the entries of a row of a panel."""
+    return PANEL_BYTES // np.dtype(dtype).itemsize
+
+
+def panels(intptr_t rank, dtype):
+    """Return how many panels hold the squares of a rank, and how many all."""
+    width = panel_width(dtype)
+    n_square = -(-(rank * (rank + 1) // 2) // width)
+    return n_square, n_square + -(-rank // width)
+
+
+def pair_sums(
+    const intptr_t[::1] starts,
+    const int32_t[::1] others,
+    const floating[::1] square_factors,
+    const floating[::1] linear_factors,
+    const floating[:, :, ::1] table,
+    intptr_t n_square_panels,
+    const int[::1] stop,
+):
+    """Add up, for each row, factors times the moments of those with whom its pairs are.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n_rows + 1,)
+        Row r has the pairs ``starts[r]`` to ``starts[r + 1]``.
+    others : ndarray of shape (n_pairs,)
+        The row of the table with which each pair is.
+    square_factors, linear_factors : ndarray of shape (n_pairs,)
+        For the squares, and for the means.
+    table : ndarray of shape (n_panels, n_others, panel_width)
+    n_square_panels : int
+        Those of the squares come first.
+    stop : ndarray of shape (1,)
+        Set it to make the call return.
+
+    Returns
+    -------
+    sums : ndarray of shape (n_panels, n_rows, panel_width) or None
+        None if stopped.
+    """
+    cdef pairs_block block
+    cdef intptr_t n_rows = starts.shape[0] - 1
+    cdef int status
+    cdef unsigned int mode
+    dtype = np.float32 if floating is float else np.float64
+    # of no rows or no pairs too there is memory to point to
+    out = aligned(np.empty, (table.shape[0], max(n_rows, 1), table.shape[2]), dtype)
+    cdef floating[:, :, ::1] sums = out
+    block.n_rows, block.n_others = n_rows, table.shape[1]
+    block.n_panels, block.n_square_panels = table.shape[0], n_square_panels
+    block.starts = &starts[0]
+    block.others = &others[0] if others.shape[0] else NULL
+    block.square_factors = &square_factors[0] if others.shape[0] else NULL
+    block.linear_factors = &linear_factors[0] if others.shape[0] else NULL
+    block.table = &table[0, 0, 0]
+    block.stop = &stop[0]
+    block.sums = &sums[0, 0, 0]
+    with nogil:
+        mode = simd_flush_subnormals()
+        if floating is float:
+            status = SIMD.pair_sums_f32(&block)
+        else:
+            status = SIMD.pair_sums_f64(&block)
+        simd_restore_subnormals(mode)
+    return None if status else out[:, :n_rows]
+
+
+def transposed(
+    const intptr_t[::1] starts,
+    const int32_t[::1] others,
+    const floating[::1] square_factors,
+    const floating[::1] linear_factors,
+    const double[::1] row_factors,
+    intptr_t n_others,
+):
+    """Return pairs by those with whom they are.
+
+    Parameters
+    ----------
+    starts, others, square_factors, linear_factors
+        As of `pair_sums`.
+    row_factors : ndarray of shape (n_rows,) or None
+        Of all pairs of a row; None is 1.
+    n_others : int
+
+    Returns
+    -------
+    known : ndarray of int32 of shape (n_known,)
+        Those who have pairs, in order.
+    starts, rows, square_factors, linear_factors : ndarray
+        As of `pair_sums`: their pairs are with rows.
+    """
+    cdef intptr_t n_rows = starts.shape[0] - 1, n_pairs = others.shape[0]
+    cdef intptr_t n_known = 0, row, k, j, at
+    dtype = np.float32 if floating is float else np.float64
+    cdef intptr_t[::1] places = np.zeros(n_others + 1, dtype=np.intp)
+    with nogil:
+        for k in range(n_pairs):
+            places[others[k]] += 1
+    known = np.flatnonzero(places[:n_others]).astype(np.int32)
+    found_starts = np.zeros(len(known) + 1, dtype=np.intp)
+    found_starts[1:] = np.cumsum(np.asarray(places)[known])
+    cdef const int32_t[::1] who = known
+    cdef const intptr_t[::1] ends = found_starts
+    found = (
+        np.empty(n_pairs, dtype=np.int32),
+        np.empty(n_pairs, dtype),
+        np.empty(n_pairs, dtype),
+    )
+    cdef int32_t[::1] rows = found[0]
+    cdef floating[::1] squares = found[1], linear = found[2]
+    cdef double factor = 1.0
+    n_known = len(known)
+    with nogil:
+        for j in range(n_known):
+            places[who[j]] = ends[j]
+        for row in range(n_rows):
+            if row_factors is not None:
+                factor = row_factors[row]
+            for k in range(starts[row], starts[row + 1]):
+                at = places[others[k]]
+                places[others[k]] += 1
+                rows[at] = <int32_t>row
+                squares[at] = <floating>(factor * square_factors[k])
+                linear[at] = <floating>(factor * linear_factors[k])
+    return known, found_starts, *found
+
+
+def add_sums(
+    floating[:, :, ::1] total,
+    const floating[:, :, ::1] part,
+    const int32_t[::1] places,
+    double factor,
+    const int[::1] stop,
+):
+    """Add ``factor`` times sums to others, a row of the part to that of its place.
+
+    Parameters
+    ----------
+    total : ndarray of shape (n_panels, n_rows, panel_width)
+    part : ndarray of shape (n_panels, n_part, panel_width)
+    places : ndarray of shape (n_part,) or None
+        Rows of ``total``; None is in order.
+    factor : float
+    stop : ndarray of shape (1,)
+        Set it to make the call return.
+
+    Returns
+    -------
+    stopped : bool
+    """
+    cdef intptr_t n_panels = part.shape[0], n_part = part.shape[1]
+    cdef intptr_t n_rows = total.shape[1]
+    cdef const int32_t *where = NULL
+    cdef int status
+    if not n_part:
+        return False
+    if places is not None:
+        where = &places[0]
+    with nogil:
+        if floating is float:
+            status = SIMD.add_sums_f32(
+                n_panels, n_rows, n_part, where, factor,
+                &part[0, 0, 0], &total[0, 0, 0], &stop[0],
+            )
+        else:
+            status = SIMD.add_sums_f64(
+                n_panels, n_rows, n_part, where, factor,
+                &part[0, 0, 0], &total[0, 0, 0], &stop[0],
+            )
+    return status != 0
+
+
+def gaussians(
+    const floating[:, :, ::1] sums,
+    const double[::1] scales,
+    const double[::1] prior,
+    const double[::1] shared,
+    const double[::1] traced,
+    const double[::1] weights,
+    intptr_t first,
+    intptr_t last,
+    const int[::1] stop,
+    floating[:, :, ::1] table,
+    double[:, ::1] means,
+    double[:, ::1] scalars,
+    double[::1] total,
+):
+    """Write the moments of some of the Gaussians that sums and a prior make.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n_panels, n_rows, panel_width)
+    scales : ndarray of shape (n_rows,) or None
+        Of the sums and the shared ones; None is 1.
+    prior : ndarray of shape (rank * (rank + 3) / 2,)
+        Natural parameters: a packed lower triangle of a precision, and precision times
+        mean.
+    shared : ndarray of shape (rank * (rank + 1) / 2,) or None
+        Added to the squares of all sums; None is 0.
+    traced : ndarray of shape (rank * (rank + 1) / 2,)
+    weights : ndarray of shape (n_rows,) or None
+        Of the rows in ``total``; None is 1.
+    first, last : int
+        The rows to be done.
+    stop : ndarray of shape (1,)
+        Set it to make the call return.
+    table : ndarray of shape (n_panels, n_rows, panel_width)
+        Written; may be ``sums``.
+    means : ndarray of shape (n_rows, rank)
+        Written.
+    scalars : ndarray of shape (3, n_rows)
+        Written: the logs of the precisions' determinants, NaN if these are not positive
+        definite; trace(traced E[x x^T]); E[x] times the linear sums.
+    total : ndarray of shape (rank * (rank + 3) / 2,)
+        To it are added weights times E[x x^T], packed, and E[x].
+
+    Returns
+    -------
+    n_indefinite : int
+        Rows whose precision is not positive definite: what else is written for them is
+        of no use.  -1 if stopped.
+    """
+    cdef gaussians_block block
+    cdef intptr_t rank = means.shape[1], status
+    cdef double[::1] scratch
+    if last <= first:
+        return 0
+    kept = aligned(np.empty, rank * (rank + 3) * (SIMD_BYTES // 8), np.float64)
+    scratch = kept
+    block.n_rows, block.rank = sums.shape[1], rank
+    block.n_square_panels = panels(rank, np.float32 if floating is float else np.float64)[0]
+    block.first, block.last = first, last
+    block.sums = &sums[0, 0, 0]
+    block.scales = NULL if scales is None else &scales[0]
+    block.prior = &prior[0]
+    block.shared = NULL if shared is None else &shared[0]
+    block.traced = &traced[0]
+    block.weights = NULL if weights is None else &weights[0]
+    block.stop = &stop[0]
+    block.table = &table[0, 0, 0]
+    block.means = &means[0, 0]
+    block.log_determinants = &scalars[0, 0]
+    block.traces = &scalars[1, 0]
+    block.products = &scalars[2, 0]
+    block.total = &total[0]
+    block.scratch = &scratch[0]
+    with nogil:
+        if floating is float:
+            status = SIMD.gaussians_f32(&block)
+        else:
+            status = SIMD.gaussians_f64(&block)
+    return status

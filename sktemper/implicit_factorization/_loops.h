@@ -1,0 +1,227 @@
+/* Implicit feedback, for one floating type.
+ *
+ * What pairs need of the Gaussian posteriors of the other side stands in a table of
+ * panels, one after the other; a row of a panel has PANEL entries of one posterior.  The
+ * first panels have the packed lower triangle of E[x x^T], the others E[x], each with
+ * zeros up to whole panels.  Sums over pairs are laid out in the same way.  While a panel
+ * is summed, it alone is read: it stays in a core's own cache, where a whole table
+ * does not. */
+#include "gaussian_lanes.h"
+
+#define PANEL (PANEL_BYTES / (intptr_t)sizeof(REAL))
+/* Pairs that are added at once, and after how many a sum begins anew: the rounding error
+ * of many terms of one sign grows with their number. */
+#define AT_ONCE 4
+#define MOST_ADDED 512
+
+#ifdef VECTOR_BYTES
+#define VECTOR NAME(panel_vector)
+typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), may_alias));
+#define N_VECTORS (PANEL_BYTES / VECTOR_BYTES)
+#if N_VECTORS == 2
+#define EACH_VECTOR(X) X(0) X(1)
+#elif N_VECTORS == 4
+#define EACH_VECTOR(X) X(0) X(1) X(2) X(3)
+#else
+#define EACH_VECTOR(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#endif
+#define ZERO(i) VECTOR sum##i = {0};
+#define ADD(i) sum##i += (fa * a[i] + fb * b[i]) + (fc * c[i] + fd * d[i]);
+#define ADD_ONE(i) sum##i += fa * a[i];
+#define WRITE(i) to[i] = sum##i;
+#define ADD_TO(i) to[i] += sum##i;
+#else
+#define VECTOR REAL
+#define N_VECTORS PANEL
+#endif
+
+/* out = the sum of factor times row, or that added to it, of some pairs. */
+static inline void NAME(add_pairs)(intptr_t n_pairs, const int32_t *restrict others,
+                                   const REAL *restrict factors,
+                                   const REAL *restrict panel, int first,
+                                   REAL *restrict out)
+{
+    const VECTOR *restrict rows = (const VECTOR *)panel;
+    VECTOR *restrict to = (VECTOR *)out;
+    intptr_t k = 0;
+#ifdef VECTOR_BYTES
+    EACH_VECTOR(ZERO)
+#else
+    REAL sums[PANEL] = {0};
+#define EACH_VECTOR(X) for (intptr_t i = 0; i < PANEL; i++) { X(i) }
+#define ADD(i) sums[i] += (fa * a[i] + fb * b[i]) + (fc * c[i] + fd * d[i]);
+#define ADD_ONE(i) sums[i] += fa * a[i];
+#define WRITE(i) to[i] = sums[i];
+#define ADD_TO(i) to[i] += sums[i];
+#endif
+    for (; k + AT_ONCE <= n_pairs; k += AT_ONCE) {
+        const VECTOR *restrict a = rows + (intptr_t)others[k] * N_VECTORS;
+        const VECTOR *restrict b = rows + (intptr_t)others[k + 1] * N_VECTORS;
+        const VECTOR *restrict c = rows + (intptr_t)others[k + 2] * N_VECTORS;
+        const VECTOR *restrict d = rows + (intptr_t)others[k + 3] * N_VECTORS;
+        const REAL fa = factors[k], fb = factors[k + 1];
+        const REAL fc = factors[k + 2], fd = factors[k + 3];
+        EACH_VECTOR(ADD)
+    }
+    for (; k < n_pairs; k++) {
+        const VECTOR *restrict a = rows + (intptr_t)others[k] * N_VECTORS;
+        const REAL fa = factors[k];
+        EACH_VECTOR(ADD_ONE)
+    }
+    if (first) {
+        EACH_VECTOR(WRITE)
+    } else {
+        EACH_VECTOR(ADD_TO)
+    }
+}
+#undef ZERO
+#undef ADD
+#undef ADD_ONE
+#undef WRITE
+#undef ADD_TO
+#undef EACH_VECTOR
+#undef N_VECTORS
+#undef VECTOR
+
+/* Writes the sums over the pairs of each row; 0, or -1 when told to stop. */
+LOOP int NAME(pair_sums)(pairs_block *block)
+{
+    const intptr_t n_rows = block->n_rows, n_others = block->n_others;
+    for (intptr_t p = 0; p < block->n_panels; p++) {
+        const REAL *panel = (const REAL *)block->table + p * n_others * PANEL;
+        const REAL *factors = p < block->n_square_panels ? block->square_factors
+                                                         : block->linear_factors;
+        REAL *sums = (REAL *)block->sums + p * n_rows * PANEL;
+        for (intptr_t row = 0; row < n_rows; row++) {
+            const intptr_t start = block->starts[row], end = block->starts[row + 1];
+            intptr_t next = start;
+            do {
+                const intptr_t left = end - next;
+                const intptr_t n = left < MOST_ADDED ? left : MOST_ADDED;
+                if (*block->stop)
+                    return -1;
+                NAME(add_pairs)(n, block->others + next, factors + next, panel,
+                                next == start, sums + row * PANEL);
+                next += n;
+            } while (next < end);
+        }
+    }
+    return 0;
+}
+
+/* total += factor part; a row of the part is the row
+ * `places[r]` of the total, or NULL: r. */
+LOOP int NAME(add_sums)(intptr_t n_panels, intptr_t n_rows, intptr_t n_part,
+                        const int32_t *places, double factor,
+                        const REAL *restrict part, REAL *restrict total,
+                        const volatile int *stop)
+{
+    const REAL by = (REAL)factor;
+    for (intptr_t p = 0; p < n_panels; p++) {
+        if (*stop)
+            return -1;
+        for (intptr_t r = 0; r < n_part; r++) {
+            const REAL *restrict from = part + (p * n_part + r) * PANEL;
+            REAL *restrict to = total + (p * n_rows + (places ? places[r] : r)) * PANEL;
+            VECTORISE
+            for (intptr_t i = 0; i < PANEL; i++)
+                to[i] += by * from[i];
+        }
+    }
+    return 0;
+}
+
+/* The moments of Gaussians whose natural parameters are those of the prior, and scales
+ * times shared ones and sums.  Returns how many precisions are not positive definite, or
+ * -1 when told to stop. */
+LOOP intptr_t NAME(gaussians)(gaussians_block *block)
+{
+    const intptr_t d = block->rank, n_packed = d * (d + 1) / 2, n_rows = block->n_rows;
+    const intptr_t n_square = block->n_square_panels * PANEL;
+    const intptr_t stride = n_rows * PANEL;
+    const double *restrict prior = block->prior, *restrict traced = block->traced;
+    double *restrict total = block->total;
+    double *restrict a = block->scratch;
+    double *restrict b = a + n_packed * LANES;
+    double *restrict m = b + n_packed * LANES;
+    double *restrict inverse = m + d * LANES;
+    intptr_t n_indefinite = 0;
+    for (intptr_t first = block->first; first < block->last; first += LANES) {
+        const intptr_t left = block->last - first, n_lanes = left < LANES ? left : LANES;
+        double log_determinant[LANES], trace[LANES] = {0}, product[LANES] = {0};
+        double weights[LANES];
+        if (*block->stop)
+            return -1;
+        for (intptr_t lane = 0; lane < LANES; lane++) {
+            /* lanes behind the last row repeat it, and count nothing */
+            const intptr_t row = first + (lane < n_lanes ? lane : n_lanes - 1);
+            const REAL *sums = (const REAL *)block->sums + row * PANEL;
+            const double scale = block->scales ? block->scales[row] : 1;
+            const double weight = block->weights ? block->weights[row] : 1;
+            weights[lane] = lane < n_lanes ? weight : 0;
+            for (intptr_t i = 0; i < n_packed; i++) {
+                const double sum = sums[i / PANEL * stride + i % PANEL];
+                const double more = block->shared ? block->shared[i] : 0;
+                a[i * LANES + lane] = prior[i] + scale * (more + sum);
+            }
+            for (intptr_t i = 0; i < d; i++) {
+                const intptr_t at = n_square + i;
+                const double sum = sums[at / PANEL * stride + at % PANEL];
+                m[i * LANES + lane] = prior[n_packed + i] + scale * sum;
+            }
+        }
+        n_indefinite += NAME(solve_lanes)(d, n_lanes, a, b, m, inverse, log_determinant);
+        for (intptr_t i = 0; i < d; i++) {
+            const double *restrict x = m + i * LANES;
+            for (intptr_t j = 0; j <= i; j++) {
+                const intptr_t at = AT(i, j) / LANES;
+                const double share = (i == j ? 1 : 2) * traced[at];
+                const double *restrict y = m + j * LANES;
+                double *restrict square = a + at * LANES;
+                double sum = 0;
+                for (intptr_t lane = 0; lane < LANES; lane++) {
+                    square[lane] += x[lane] * y[lane];
+                    trace[lane] += share * square[lane];
+                    sum += weights[lane] * square[lane];
+                }
+                total[at] += sum;
+            }
+            double sum = 0;
+            for (intptr_t lane = 0; lane < LANES; lane++)
+                sum += weights[lane] * x[lane];
+            total[n_packed + i] += sum;
+        }
+        for (intptr_t lane = 0; lane < n_lanes; lane++) {
+            const intptr_t row = first + lane;
+            const REAL *sums = (const REAL *)block->sums + row * PANEL;
+            REAL *out = (REAL *)block->table + row * PANEL;
+            double *restrict mean = block->means + row * d;
+            for (intptr_t i = 0; i < d; i++) {
+                const intptr_t at = n_square + i;
+                mean[i] = m[i * LANES + lane];
+                product[lane] += mean[i] * sums[at / PANEL * stride + at % PANEL];
+            }
+            block->log_determinants[row] = log_determinant[lane];
+            block->traces[row] = trace[lane];
+            block->products[row] = product[lane];
+            for (intptr_t i = 0; i < n_square; i++)
+                out[i / PANEL * stride + i % PANEL] =
+                    i < n_packed ? (REAL)a[i * LANES + lane] : 0;
+            const intptr_t n_linear = (d + PANEL - 1) / PANEL * PANEL;
+            for (intptr_t i = 0; i < n_linear; i++) {
+                const intptr_t at = n_square + i;
+                out[at / PANEL * stride + at % PANEL] = i < d ? (REAL)mean[i] : 0;
+            }
+        }
+    }
+    return n_indefinite;
+}
+
+#undef PANEL
+#undef AT_ONCE
+#undef MOST_ADDED
+#undef LANES
+#undef AT
+#undef UPPER
+#undef TILE
+#undef TILE_SUMS

@@ -1,0 +1,353 @@
+"""Factorization of implicit feedback as a `ConjugateModel`.
+
+Every pair of a user and an item has a weight w and a target y, and
+y ~ N(u . v, sigma^2 / w): stored pairs have those that they were given, all others w0
+and 0.  Users are local, items global; both have Gaussian posteriors with all
+correlations.
+"""
+
+import numpy as np
+
+from .._expfam import blended, least_eigenvalue, packed, packed_fisher_product, unpacked
+from .._simd.special import aligned
+from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
+from . import _kernels
+from ._pairs import add_sums, pairs_of
+from ._parameters import Gaussians, Items, Prepared, moments_of
+from ._rankings import gains_of_held_out
+from ._starts import first_hyper, first_items
+from ._users import UserInference
+
+#: Bytes of the table of a block's users, at most, and the fewest and most of its rows;
+#: and the share of the items that a block has rows: with few, most time would go to the
+#: sums of its items.
+BLOCK_BYTES, FEWEST_ROWS, MOST_ROWS, SHARE_OF_ITEMS = 2**27, 256, 4096, 2
+#: Multiplications, about, and the fewest Gaussians, between two looks for Ctrl-C where
+#: the calling thread finds them itself.
+COST_AT_ONCE, FEWEST_AT_ONCE = 2**24, 256
+#: The least noise variance that is learned, in the mean square of the targets: with
+#: less, precisions are no longer positive for rounding errors of the tables.
+LEAST_NOISE = {"float32": 1e-4, "float64": 1e-6}
+
+
+class ImplicitFactorizationModel(ConjugateModel):
+    """All pairs of users and items as products of Gaussian factors.
+
+    Parameters
+    ----------
+    n_components, n_features : int
+        Rank, and number of items.
+    zero_weight : float or None
+        w0; None is that of the first data, see `_starts.auto_zero_weight`.
+    weight_of, target_of : callable
+        Weights and targets of stored pairs, functions of an array of what is stored.
+    noise_variance : float or None
+        sigma^2; None is learned.
+    component_variance : float or None
+        Prior variance of factors, whose prior mean is 0; None: mean and covariance are
+        learned, of users and of items.
+    dtype : {float32, float64}
+        What kernels compute in.
+    init : ndarray of shape (n_components, n_features) or None
+        Where the items' means start.
+    """
+
+    watches_bound = True
+
+    def __init__(
+        self,
+        n_components,
+        n_features,
+        *,
+        zero_weight=None,
+        weight_of=np.ones_like,
+        target_of=np.ones_like,
+        noise_variance=None,
+        component_variance=None,
+        dtype=np.float64,
+        init=None,
+    ):
+        super().__init__()
+        self.n_components = n_components
+        self.n_features = n_features
+        self.zero_weight = zero_weight
+        self.weight_of, self.target_of = weight_of, target_of
+        self.noise_variance = noise_variance
+        self.component_variance = component_variance
+        self.dtype = self.parameter_dtype = np.dtype(dtype)
+        self.init = init
+        self._items = None, None
+        self.n_local = n_components
+        self.n_packed = n_components * (n_components + 1) // 2
+        self.n_natural = self.n_packed + n_components
+        self.panel_width = _kernels.panel_width(self.dtype)
+        self.n_square, self.n_panels = _kernels.panels(n_components, self.dtype)
+        self.block_size = self._block_size()
+
+    def _block_size(self):
+        row = self.n_panels * self.panel_width * self.dtype.itemsize
+        most = min(BLOCK_BYTES // row, MOST_ROWS)
+        wanted = max(min(self.n_features // SHARE_OF_ITEMS, most), FEWEST_ROWS)
+        return 1 << wanted.bit_length() - 1
+
+    # -- data ------------------------------------------------------------------------
+    def take(self, X, rows):
+        """Return ``X[rows]`` as `Pairs`."""
+        return pairs_of(X, rows, self.weight_of, self.target_of)
+
+    def auto_batch_size(self, X, total):
+        """Return a tenth of the data, from 100 to 10,000 rows; of a stream 1,000."""
+        if total is None:
+            return 1000
+        return max(1, min(max(round(total / 10), 100), 10_000, total // 2))
+
+    # -- the state of a fit ----------------------------------------------------------
+    def initial_hyper(self, X, sample_weight=None):
+        """Return the variances, w0, and where what is learned begins."""
+        return first_hyper(self, X, sample_weight)
+
+    def initial_globals(self, X, random, hyper=None, sample_weight=None):
+        """Return small draws from the prior, or what ``init`` says."""
+        hyper = self.initial_hyper(X) if hyper is None else hyper
+        return first_items(self, random, hyper)
+
+    def hyper_shapes(self):
+        """Return the shapes of the parts of `hyper`."""
+        mean = (self.n_components,)
+        return [()] * 5 + 2 * [mean, 2 * mean]
+
+    def global_shapes(self, globals_):
+        """Return the shapes of the parts of the items' parameters."""
+        return [(self.n_natural,), (self.n_panels, self.n_features, self.panel_width)]
+
+    def check(self, globals_, hyper):
+        """Raise if these cannot be parameters of this model."""
+        super().check(globals_, hyper)
+        if hyper.n_components != self.n_components:
+            raise ValueError("n_components is not that of the fit")
+
+    def prepare(self, globals_, hyper):
+        """Return the items' moments, and what unknown pairs add to all users."""
+        items = self.items(globals_)
+        return Prepared(items, hyper.zero_weight * packed(items.moments.second), hyper)
+
+    def items(self, globals_):
+        """Return the items' posteriors; raise if there are none.
+
+        Those of the last parameters are known: a step has looked whether there are any.
+        """
+        known, items = self._items
+        if known is not globals_:
+            own = np.require(globals_.own, self.dtype, "CA")
+            table = aligned(np.empty, own.shape, self.dtype)
+            nothing = np.zeros(self.n_packed)  # their traces serve nobody
+            items = self.gaussians(own, globals_.common, nothing, out=table)
+            self._items = globals_, items
+        return items
+
+    def is_finite(self, globals_, hyper, prepared):
+        """Return whether the items' moments are, and the priors."""
+        return all_finite(self.items(globals_), hyper)
+
+    def gaussians(
+        self, sums, prior, traced, *, out, shared=None, scales=None, weights=None
+    ):
+        """Return the posteriors prior + scales (shared + sums); raise if there is none.
+
+        ``out`` is where the table of their moments is written; it may be ``sums``.
+        """
+        n_rows, d = sums.shape[1], self.n_components
+        means, scalars = np.empty((n_rows, d)), np.empty((3, n_rows))
+        total = np.zeros(self.n_natural)
+        at_once = max(COST_AT_ONCE // d**3 // 8 * 8, FEWEST_AT_ONCE)
+        for start in range(0, n_rows, at_once):
+            found = _kernels.gaussians(
+                sums,
+                scales,
+                np.ascontiguousarray(prior),
+                shared,
+                np.ascontiguousarray(traced),
+                weights,
+                start,
+                min(start + at_once, n_rows),
+                self.stop,
+                out,
+                means,
+                scalars,
+                total,
+            )
+            if found < 0:
+                raise Stopped
+            if found:
+                _refuse_precisions(self.dtype)
+        weight = n_rows if weights is None else weights.sum()
+        return Gaussians(out, means, *scalars, moments_of(total, weight, d))
+
+    # -- the step --------------------------------------------------------------------
+    def local_step(self, block, prepared, request):
+        """Find the posteriors of a block's users; see `ConjugateModel.local_step`."""
+        inference = UserInference(self, block, prepared, request.powers)
+        factors = request.factors(len(block.counts))
+        users = inference.users(factors)
+        residuals = inference.residuals(users)
+        statistics = row_scores = None
+        if "statistics" in request.want:
+            statistics = inference.statistics(users, residuals, factors)
+        if "score" in request.want:
+            row_scores = -0.5 * residuals / prepared.hyper.noise_variance
+        return LocalStep.of_rows(
+            statistics=statistics,
+            row_observed=inference.n_pairs(),
+            row_bounds=inference.bounds(users, residuals),
+            row_scores=row_scores,
+            n_iterations=len(block.counts),
+            local_parameters=users.means if "local" in request.want else None,
+        )
+
+    def factors(self, block, prepared):
+        """Return the means of the users of a block.
+
+        Of a user without pairs nothing is known, rather than that he or she wants none
+        of all items: the mean is that of the prior.
+        """
+        means = UserInference(self, block, prepared, Powers()).users().means
+        means[block.counts == 0] = prepared.hyper.users.mean
+        return means
+
+    def sums(self, starts, others, square_factors, linear_factors, table):
+        """Return sums over pairs, see `_kernels.pair_sums`."""
+        sums = _kernels.pair_sums(
+            starts,
+            others,
+            square_factors,
+            linear_factors,
+            table,
+            self.n_square,
+            self.stop,
+        )
+        if sums is None:
+            raise Stopped
+        return sums
+
+    def _common_target(self, statistics, scale, powers, hyper):
+        """Return the part of the target that all items have in common."""
+        common = powers.prior * hyper.items.natural()
+        known = scale / hyper.noise_variance * hyper.zero_weight
+        common[: self.n_packed] += known * packed(statistics.users.second)
+        return common
+
+    def target_parameters(self, statistics, scale, powers, hyper):
+        """Return the target of a step as one vector, see `natural_parameters`."""
+        shape = self.n_panels, self.n_features, self.panel_width
+        own = aligned(np.zeros, shape, self.dtype)
+        for items, sums in statistics.parts:
+            add_sums(own, sums, items, scale / hyper.noise_variance)
+        common = self._common_target(statistics, scale, powers, hyper)
+        return self.natural_parameters(Items(common, own))
+
+    def natural_parameters(self, globals_):
+        """Return the parameters as one vector, an item after another.
+
+        A packed precision pairs with -x x^T / 2, what is beside the diagonal twice;
+        precision times mean with x.
+        """
+        rows = globals_.own.swapaxes(0, 1).reshape(self.n_features, -1)
+        at = self.n_square * self.panel_width
+        rows = np.hstack(
+            [rows[:, : self.n_packed], rows[:, at : at + self.n_components]]
+        )
+        return (globals_.common + rows).ravel()
+
+    def from_natural_parameters(self, vector):
+        """Return the parameters of a vector."""
+        rows = np.reshape(vector, (self.n_features, self.n_natural))
+        width, at = self.panel_width, self.n_square * self.panel_width
+        own = np.zeros((self.n_features, self.n_panels * width))
+        own[:, : self.n_packed] = rows[:, : self.n_packed]
+        own[:, at : at + self.n_components] = rows[:, self.n_packed :]
+        own = own.reshape(self.n_features, self.n_panels, width).swapaxes(0, 1)
+        return Items(np.zeros(self.n_natural), np.ascontiguousarray(own))
+
+    def step(self, globals_, statistics, scale, powers, rate, hyper):
+        """Step the natural parameters; raise if the items would have no posteriors."""
+        common = self._common_target(statistics, scale, powers, hyper)
+        factor = rate * scale / hyper.noise_variance
+        own = aligned(np.empty, globals_.own.shape, self.dtype)
+        share = self.dtype.type(1 - rate)
+        np.multiply(globals_.own, share, out=own, casting="same_kind")
+        for items, sums in statistics.parts:
+            add_sums(own, sums, items, factor, self.stop)
+        stepped = Items((1 - rate) * globals_.common + rate * common, own)
+        self.items(stepped)
+        return stepped
+
+    def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
+        """Step the learned noise variance and priors toward what is best."""
+        if self.noise_variance is None and statistics.n_pairs > 0:
+            best = statistics.residual / statistics.n_pairs
+            noise = (1 - rate) * hyper.noise_variance + rate * best
+            least = LEAST_NOISE[self.dtype.name] * hyper.target_square
+            hyper = hyper._replace(noise_variance=max(noise, least))
+        if self.component_variance is None:
+            users = blended(hyper.users, statistics.users, powers.prior, rate)
+            hyper = hyper._replace(users=users)
+            if not hyper.is_start:
+                moments = self.items(globals_).moments
+                items = blended(hyper.items, moments, powers.prior, rate)
+                hyper = hyper._replace(items=items)
+        return hyper._replace(is_start=False)
+
+    def fisher_product(self, globals_, vector):
+        """Return the Fisher information of q(items) times ``vector``."""
+        shape = self.n_features, self.n_natural
+        natural = np.reshape(self.natural_parameters(globals_), shape)
+        precision = unpacked(natural[:, : self.n_packed], self.n_components)
+        covariances = np.linalg.inv(precision)
+        means = np.einsum("nij,nj->ni", covariances, natural[:, self.n_packed :])
+        lower = np.tril_indices(self.n_components)
+        changes = np.reshape(vector, shape)
+        return packed_fisher_product(means, covariances[:, *lower], changes).ravel()
+
+    def is_valid(self, globals_):
+        """Return whether all precisions are positive definite."""
+        natural = np.reshape(self.natural_parameters(globals_), (self.n_features, -1))
+        return bool(least_eigenvalue(natural, self.n_components) > 0)
+
+    # -- objectives ------------------------------------------------------------------
+    def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
+        """Return p E log p(items) - E log q(items), p = ``powers.prior``."""
+        items = self.items(globals_)
+        natural = hyper.items.natural()
+        precision = unpacked(natural[: self.n_packed], self.n_components)
+        log_prior = (
+            self.n_features * hyper.items.log_normaliser()
+            + items.moments.first @ natural[self.n_packed :]
+            - 0.5 * (precision * items.moments.second).sum()
+        )
+        return float(powers.prior * log_prior + items.entropies().sum())
+
+    def log_predictive(self, block, prepared):
+        """Return how well held-out items are ranked, and whether there are any.
+
+        The pairs of a user are dealt in turn to an observed and a held-out half.
+        """
+        number = np.arange(len(block.items)) - block.starts[block.users()]
+        held_out = number % 2 == 1
+        observed, rest = block.part(~held_out), block.part(held_out)
+        gains = gains_of_held_out(
+            self.factors(observed, prepared).astype(self.dtype),
+            prepared.items.means.astype(self.dtype),
+            observed,
+            rest,
+            self.stop,
+        )
+        return gains, (rest.counts > 0).astype(np.float64)
+
+
+def _refuse_precisions(dtype):
+    """Raise: some precision is not positive definite."""
+    raise ValueError(
+        "No positive precision is left: the noise variance is too small for pairs of "
+        f"{dtype}, or their weights are too far apart. Give a larger noise_variance, "
+        "X as float64, or weights of a mean of about 1."
+    )

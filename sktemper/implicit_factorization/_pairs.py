@@ -1,0 +1,192 @@
+"""Pairs of a block of users, and what they tell of the items."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .._expfam import Moments
+from .._limits import check_values
+from .._linalg import sparse_rows
+from .._simd.special import aligned
+from ..model import Stopped
+from . import _kernels
+
+__all__ = ["Pairs", "PairStatistics", "add_sums", "pairs_of", "values_of_pairs"]
+
+#: Statistics keep this many blocks apart before they are added up.
+MOST_PARTS = 2
+
+
+class Pairs(NamedTuple):
+    """The stored pairs of a block of users.
+
+    Attributes
+    ----------
+    starts : ndarray of shape (n_rows + 1,)
+        User r has the pairs ``starts[r]`` to ``starts[r + 1]``.
+    items : ndarray of int32 of shape (n_pairs,)
+    weights, targets : ndarray of float64 of shape (n_pairs,)
+    """
+
+    starts: np.ndarray
+    items: np.ndarray
+    weights: np.ndarray
+    targets: np.ndarray
+
+    @property
+    def counts(self):
+        """Pairs of each user, ndarray of shape (n_rows,)."""
+        return np.diff(self.starts)
+
+    def users(self):
+        """Return the row of each pair."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.counts)
+
+    def per_user(self, values):
+        """Return the sums over each user's pairs."""
+        return np.bincount(self.users(), weights=values, minlength=len(self.starts) - 1)
+
+    def part(self, chosen):
+        """Return some of the pairs, of all of the users."""
+        counts = np.bincount(self.users()[chosen], minlength=len(self.counts))
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        return Pairs(
+            starts, self.items[chosen], self.weights[chosen], self.targets[chosen]
+        )
+
+
+@dataclass(frozen=True)
+class PairStatistics:
+    """Sums over users, each times its weight and power.
+
+    Attributes
+    ----------
+    parts : tuple
+        Pairs of items, or None for all in order, and sums of shape (n_panels, n_items,
+        panel_width): what stored pairs tell of them beyond what unknown ones would.  An
+        item may occur in several.
+    n_items : int
+        How many there are.
+    residual, n_pairs : float
+        Sums of w E(y - f)^2 and of w over all pairs, stored or not.
+    users : Moments
+    """
+
+    parts: tuple
+    n_items: int
+    residual: float
+    n_pairs: float
+    users: Moments
+
+    def __add__(self, other):
+        total = PairStatistics(
+            self.parts + other.parts,
+            self.n_items,
+            self.residual + other.residual,
+            self.n_pairs + other.n_pairs,
+            self.users.plus(other.users),
+        )
+        return total.compacted() if len(total.parts) > MOST_PARTS else total
+
+    def compacted(self):
+        """Return the same with each item once."""
+        if len(self.parts) == 1:
+            return self
+        n_panels, _, width = self.parts[0][1].shape
+        shape = (n_panels, self.n_items, width)
+        total = aligned(np.zeros, shape, self.parts[0][1].dtype)
+        for items, sums in self.parts:
+            add_sums(total, sums, items, 1.0)
+        return replace(self, parts=((None, total),))
+
+    def scaled(self, factor):
+        """Return ``factor`` times the statistics."""
+        return PairStatistics(
+            tuple((items, _times(factor, sums)) for items, sums in self.parts),
+            self.n_items,
+            factor * self.residual,
+            factor * self.n_pairs,
+            self.users.scaled(factor),
+        )
+
+
+def add_sums(total, sums, items, factor, stop=np.zeros(1, dtype=np.intc)):  # noqa: B008
+    """Add ``factor`` times sums to those of all items; raise if stopped."""
+    if _kernels.add_sums(total, sums, items, factor, stop):
+        raise Stopped
+
+
+def _times(factor, sums):
+    return (factor * sums).astype(sums.dtype, copy=False)
+
+
+def pairs_of(X, rows, weight_of, target_of):
+    """Return ``X[rows]`` as `Pairs`; stored zeros are no pairs.
+
+    Parameters
+    ----------
+    X : CSR
+    rows : slice or ndarray of int
+    weight_of, target_of : callable
+        Of the stored numbers.
+    """
+    block = sparse_rows(X, rows)
+    starts, items, values = block.indptr, block.indices, block.data
+    if not block.has_canonical_format:
+        block = block.astype(np.float64)  # a sum may be too large for that of X
+        block.sum_duplicates()
+        starts, items, values = block.indptr, block.indices, block.data
+    known = values != 0
+    if not known.all():
+        before = np.concatenate([[0], np.cumsum(known)])
+        starts, items, values = before[starts], items[known], values[known]
+    return Pairs(
+        starts.astype(np.intp, copy=False),
+        np.ascontiguousarray(items, dtype=np.int32),
+        weight_of(values),
+        target_of(values),
+    )
+
+
+def values_of_pairs(name, given, dtype, non_negative=False):
+    """Return the function of stored numbers that a parameter stands for.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter, for messages.
+    given : "value", float or callable
+        The stored number itself, the same for all, or a function of an array.
+    dtype : {float32, float64}
+        What will be computed in.
+    non_negative : bool, default=False
+        Whether what a function returns has to be.
+
+    Returns
+    -------
+    function : callable
+        Returns an array of float64 of the same shape; raises if it is of no use.
+    """
+    if isinstance(given, str):
+        return lambda values: np.asarray(values, dtype=np.float64)
+    if not callable(given):
+        check_values(given, dtype, name, training=True)
+        return lambda values: np.full(len(values), float(given))
+
+    def function(values):
+        # a function of the user's own may write into what it is given
+        found = np.asarray(given(np.array(values, dtype=np.float64)), dtype=np.float64)
+        if found.shape != values.shape:
+            raise ValueError(
+                f"{name} returned an array of shape {found.shape} for stored numbers "
+                f"of shape {values.shape}; expected the same shape."
+            )
+        if not np.isfinite(found).all():
+            raise ValueError(f"{name} returned values that are not finite.")
+        if non_negative and (found < 0).any():
+            raise ValueError(f"{name} returned a negative weight, {found.min():.3g}.")
+        check_values(found, dtype, name)
+        return found
+
+    return function

@@ -1,0 +1,95 @@
+"""Where priors, the noise and items start."""
+
+import math
+
+import numpy as np
+
+from .._expfam import GaussianPrior, packed
+from .._simd.special import aligned
+from ._parameters import Hyper, Items
+
+__all__ = ["auto_zero_weight", "first_hyper", "first_items"]
+
+#: How much all unknown pairs weigh to all stored ones, and the most that one weighs.
+ZERO_RATIO, MOST_ZERO_WEIGHT = 8.0, 1.0
+#: Variances at the start, in those of the prior: of the items' means, and about them.
+START_SPREAD, START_VARIANCE = 0.1, 0.01
+#: The largest square of the prior variance of factors over the noise variance.
+LARGEST_RATIO = 1e15
+
+
+def auto_zero_weight(n_stored, n_all):
+    """Return min(1, 8 nnz / (n m - nnz)), the weight of an unknown pair."""
+    if n_all <= n_stored:
+        return MOST_ZERO_WEIGHT
+    return min(MOST_ZERO_WEIGHT, ZERO_RATIO * n_stored / (n_all - n_stored))
+
+
+def first_hyper(model, X, sample_weight=None):
+    """Return the variances, and where those to be learned begin."""
+    n_users, n_stored, weight, squares = _totals(model, X, sample_weight)
+    if n_stored == 0:
+        raise ValueError(
+            "The first data have no stored pairs: begin with some that are not 0."
+        )
+    n_all = n_users * model.n_features
+    zero_weight = model.zero_weight
+    if zero_weight is None:
+        zero_weight = auto_zero_weight(n_stored, n_all)
+    square = squares / (weight + zero_weight * (n_all - n_stored)) or 1.0
+    variance = model.component_variance
+    if variance is None:
+        variance = math.sqrt(square)
+    noise = square if model.noise_variance is None else model.noise_variance
+    if variance**2 / noise > LARGEST_RATIO:
+        raise ValueError(
+            f"A prior variance of factors of {variance:.3g} is too large for a noise "
+            f"variance of {noise:.3g}: its square over that may be at most "
+            f"{LARGEST_RATIO:g}."
+        )
+    d = model.n_components
+    prior = GaussianPrior(np.zeros(d), variance * np.eye(d))
+    return Hyper(
+        d,
+        float(zero_weight),
+        float(noise),
+        float(square),
+        is_start=True,
+        users=prior,
+        items=prior,
+    )
+
+
+def _totals(model, X, sample_weight):
+    """Return how many users and pairs there are, and sums of w and of w y^2."""
+    totals = np.zeros(4)
+    for start in range(0, X.shape[0], model.block_size):
+        rows = slice(start, min(start + model.block_size, X.shape[0]))
+        block = model.take(X, rows)
+        counts = np.ones(len(block.counts))
+        if sample_weight is not None:
+            counts = sample_weight[rows]
+        by_pair = np.repeat(counts, block.counts)
+        weights = by_pair * block.weights
+        squares = weights * block.targets**2
+        totals += [counts.sum(), by_pair.sum(), weights.sum(), squares.sum()]
+    return totals
+
+
+def first_items(model, random, hyper):
+    """Return small draws from the prior, or what ``init`` says."""
+    d, variance = model.n_components, np.diag(hyper.items.covariance)
+    if model.init is None:
+        shape = model.n_features, d
+        means = math.sqrt(START_SPREAD * variance[0]) * random.normal(size=shape)
+    else:
+        means = model.init.T
+    precision = np.diag(1 / (START_VARIANCE * variance))
+    shape = model.n_panels, model.n_features, model.panel_width
+    own = aligned(np.zeros, shape, model.dtype)
+    linear = np.zeros((model.n_features, (shape[0] - model.n_square) * shape[2]))
+    linear[:, :d] = means @ precision
+    own[model.n_square :] = linear.reshape(
+        model.n_features, -1, model.panel_width
+    ).swapaxes(0, 1)
+    return Items(np.concatenate([packed(precision), np.zeros(d)]), own)

@@ -1,0 +1,102 @@
+"""The local step: users' posteriors, and what their pairs tell of the items."""
+
+import math
+
+import numpy as np
+
+from . import _kernels
+from ._pairs import PairStatistics
+
+__all__ = ["UserInference"]
+
+
+class UserInference:
+    """Finds the posteriors of the users of a block.
+
+    Parameters
+    ----------
+    model : ImplicitFactorizationModel
+    block : Pairs
+    prepared : Prepared
+    powers : Powers
+        Those of the users are one number, or one a user.
+    """
+
+    def __init__(self, model, block, prepared, powers):
+        self.model, self.block, self.prepared = model, block, prepared
+        self.powers, self.hyper = powers, prepared.hyper
+        n_rows = len(block.counts)
+        self.local = np.broadcast_to(np.asarray(powers.local, np.float64), n_rows)
+        # b tau
+        self.scales = self.local / self.hyper.noise_variance
+        # of pairs w - w0 and w y
+        squares = block.weights - self.hyper.zero_weight
+        linear = block.weights * block.targets
+        self.pair_factors = squares.astype(model.dtype), linear.astype(model.dtype)
+
+    def users(self, factors=None):
+        """Return the posteriors, `Gaussians`, whose moments have these factors."""
+        natural = self.hyper.users.natural()
+        sums = self.model.sums(
+            self.block.starts,
+            self.block.items,
+            *self.pair_factors,
+            self.prepared.items.table,
+        )
+        return self.model.gaussians(
+            sums,
+            self.powers.prior * natural,
+            natural[: self.model.n_packed],
+            out=sums,
+            shared=self.prepared.shared,
+            scales=self.scales,
+            weights=factors,
+        )
+
+    def n_pairs(self):
+        """Return the sums of w over all pairs of each user."""
+        block = self.block
+        n_others = self.model.n_features - block.counts
+        return block.per_user(block.weights) + self.hyper.zero_weight * n_others
+
+    def residuals(self, users):
+        """Return the sums of w E(y - u . v)^2 over all pairs of each user.
+
+        By precision times covariance being 1: it is quadratic in u.
+        """
+        block, power = self.block, self.powers.prior
+        linear = self.hyper.users.natural()[self.model.n_packed :]
+        rest = users.means @ linear - users.prior_traces
+        rest = (self.model.n_components + power * rest) / self.scales
+        squares = block.per_user(block.weights * block.targets**2)
+        return squares - users.products + rest
+
+    def bounds(self, users, residuals):
+        """Return each user's part of the bound, its likelihood at the local power."""
+        hyper = self.hyper
+        log_variance = math.log(2 * math.pi * hyper.noise_variance)
+        squares = residuals / hyper.noise_variance
+        log_likelihood = -0.5 * (self.n_pairs() * log_variance + squares)
+        linear = hyper.users.natural()[self.model.n_packed :]
+        log_prior = hyper.users.log_normaliser() + (
+            users.means @ linear - 0.5 * users.prior_traces
+        )
+        bounds = self.local * log_likelihood + self.powers.prior * log_prior
+        return bounds + users.entropies()
+
+    def statistics(self, users, residuals, factors):
+        """Return what the pairs tell of items, noise and users."""
+        items, *pairs = _kernels.transposed(
+            self.block.starts,
+            self.block.items,
+            *self.pair_factors,
+            factors,
+            self.model.n_features,
+        )
+        return PairStatistics(
+            ((items, self.model.sums(*pairs, users.table)),),
+            self.model.n_features,
+            float(factors @ residuals),
+            float(factors @ self.n_pairs()),
+            users.moments,
+        )

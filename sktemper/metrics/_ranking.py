@@ -1,0 +1,435 @@
+"""How good rankings of items are, by what users turned out to choose."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import check_sparse
+
+__all__ = ["ndcg_at_k", "precision_at_k", "ranking_report", "recall_at_k"]
+
+#: Scores that are held at a time.
+MOST_SCORES = 2**22
+
+_ENTRIES = ["array-like", "sparse matrix"]
+_CONSTRAINTS = {
+    "X_test": _ENTRIES,
+    "k": [Interval(Integral, 1, None, closed="left")],
+    "X_seen": [*_ENTRIES, None],
+    "relevant": [Real, None],
+    "per_user": ["boolean"],
+}
+
+
+def _documented(function):
+    function.__doc__ = function.__doc__.replace("$COMMON", _COMMON).replace(
+        "$RETURNS", _RETURNS
+    )
+    return function
+
+
+_COMMON = """scores : array-like of shape (n_users, n_items), callable or estimator
+        The larger, the better.  A callable returns those of a few users, dense, of
+        their rows of ``X_seen``; an estimator has ``item_scores``, as the models of
+        this package have, or ``predict``, which do the same.  No more than a few
+        million scores are held at a time.
+    X_test : {array-like, sparse matrix} of shape (n_users, n_items)
+        What was held out.  Its stored entries are the relevant items; of a dense array
+        what is neither 0 nor NaN.
+    k : int, default=10
+        How many items are shown.
+    X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
+        What the same users are known to have had: its items are never candidates, and
+        not relevant if they are in ``X_test`` too.  A callable and an estimator need
+        it.
+    relevant : float, default=None
+        Only what is at least this in ``X_test`` is relevant, such as 4 stars.
+    per_user : bool, default=False
+        Whether to return the measure of each user."""
+
+_RETURNS = """Returns
+    -------
+    value : float or ndarray of shape (n_users,)
+        Mean over the users with relevant items, or of each, NaN for the others;
+        `ranking_report` counts them.
+
+    Raises
+    ------
+    ValueError
+        If no user has relevant items, shapes differ, or a score is NaN.
+
+    Notes
+    -----
+    Items of the same score are in a random order, of which this is the expectation
+    [1]_: a model that scores all items alike has what chance has, whatever the order
+    of the columns."""
+
+
+@_documented
+@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+def precision_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=False):
+    r"""Share of the first k items that are relevant.
+
+    :math:`|R \cap T_k| / k`, where R are a user's relevant items, and T_k the first k
+    of the ranking.  Who has less than k relevant items cannot reach 1.
+
+    Parameters
+    ----------
+    $COMMON
+
+    $RETURNS
+
+    See Also
+    --------
+    ranking_report : Several measures in one pass.
+    sktemper.model_selection.train_test_split_entries : A part of each user's items.
+
+    References
+    ----------
+    .. [1] F. McSherry, M. Najork, "Computing information retrieval performance measures
+       efficiently in the presence of tied scores", ECIR 2008.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from sktemper.metrics import precision_at_k
+    >>> scores = [[0.9, 0.5, 0.5, 0.1]]
+    >>> X_test = sparse.csr_array([[0, 1, 0, 1]])
+    >>> precision_at_k(scores, X_test, k=2)  # the second place is drawn
+    0.25
+    >>> precision_at_k(scores, X_test, k=2, X_seen=sparse.csr_array([[1, 0, 0, 0]]))
+    0.5
+    """
+    return _measured(scores, X_test, X_seen, relevant, ("precision", k), per_user)
+
+
+@_documented
+@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+def recall_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=False):
+    r"""Share of the relevant items that are among the first k, of those that can be.
+
+    :math:`|R \cap T_k| / \min(k, |R|)` [2]_, where R are a user's relevant items, and
+    T_k the first k of the ranking.  Others divide by :math:`|R|` alone, and have
+    smaller figures.
+
+    Parameters
+    ----------
+    $COMMON
+
+    $RETURNS
+
+    References
+    ----------
+    .. [1] F. McSherry, M. Najork, "Computing information retrieval performance measures
+       efficiently in the presence of tied scores", ECIR 2008.
+    .. [2] D. Liang, R. Krishnan, M. Hoffman, T. Jebara, "Variational autoencoders for
+       collaborative filtering", WWW 2018.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from sktemper.metrics import recall_at_k
+    >>> X_test = sparse.csr_array([[0, 1, 0, 1]])
+    >>> recall_at_k([[0.9, 0.7, 0.5, 0.1]], X_test, k=3)
+    0.5
+    """
+    return _measured(scores, X_test, X_seen, relevant, ("recall", k), per_user)
+
+
+@_documented
+@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+def ndcg_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=False):
+    r"""Normalised discounted cumulative gain of the first k items.
+
+    The sum of :math:`1 / \log_2(1 + r)` over the ranks r, from 1 to k, of relevant
+    items, over the largest that it can be, :math:`\sum_{r=1}^{\min(k, |R|)} 1 /
+    \log_2(1 + r)` [2]_.  All relevant items have the same gain.
+
+    Parameters
+    ----------
+    $COMMON
+
+    $RETURNS
+    `sklearn.metrics.ndcg_score` has gains of several sizes and the same treatment of
+    ties, but takes dense arrays, and no items that were seen.
+
+    References
+    ----------
+    .. [1] F. McSherry, M. Najork, "Computing information retrieval performance measures
+       efficiently in the presence of tied scores", ECIR 2008.
+    .. [2] K. Järvelin, J. Kekäläinen, "Cumulated gain-based evaluation of IR
+       techniques", ACM Transactions on Information Systems 20(4), 2002.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from sktemper.metrics import ndcg_at_k
+    >>> X_test = sparse.csr_array([[0, 1, 0, 0]])
+    >>> round(ndcg_at_k([[0.9, 0.7, 0.5, 0.1]], X_test), 4)
+    0.6309
+    """
+    return _measured(scores, X_test, X_seen, relevant, ("ndcg", k), per_user)
+
+
+@_documented
+@validate_params(
+    {
+        "X_test": _ENTRIES,
+        "measures": ["array-like"],
+        "X_seen": [*_ENTRIES, None],
+        "relevant": [Real, None],
+    },
+    prefer_skip_nested_validation=True,
+)
+def ranking_report(
+    scores,
+    X_test,
+    *,
+    measures=("precision@10", "recall@20", "ndcg@100"),
+    X_seen=None,
+    relevant=None,
+):
+    """Several measures of a ranking in one pass, and how many users they are of.
+
+    Parameters
+    ----------
+    $SCORES
+    measures : list of str, default=("precision@10", "recall@20", "ndcg@100")
+        "precision", "recall" or "ndcg", "@" and k: `precision_at_k`, `recall_at_k`,
+        `ndcg_at_k`.
+    $REST
+
+    Returns
+    -------
+    report : dict
+        The measures by their names; "n_users", of which they are the means; and
+        "n_left_out", who have no relevant items.
+
+    Raises
+    ------
+    ValueError
+        If no user has relevant items, shapes differ, a score is NaN, or a measure is
+        none.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from sktemper.metrics import ranking_report
+    >>> X_test = sparse.csr_array([[0, 1, 0, 1], [0, 0, 0, 0]])
+    >>> scores = [[0.9, 0.7, 0.5, 0.1], [0.9, 0.7, 0.5, 0.1]]
+    >>> ranking_report(scores, X_test, measures=["precision@2", "recall@2"])
+    {'precision@2': 0.5, 'recall@2': 0.5, 'n_users': 1, 'n_left_out': 1}
+    """
+    wanted = [_parsed(name) for name in measures]
+    values = _values(scores, X_test, X_seen, relevant, wanted)
+    told = ~np.isnan(values[0])
+    means = [float(row[told].mean()) for row in values]
+    n_users = int(told.sum())
+    return dict(
+        zip(measures, means, strict=True),
+        n_users=n_users,
+        n_left_out=len(told) - n_users,
+    )
+
+
+_before, _after = _COMMON.split("    k : int")
+ranking_report.__doc__ = ranking_report.__doc__.replace("$SCORES\n", _before).replace(
+    "$REST", _after[_after.index("X_seen :") : _after.index("    per_user")].strip()
+)
+
+
+def _parsed(name):
+    """Return the kind and k of a measure such as "ndcg@100"."""
+    kind, _, k = str(name).partition("@")
+    if kind not in _MEASURES or not k.isdecimal() or int(k) < 1:
+        raise ValueError(
+            f"{name!r} is no measure: expected one of {', '.join(_MEASURES)}, an @ and "
+            "a number, such as 'ndcg@100'."
+        )
+    return kind, int(k)
+
+
+def _measured(scores, X_test, X_seen, relevant, measure, per_user):
+    (values,) = _values(scores, X_test, X_seen, relevant, [measure])
+    return values if per_user else float(np.nanmean(values))
+
+
+def _values(scores, X_test, X_seen, relevant, wanted):
+    """Return each user's measures, ndarray of shape (n_measures, n_users)."""
+    if not wanted:
+        raise ValueError("There are no measures.")
+    held_out = _entries(X_test, "X_test", relevant)
+    n_users, n_items = held_out.shape
+    seen = None if X_seen is None else _entries(X_seen, "X_seen")
+    if seen is not None:
+        _check_shape("X_seen", seen.shape, held_out.shape)
+        held_out = _without(held_out, seen)
+    if held_out.nnz == 0:
+        raise ValueError(
+            "No user has a relevant item: X_test has none"
+            + (" that is not in X_seen." if seen is not None else ".")
+        )
+    of_rows = _scores_of(scores, X_seen, held_out.shape)
+    values = np.empty((len(wanted), n_users))
+    size = max(1, MOST_SCORES // max(n_items, 1))
+    for start in range(0, n_users, size):
+        rows = slice(start, start + size)
+        block = _candidates(of_rows(rows), None if seen is None else seen[rows])
+        values[:, rows] = _of_block(block, held_out[rows], wanted)
+    return values
+
+
+def _entries(X, name, least=None):
+    """Return the pattern of entries as CSR with sorted rows; X is not touched."""
+    if sparse.issparse(X):
+        X = check_array(check_sparse(X), accept_sparse="csr", input_name=name)
+        X = sparse.csr_array(X, copy=not X.has_canonical_format)
+        X.sum_duplicates()
+        chosen = np.ones(X.nnz, bool) if least is None else X.data >= least
+    else:
+        X = check_array(X, ensure_all_finite="allow-nan", input_name=name)
+        rows, columns = np.nonzero(~np.isnan(X) & ((X != 0) | (least is not None)))
+        starts = np.searchsorted(rows, np.arange(len(X) + 1))
+        X = sparse.csr_array((X[rows, columns], columns, starts), shape=X.shape)
+        chosen = np.ones(X.nnz, bool) if least is None else X.data >= least
+    starts = np.concatenate([[0], np.cumsum(chosen)])[X.indptr]
+    ones = np.ones(int(starts[-1]))
+    return sparse.csr_array((ones, X.indices[chosen], starts), shape=X.shape)
+
+
+def _without(X, others):
+    """Return X without the entries that others have too."""
+    n_items = X.shape[1]
+    rows = np.repeat(np.arange(X.shape[0], dtype=np.int64), np.diff(X.indptr))
+    other_rows = np.repeat(
+        np.arange(X.shape[0], dtype=np.int64), np.diff(others.indptr)
+    )
+    kept = ~np.isin(
+        rows * n_items + X.indices,
+        other_rows * n_items + others.indices,
+        assume_unique=True,
+    )
+    starts = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
+    return sparse.csr_array((X.data[kept], X.indices[kept], starts), shape=X.shape)
+
+
+def _check_shape(name, shape, expected):
+    if shape != expected:
+        raise ValueError(f"{name} has shape {shape}, but X_test {expected}.")
+
+
+def _scores_of(scores, X_seen, shape):
+    """Return a function from a slice of rows to their scores."""
+    method = next(
+        (m for m in ("item_scores", "predict") if hasattr(scores, m)), "__call__"
+    )
+    if not callable(getattr(scores, method, None)):
+        scores = check_array(
+            scores,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            input_name="scores",
+        )
+        _check_shape("scores", scores.shape, shape)
+        return lambda rows: scores[rows]
+    if isinstance(scores, BaseEstimator):
+        check_is_fitted(scores)
+    if X_seen is None:
+        raise ValueError("An estimator or a callable needs X_seen to score items.")
+    if not hasattr(X_seen, "iloc"):
+        X_seen = X_seen.tocsr() if sparse.issparse(X_seen) else np.asarray(X_seen)
+
+    def of_rows(rows):
+        part = X_seen.iloc[rows] if hasattr(X_seen, "iloc") else X_seen[rows]
+        found = getattr(scores, method)(part)
+        found = check_array(
+            found,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            input_name="scores",
+        )
+        if found.shape != (part.shape[0], shape[1]):
+            raise ValueError(
+                f"scores of {part.shape[0]} users have shape {found.shape}; expected "
+                f"{(part.shape[0], shape[1])}."
+            )
+        return found
+
+    return of_rows
+
+
+def _candidates(scores, seen):
+    """Return scores that are -inf where an item is no candidate, and only there."""
+    if np.isnan(scores).any():
+        raise ValueError("scores has NaN: an item without a place in the ranking.")
+    scores = np.maximum(scores, np.finfo(scores.dtype).min)
+    if seen is not None:
+        rows = np.repeat(np.arange(seen.shape[0]), np.diff(seen.indptr))
+        scores[rows, seen.indices] = -np.inf
+    return scores
+
+
+def _of_block(scores, held_out, wanted):
+    """Return the measures of a few users, ndarray of shape (n_measures, n_rows)."""
+    n_relevant = np.diff(held_out.indptr)
+    rows = np.repeat(np.arange(len(scores)), n_relevant)
+    own = scores[rows, held_out.indices]
+    values = []
+    for kind, k in wanted:
+        first, size = _ties(scores, rows, own, k)
+        gains = _MEASURES[kind][0](k)
+        # the mean gain of the places that an item may have
+        sums = np.concatenate([[0.0], np.cumsum(gains)])
+        ends = np.minimum(first + size, k)
+        gained = np.where(
+            first < k, (sums[ends] - sums[np.minimum(first, k)]) / size, 0
+        )
+        total = np.bincount(rows, weights=gained, minlength=len(scores))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            best = _MEASURES[kind][1](sums, n_relevant, k)
+            values.append(np.where(n_relevant > 0, total / best, np.nan))
+    return values
+
+
+def _ties(scores, rows, own, k):
+    """Return how many candidates are before some items, and how many have their score.
+
+    Exact for those of which some place is among the first k; others are said to be
+    behind k others.
+    """
+    n_items = scores.shape[1]
+    k = min(k, n_items)
+    top = -np.sort(-np.partition(scores, n_items - k, axis=1)[:, n_items - k :], axis=1)
+    last = top[:, -1]
+    at_last = (scores == last[:, None]).sum(axis=1)
+    first = np.empty(len(own), np.intp)
+    size = np.empty(len(own), np.intp)
+    for start in range(0, len(own), MOST_SCORES // k + 1):
+        part = slice(start, start + MOST_SCORES // k + 1)
+        best = top[rows[part]]
+        first[part] = (best > own[part, None]).sum(axis=1)
+        size[part] = (best == own[part, None]).sum(axis=1)
+    size = np.where(own == last[rows], at_last[rows], size)
+    behind = own < last[rows]
+    return np.where(behind, n_items, first), np.where(behind, 1, size)
+
+
+def _hits(k):
+    return np.ones(k)
+
+
+def _discounts(k):
+    return 1 / np.log2(np.arange(2, k + 2))
+
+
+#: Of each measure the gain of a relevant item by its place, and what the sum is over.
+_MEASURES = {
+    "precision": (_hits, lambda sums, n_relevant, k: float(k)),
+    "recall": (_hits, lambda sums, n_relevant, k: sums[np.minimum(n_relevant, k)]),
+    "ndcg": (_discounts, lambda sums, n_relevant, k: sums[np.minimum(n_relevant, k)]),
+}

@@ -1,0 +1,208 @@
+"""Measures of topics as scorers, for searches and cross-validation."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils.validation import check_is_fitted
+
+from ._coherence import npmi_coherence
+from ._completion import completion_log_likelihood
+from ._diversity import topic_diversity
+
+__all__ = [
+    "completion_scorer",
+    "diversity_scorer",
+    "make_completion_scorer",
+    "make_diversity_scorer",
+    "make_npmi_scorer",
+    "npmi_scorer",
+]
+
+
+class _TopicScorer:
+    """``scorer(estimator, X, y=None)``: a measure of the topic model in an estimator.
+
+    Parameters
+    ----------
+    measure : callable
+        ``measure(model, X, **parameters)``, of a module; higher is better.
+    name : str
+        Of the function that makes it.
+    parameters : dict
+    looks_at_data : bool
+        Whether X is needed: if not, the steps before the model are not asked.
+    """
+
+    def __init__(self, measure, name, parameters, looks_at_data=True):
+        self._measure, self._name, self._parameters = measure, name, parameters
+        self._looks_at_data = looks_at_data
+
+    def __call__(self, estimator, X, y=None):
+        """Return the measure of a fitted model as a float.
+
+        Parameters
+        ----------
+        estimator : object
+            A topic model; a `Pipeline` that ends with one, whose other steps transform
+            ``X``; or a search that has found one of these.
+        X : object
+            Data to judge by, as ``estimator.transform`` takes them.
+        y : None
+            Ignored; here by scikit-learn's convention.
+
+        Raises
+        ------
+        TypeError
+            If the last step has no ``components_``.
+        """
+        model, X = _model_and_counts(estimator, X, self._looks_at_data)
+        return float(np.mean(self._measure(model, X, **self._parameters)))
+
+    def __repr__(self):
+        shown = ", ".join(f"{key}={value!r}" for key, value in self._parameters.items())
+        return f"{self._name}({shown})"
+
+
+def _model_and_counts(estimator, X, looks_at_data):
+    """Return the topic model in an estimator, and the data as they come to it."""
+    while True:
+        if isinstance(estimator, BaseEstimator):
+            check_is_fitted(estimator)
+        if hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        elif isinstance(estimator, Pipeline):
+            if looks_at_data and len(estimator.steps) > 1:
+                X = estimator[:-1].transform(X)
+            estimator = estimator[-1]
+        else:
+            break
+    if not hasattr(estimator, "components_"):
+        raise TypeError(
+            "A scorer of topics needs a topic model with components_, or a Pipeline "
+            f"that ends with one; got {type(estimator).__name__}."
+        )
+    return estimator, X
+
+
+def _diversity(model, X, **parameters):
+    return topic_diversity(model, **parameters)
+
+
+@validate_params(
+    {
+        "split": [StrOptions({"words", "tokens"})],
+        "temperatures": [StrOptions({"unit", "learned"})],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def make_completion_scorer(*, split="words", temperatures="unit", random_state=0):
+    """Make a scorer of `completion_log_likelihood`.
+
+    Parameters
+    ----------
+    split : {"words", "tokens"}, default="words"
+        As of `completion_log_likelihood`.
+    temperatures : {"unit", "learned"}, default="unit"
+        As of `completion_log_likelihood`.
+    random_state : int, RandomState instance or None, default=0
+        Of the split of tokens; an int scores all models on the same halves.
+
+    Returns
+    -------
+    scorer : callable
+        ``scorer(estimator, X, y=None)`` returns a float, in nats per held-out token.
+
+    See Also
+    --------
+    completion_scorer : The one with the defaults.
+
+    Examples
+    --------
+    >>> from sktemper.metrics import make_completion_scorer
+    >>> make_completion_scorer(split="tokens")
+    make_completion_scorer(split='tokens', temperatures='unit', random_state=0)
+    """
+    parameters = {
+        "split": split,
+        "temperatures": temperatures,
+        "random_state": random_state,
+    }
+    measure = completion_log_likelihood
+    return _TopicScorer(measure, "make_completion_scorer", parameters)
+
+
+@validate_params(
+    {"n_words": [Interval(Integral, 2, None, closed="left")]},
+    prefer_skip_nested_validation=True,
+)
+def make_npmi_scorer(*, n_words=10):
+    """Make a scorer of the mean of `npmi_coherence` over the topics.
+
+    Words are judged by the documents that are scored: in a search those of a fold's
+    test set.
+
+    Parameters
+    ----------
+    n_words : int, default=10
+        How many words of each topic to look at.
+
+    Returns
+    -------
+    scorer : callable
+        ``scorer(estimator, X, y=None)`` returns a float between -1 and 1.
+
+    See Also
+    --------
+    npmi_scorer : The one with the default.
+
+    Examples
+    --------
+    >>> from sktemper.metrics import make_npmi_scorer
+    >>> make_npmi_scorer(n_words=5)
+    make_npmi_scorer(n_words=5)
+    """
+    return _TopicScorer(npmi_coherence, "make_npmi_scorer", {"n_words": n_words})
+
+
+@validate_params(
+    {"n_words": [Interval(Integral, 2, None, closed="left")]},
+    prefer_skip_nested_validation=True,
+)
+def make_diversity_scorer(*, n_words=25):
+    """Make a scorer of `topic_diversity`.
+
+    Parameters
+    ----------
+    n_words : int, default=25
+        How many words of each topic to look at.
+
+    Returns
+    -------
+    scorer : callable
+        ``scorer(estimator, X, y=None)`` returns a float between 0 and 1; ``X`` is
+        ignored.
+
+    See Also
+    --------
+    diversity_scorer : The one with the default.
+
+    Examples
+    --------
+    >>> from sktemper.metrics import make_diversity_scorer
+    >>> make_diversity_scorer(n_words=10)
+    make_diversity_scorer(n_words=10)
+    """
+    parameters, name = {"n_words": n_words}, "make_diversity_scorer"
+    return _TopicScorer(_diversity, name, parameters, looks_at_data=False)
+
+
+#: Held-out log-likelihood per token by document completion: the ``score`` of an LDA.
+completion_scorer = make_completion_scorer()
+#: Mean coherence of the topics.
+npmi_scorer = make_npmi_scorer()
+#: Share of distinct words among the top words of all topics.
+diversity_scorer = make_diversity_scorer()

@@ -1,0 +1,134 @@
+"""Splits of users' items: a part of them to fit to, the others to be predicted."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from ._ranking._labels import labelled, labels_of
+from ._validation import check_sparse
+
+__all__ = ["train_test_split_entries"]
+
+
+@validate_params(
+    {
+        "X": ["array-like", "sparse matrix"],
+        "test_size": [
+            Interval(Real, 0, 1, closed="neither"),
+            Interval(Integral, 1, None, closed="left"),
+            StrOptions({"half"}),
+        ],
+        "per": [StrOptions({"user", "all"})],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def train_test_split_entries(X, *, test_size=0.1, per="user", random_state=None):
+    """Hold out some entries of each row: two matrices of the same shape.
+
+    scikit-learn's splitters take whole rows, that is, whole users.  To see whether a
+    model finds what its own users choose next, each keeps a part of the items here.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_users, n_items)
+        Ratings or clicks: the stored entries, zeros too; of a dense array what is
+        not NaN.
+    test_size : float, int or "half", default=0.1
+        The share of the entries that is held out; or how many of each user, who keeps
+        at least one ("leave k out").  "half" is what ``score`` does without chance: the
+        entries of a row, in the order of columns, are dealt in turn, the first to the
+        training part.
+    per : {"user", "all"}, default="user"
+        Whether a share is of each user's entries, rounded up or down at random so that
+        it is right on average, and one entry at least stays; or each entry is drawn by
+        itself.
+    random_state : int, RandomState instance or None, default=None
+        By which entries are drawn.
+
+    Returns
+    -------
+    X_train, X_test : CSR matrices of shape (n_users, n_items)
+        Together they have the entries of ``X``, and each has its labels, if there are
+        any.
+
+    Raises
+    ------
+    ValueError
+        If nothing is held out.
+
+    See Also
+    --------
+    sktemper.metrics.ranking_scorer : The same within a grid search.
+    sktemper.metrics.ranking_report : What a model makes of the split.
+
+    Examples
+    --------
+    >>> from sktemper.datasets import make_ratings
+    >>> from sktemper.model_selection import train_test_split_entries
+    >>> X = make_ratings(random_state=0)
+    >>> X_train, X_test = train_test_split_entries(X, random_state=0)
+    >>> X_train.shape == X_test.shape == X.shape, X_train.nnz + X_test.nnz == X.nnz
+    (True, True)
+    >>> _, last = train_test_split_entries(X, test_size=1, random_state=0)
+    >>> bool((last.getnnz(axis=1) <= 1).all())
+    True
+    """
+    labels = labels_of(X, "user_labels"), labels_of(X, "item_labels")
+    X = _as_entries(X)
+    held_out = _held_out(X, test_size, per, check_random_state(random_state))
+    if not held_out.any():
+        raise ValueError(
+            "Nothing is held out: no user has more than one entry, or test_size is too "
+            "small."
+        )
+    return tuple(_kept(X, chosen, labels) for chosen in (~held_out, held_out))
+
+
+def _as_entries(X):
+    """Return entries as CSR with sorted rows; X is not touched."""
+    if sparse.issparse(X):
+        X = check_array(check_sparse(X), accept_sparse="csr", input_name="X")
+        if X.has_canonical_format:
+            return X
+        X = X.copy()
+        X.sum_duplicates()
+        return X
+    X = check_array(X, ensure_all_finite="allow-nan", input_name="X")
+    rows, columns = np.nonzero(~np.isnan(X))
+    starts = np.searchsorted(rows, np.arange(len(X) + 1))
+    return sparse.csr_array((X[rows, columns], columns, starts), shape=X.shape)
+
+
+def _held_out(X, test_size, per, random):
+    """Return whether each entry is held out."""
+    counts = np.diff(X.indptr)
+    rows = np.repeat(np.arange(X.shape[0]), counts)
+    place = np.arange(X.nnz) - X.indptr[:-1][rows]
+    if test_size == "half":
+        return place % 2 == 1
+    drawn = random.random_sample(X.nnz)
+    if per == "all" and not isinstance(test_size, Integral):
+        return drawn < test_size
+    if isinstance(test_size, Integral):
+        n_test = np.where(counts > 0, test_size, 0)
+    else:
+        n_test = np.floor(test_size * counts + random.random_sample(len(counts)))
+    n_test = np.minimum(n_test, np.maximum(counts - 1, 0))
+    # in the order of what was drawn, within each row
+    order = np.lexsort((drawn, rows))
+    held_out = np.empty(X.nnz, bool)
+    held_out[order] = place < n_test[rows]
+    return held_out
+
+
+def _kept(X, chosen, labels):
+    """Return some of the entries, in the kind of container that X is."""
+    starts = np.concatenate([[0], np.cumsum(chosen)])[X.indptr].astype(X.indptr.dtype)
+    kind = sparse.csr_array if isinstance(X, sparse.sparray) else sparse.csr_matrix
+    part = kind((X.data[chosen], X.indices[chosen], starts), shape=X.shape)
+    part.has_canonical_format = True
+    return part if labels[1] is None else labelled(part, *labels)

@@ -1,0 +1,102 @@
+"""Where the circles of a map of topics are."""
+
+import numpy as np
+
+__all__ = ["SHARE_OF_CIRCLES", "positions_of", "push_apart", "topic_map_layout"]
+
+#: Distance of two circles at least, as a share of both radii; and steps toward it.
+APART, N_PUSHES = 0.8, 200
+#: Area of all circles as a share of the map's, and the smallest radius as one of its
+#: height.
+SHARE_OF_CIRCLES, LEAST_RADIUS = 0.12, 0.008
+
+
+def topic_map_layout(topic_word, prevalence, *, width=1.0, height=1.0):
+    """Return the circles of a map of topics, for a drawing library of your choice.
+
+    Parameters
+    ----------
+    topic_word : array-like of shape (n_topics, n_features)
+        Probabilities of words in topics, such as ``topic_word_``; rows are normalized.
+    prevalence : array-like of shape (n_topics,)
+        The topics' shares of the tokens; they are proportional to the areas.
+    width, height : float, default=1.0
+        Of the map, in any unit.
+
+    Returns
+    -------
+    centres : ndarray of shape (n_topics, 2)
+        In the unit of ``width``, around (0, 0): nearest to the Hellinger distances of
+        the topics by classical scaling, and then pushed apart where circles would hide
+        each other.
+    radii : ndarray of shape (n_topics,)
+        In the same unit.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many shares as topics.
+
+    See Also
+    --------
+    TopicMapDisplay : Draws such a map with matplotlib.
+
+    Examples
+    --------
+    >>> from sktemper.plotting import topic_map_layout
+    >>> topic_word = [[0.8, 0.1, 0.1], [0.7, 0.2, 0.1], [0.0, 0.1, 0.9]]
+    >>> centres, radii = topic_map_layout(topic_word, [0.2, 0.2, 0.6])
+    >>> centres.shape, float(radii[2] / radii[0]) ** 2
+    ((3, 2), 3.00)
+    """
+    topic_word = np.asarray(topic_word, dtype=np.float64)
+    shares = np.asarray(prevalence, dtype=np.float64)
+    if shares.shape != (len(topic_word),):
+        raise ValueError(
+            f"prevalence must have one share for each of {len(topic_word)} topics, got "
+            f"shape {shares.shape}."
+        )
+    centres = positions_of(topic_word / topic_word.sum(axis=1, keepdims=True))
+    area = SHARE_OF_CIRCLES * width * height * shares / max(shares.sum(), 1e-300)
+    radii = np.maximum(np.sqrt(area / np.pi), LEAST_RADIUS * height)
+    low, high = centres.min(axis=0), centres.max(axis=0)
+    room = np.maximum(np.array([width, height]) - 2 * radii.max(), 0.5 * height)
+    scale = (room / np.maximum(high - low, 1e-12)).min()
+    centres = (centres - (low + high) / 2) * (scale if (high > low).any() else 0.0)
+    return push_apart(centres, radii), radii
+
+
+def positions_of(topic_word):
+    """Return points in the plane by classical scaling of Hellinger distances."""
+    root = np.sqrt(topic_word)
+    root -= root.mean(axis=0)
+    left, values, _ = np.linalg.svd(root @ root.T)
+    points = left[:, :2] * np.sqrt(values[:2])
+    if points.shape[1] < 2:
+        points = np.hstack([points, np.zeros((len(points), 1))])
+    # of either sign is right: the same picture every time
+    largest = np.abs(points).argmax(axis=0)
+    signs = np.where(points[largest, [0, 1]] < 0, -1.0, 1.0)
+    return points * signs
+
+
+def push_apart(centres, radii):
+    """Return the centres of circles, moved until none hides another."""
+    centres = np.array(centres, dtype=np.float64)
+    least = APART * (radii[:, None] + radii)
+    np.fill_diagonal(least, 0.0)
+    for _ in range(N_PUSHES):
+        between = centres[:, None] - centres
+        distance = np.hypot(*between.T).T
+        lacking = np.maximum(least - distance, 0.0)
+        if not lacking.any():
+            break
+        # points in one place part along the circle of their numbers
+        angle = np.arange(len(radii)) * 2.4
+        fallback = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        fallback = fallback[:, None] - fallback
+        close = (distance < 1e-6)[..., None]
+        direction = np.where(close, fallback, between)
+        length = np.maximum(np.hypot(*direction.T).T, 1e-12)[..., None]
+        centres += 0.25 * (lacking[..., None] * direction / length).sum(axis=1)
+    return centres

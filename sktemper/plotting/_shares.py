@@ -1,0 +1,106 @@
+"""The topics' shares of documents: in all, over dates, or by groups."""
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length
+
+__all__ = ["topic_shares"]
+
+#: The most points of a line.
+MOST_POINTS = 40
+
+
+def topic_shares(doc_topic, tokens, groups=None, *, n_bins=20):
+    """Return how much of documents topics are: in all, over dates, or by groups.
+
+    Parameters
+    ----------
+    doc_topic : array-like of shape (n_samples, n_topics)
+        Topic weights of documents, as ``transform`` returns them.
+    tokens : array-like of shape (n_samples,)
+        How long the documents are.
+    groups : array-like of shape (n_samples,), default=None
+        A date, a number or the name of a group of each document; None returns shares in
+        all.  Documents without a date (NaT) or number (NaN) are left out.
+    n_bins : int, default=20
+        Into how many intervals of even length dates or numbers are put, if more than 40
+        of them differ.
+
+    Returns
+    -------
+    shares : ndarray of shape (n_topics,) or (n_topics, n_places)
+        Of the tokens; they sum to 1 at each place.
+    places : ndarray of shape (n_places,)
+        The dates or numbers, those in the middle of the intervals, or the names;
+        sorted.  Not returned without ``groups``.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many lengths or groups as documents.
+
+    See Also
+    --------
+    TopicPrevalenceDisplay : Draws such shares with matplotlib.
+
+    Examples
+    --------
+    >>> from sktemper.plotting import topic_shares
+    >>> doc_topic = [[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]]
+    >>> topic_shares(doc_topic, [10, 20, 20])
+    array([0.5, 0.5])
+    >>> shares, places = topic_shares(doc_topic, [10, 20, 20], ["a", "b", "b"])
+    >>> shares.tolist(), places.tolist()
+    ([[0.5, 0.5], [0.5, 0.5]], ['a', 'b'])
+    """
+    check_consistent_length(doc_topic, tokens)
+    weights = np.array(doc_topic, dtype=np.float64)
+    weights *= np.asarray(tokens).reshape(-1, 1)
+    if groups is None:
+        return _normalized(weights.sum(axis=0))
+    check_consistent_length(doc_topic, groups)
+    groups = _as_values(groups)
+    if groups.dtype.kind in "mMf":
+        known = ~np.isnan(groups)
+        groups, weights = groups[known], weights[known]
+    places, numbers = _places(groups, n_bins)
+    sums = np.zeros((len(places), weights.shape[1]))
+    np.add.at(sums, numbers, weights)
+    return _normalized(sums).T, places
+
+
+def _normalized(sums):
+    return sums / np.maximum(sums.sum(axis=-1, keepdims=True), 1e-300)
+
+
+def _places(groups, n_bins):
+    """Return the places that documents are put at, and the number of each one's."""
+    values, numbers = np.unique(groups, return_inverse=True)
+    if groups.dtype.kind in "US" or len(values) <= MOST_POINTS:
+        return values, numbers
+    dates = groups.dtype.kind == "M"
+    scale = groups.astype("datetime64[s]").astype(float) if dates else groups
+    edges = np.linspace(scale.min(), scale.max(), n_bins + 1)
+    numbers = np.clip(np.searchsorted(edges, scale, "right") - 1, 0, n_bins - 1)
+    middle = (edges[:-1] + edges[1:]) / 2
+    if dates:
+        middle = middle.astype("int64").astype("datetime64[s]")
+    filled, numbers = np.unique(numbers, return_inverse=True)
+    return middle[filled], numbers
+
+
+def _as_values(groups):
+    """Return dates as such, also objects that are dates, numbers, or names as str."""
+    groups = np.asarray(groups)
+    if groups.dtype.kind == "O":
+        first = next((group for group in groups if group is not None), None)
+        if not hasattr(first, "year"):
+            return groups.astype(str)
+        return np.array([_without_zone(date) for date in groups], dtype="datetime64[s]")
+    return groups
+
+
+def _without_zone(date):
+    """Return a date of Python or pandas without a time zone; None if there is none."""
+    if date is None or date != date:  # NaT is not equal to itself
+        return None
+    return date.replace(tzinfo=None) if getattr(date, "tzinfo", None) else date

@@ -1,0 +1,139 @@
+"""The documents that have the most of each topic, with the topics of their words."""
+
+import warnings
+
+import numpy as np
+from scipy import sparse
+
+from ._order import largest
+from ._texts import Reader, tinted_pieces
+
+__all__ = ["Texts", "shown_documents"]
+
+#: Letters of a text, and words of a document without one, that are shown.
+MOST_LETTERS, MOST_WORDS = 2000, 40
+#: Topics named above a document: so many at most, and of this weight at least.
+MOST_TOPICS, LEAST_WEIGHT = 4, 0.05
+
+
+def shown_documents(model, rows, facts, texts, n_documents):
+    """Return what the page knows of documents.
+
+    Parameters
+    ----------
+    model : LDA or Mixture
+    rows : Rows
+    facts : Facts
+    texts : Texts
+    n_documents : int
+        Of each topic.
+
+    Returns
+    -------
+    tables : dict
+        "documents", a dict each; "documents_of_topics", a list a topic of places in
+        these; "n_largest", of how many documents each topic is the largest;
+        "has_texts".
+    """
+    filled = np.flatnonzero(facts.tokens > 0)
+    weights = facts.doc_topic[filled]
+    top = [filled[largest(column, n_documents)] for column in weights.T]
+    numbers = np.unique(np.concatenate(top))
+    X = rows.taken(numbers)
+    topics_of = model.word_topics(X, facts) if len(numbers) else []
+    counts = _counts_of(X)
+    shown = [
+        {
+            "row": int(number),
+            "name": None if texts.names is None else str(texts.names[number]),
+            "n_tokens": round(float(facts.tokens[number]), 1),
+            "topics": _main_topics(facts.doc_topic[number]),
+            **texts.body(number, in_row, of_words, facts),
+        }
+        for number, in_row, of_words in zip(numbers, counts, topics_of, strict=True)
+    ]
+    texts.warn(shown)
+    n_topics = weights.shape[1]
+    return {
+        "has_texts": texts.documents is not None,
+        "documents": shown,
+        "documents_of_topics": [np.searchsorted(numbers, d).tolist() for d in top],
+        "n_largest": np.bincount(weights.argmax(axis=1), minlength=n_topics).tolist(),
+    }
+
+
+class Texts:
+    """What there is to show of documents.
+
+    Parameters
+    ----------
+    documents : list of str or None
+    names : ndarray or None
+    vectorizer : object, callable or None
+    """
+
+    def __init__(self, documents, names, vectorizer):
+        self.documents, self.names = documents, names
+        self._reader = Reader(vectorizer)
+
+    def body(self, number, counts, topics_of, facts):
+        """Return the text of a document, or its words that tell most, in pieces."""
+        if self.documents is None:
+            return _words_of(counts, topics_of, facts)
+        text = self.documents[number]
+        cut = text[:MOST_LETTERS]
+        topics_of = {facts.names[v]: topics for v, topics in topics_of.items()}
+        spans = self._reader.spans(cut, topics_of)
+        return {
+            "pieces": tinted_pieces(cut, spans, topics_of),
+            "of": len(text),
+            "shown": len(cut),
+        }
+
+    def warn(self, shown):
+        """Warn where texts have nothing in common with the counts."""
+        pieces = [piece for document in shown for piece in document["pieces"]]
+        if self.documents is None or any(isinstance(p, list) for p in pieces):
+            return
+        warnings.warn(
+            "No word of the texts shown was counted in their rows of X, so none is "
+            "tinted. Are documents in the order of X, and is the vectorizer given?",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _main_topics(weights):
+    """Return the main topics of a document with their weights in percent."""
+    order = np.argsort(-weights, kind="stable")[:MOST_TOPICS]
+    kept = [k for k in order if weights[k] >= LEAST_WEIGHT] or order[:1]
+    return [[int(k), round(100 * float(weights[k]))] for k in kept]
+
+
+def _counts_of(X):
+    """Return of each row a dict of the counts of its words."""
+    X = sparse.csr_matrix(X)
+    X.sum_duplicates()
+    ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+    return [
+        dict(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True))
+        for a, b in ends
+    ]
+
+
+def _words_of(counts, topics_of, facts):
+    """Return the words of a document that tell most, the first first, in pieces."""
+    words = np.fromiter(topics_of, dtype=np.intp)
+    times = [counts[int(v)] for v in words]
+    order = np.argsort(np.log(facts.in_corpus[words]) * times, kind="stable")
+    pieces = []
+    for place in order[:MOST_WORDS]:
+        word, count, topics = (
+            facts.names[words[place]],
+            times[place],
+            topics_of[words[place]],
+        )
+        topic, probability = max(topics.items(), key=lambda pair: pair[1])
+        repeated = word if count == 1 else f"{word} ×{count:g}"
+        pieces += [[repeated, topic, round(100 * probability)], " "]
+    return {"pieces": pieces, "of": len(words), "shown": min(len(words), MOST_WORDS)}

@@ -1,0 +1,67 @@
+"""What a fitted model tells of a corpus: all that a report is made of."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ._order import largest
+
+__all__ = ["MOST_IN_LABEL", "Facts"]
+
+#: Words of a label, at most.
+MOST_IN_LABEL = 6
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a fitted model tells of a corpus.
+
+    Attributes
+    ----------
+    names : list of str of length n_features
+        The words.
+    counts : ndarray of shape (n_features,)
+        How often each occurs.
+    tokens : ndarray of shape (n_samples,)
+        The number of tokens of each document.
+    topic_word : ndarray of shape (n_topics, n_features)
+    doc_topic : ndarray of shape (n_samples, n_topics)
+    prevalence, coherence : ndarray of shape (n_topics,)
+    in_corpus : ndarray of shape (n_features,)
+        The words' shares of the corpus by the model.
+    """
+
+    names: list
+    counts: np.ndarray
+    tokens: np.ndarray
+    topic_word: np.ndarray
+    doc_topic: np.ndarray
+    prevalence: np.ndarray
+    coherence: np.ndarray
+    in_corpus: np.ndarray
+
+    @classmethod
+    def of(cls, *, rows, prevalence, topic_word, **others):
+        """Return the facts of a model and of a corpus, whose `Rows` are given."""
+        in_corpus = np.maximum(prevalence @ topic_word, np.finfo(float).tiny)
+        return cls(
+            counts=rows.counts,
+            tokens=rows.tokens,
+            prevalence=prevalence,
+            topic_word=topic_word,
+            in_corpus=in_corpus,
+            **others,
+        )
+
+    def label(self, k, n_words=3):
+        """Return the most relevant words of a topic, at a relevance of 0.6."""
+        return " ".join(self.names[v] for v in self._best_words[k][:n_words])
+
+    @cached_property
+    def _best_words(self):
+        log_in_corpus = np.log(self.in_corpus)
+        return [
+            largest(np.log(weight) - 0.4 * log_in_corpus, MOST_IN_LABEL)
+            for weight in self.topic_word
+        ]

@@ -1,0 +1,139 @@
+"""The figures of a report, which Bokeh draws in the browser."""
+
+import numpy as np
+
+from ..plotting import topic_map_layout
+from ._facts import MOST_IN_LABEL
+from ._labels import label_places
+
+__all__ = ["line_figure", "map_figure"]
+
+#: Size of the map for which labels are placed, in pixels; a page may draw it larger.
+#: What the tools above it take of the height.
+WIDTH, HEIGHT, TOOLS = 500, 480, 30
+#: Radius of the smallest circle that has its number in it, in pixels.
+NUMBERED = 6.0
+#: Height of a line figure, in pixels.
+LINE_HEIGHT = 230
+#: Colours that the colour-blind tell apart: of what there is, and of what is chosen.
+BLUE, DARK_BLUE, ORANGE, INK = "#8fb8de", "#2b5c8a", "#f0a830", "#1b1b1b"
+FONT = "system-ui, sans-serif"
+
+
+def map_figure(facts):
+    """Return the map of topics, whose source "topics" the page's script selects in."""
+    from bokeh.models import HoverTool, TapTool
+    from bokeh.plotting import figure
+
+    source = _map_source(facts)
+    drawn = figure(
+        width=WIDTH,
+        height=HEIGHT + TOOLS,
+        sizing_mode="scale_width",
+        x_range=(-WIDTH / 2, WIDTH / 2),
+        y_range=(-HEIGHT / 2, HEIGHT / 2),
+        tools="pan,wheel_zoom,tap,reset,save",
+        active_drag=None,  # which would keep a finger from scrolling the page
+        active_scroll=None,
+        toolbar_location="above",
+        min_border=0,
+        outline_line_color=None,
+    )
+    drawn.toolbar.logo = None
+    drawn.axis.visible = False
+    drawn.grid.visible = False
+    circles = _circles(drawn, source)
+    tooltips = [("topic", "$index"), ("words", "@words"), ("share", "@share")]
+    drawn.add_tools(HoverTool(renderers=[circles], tooltips=tooltips))
+    drawn.select_one(TapTool).renderers = [circles]
+    size = "12px" if len(facts.prevalence) <= 50 else "10px"
+    style = {
+        "text_align": "center",
+        "text_baseline": "middle",
+        "text_font": {"value": FONT},
+    }
+    style |= {"text_color": INK, "source": source, "nonselection_text_alpha": 1.0}
+    drawn.text("x", "y", text="number", text_font_size=size, **style)
+    drawn.text("label_x", "label_y", text="label", text_font_size="11px", **style)
+    return drawn
+
+
+def line_figure(table):
+    """Return the shares of all topics over dates in grey, and one of them in colour.
+
+    Its source "line" has the one that the page's script shows.
+    """
+    from bokeh.models import ColumnDataSource, NumeralTickFormatter
+    from bokeh.plotting import figure
+
+    places, shares = table["places"], table["shares"]
+    line = ColumnDataSource({"x": places, "y": shares[0]}, name="line")
+    drawn = figure(
+        height=LINE_HEIGHT,
+        sizing_mode="stretch_width",
+        x_axis_type="datetime" if table["are_dates"] else "linear",
+        tools="",
+        toolbar_location=None,
+        y_axis_label="share of the tokens",
+        outline_line_color=None,
+    )
+    drawn.multi_line([places] * len(shares), shares, line_color="#d0d0d0", line_width=1)
+    drawn.line("x", "y", source=line, line_color=DARK_BLUE, line_width=2.5)
+    drawn.scatter("x", "y", source=line, color=DARK_BLUE, size=6)
+    drawn.y_range.start = 0
+    drawn.yaxis.formatter = NumeralTickFormatter(format="0.[0]%")
+    drawn.grid.grid_line_color = "#eeeeee"
+    return drawn
+
+
+def _map_source(facts):
+    """Return the columns of the map: circles, labels, and what hovering tells."""
+    from bokeh.models import ColumnDataSource
+
+    centres, radii = topic_map_layout(
+        facts.topic_word, facts.prevalence, width=WIDTH, height=HEIGHT
+    )
+    topics = range(len(radii))
+    labels = [_plain(facts.label(k, 2)) for k in topics]
+    places = label_places(centres, radii, facts.prevalence, labels, (WIDTH, HEIGHT))
+    return ColumnDataSource(
+        {
+            "x": centres[:, 0],
+            "y": centres[:, 1],
+            "radius": radii,
+            "number": [str(k) if radii[k] >= NUMBERED else "" for k in topics],
+            "label": labels,
+            "label_x": places[:, 0],
+            "label_y": places[:, 1],
+            "words": [_plain(facts.label(k, MOST_IN_LABEL)) for k in topics],
+            "share": [f"{share:.1%}" for share in facts.prevalence],
+            "strength": np.full(len(radii), 0.6),
+        },
+        name="topics",
+    )
+
+
+def _circles(drawn, source):
+    return drawn.circle(
+        "x",
+        "y",
+        radius="radius",
+        radius_dimension="min",
+        source=source,
+        fill_color=BLUE,
+        fill_alpha="strength",
+        line_color=DARK_BLUE,
+        selection_fill_color=ORANGE,
+        selection_fill_alpha=1.0,
+        selection_line_color=INK,
+        selection_line_width=2.5,
+        nonselection_fill_color=BLUE,
+        nonselection_fill_alpha="strength",
+        nonselection_line_color=DARK_BLUE,
+        nonselection_line_alpha=1.0,
+    )
+
+
+def _plain(text):
+    """Return a text in which Bokeh sees no formula, for which it would go online."""
+    return text.replace("$", "$\N{ZERO WIDTH SPACE}").replace("\\", "\\\u200b")

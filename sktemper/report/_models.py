@@ -1,0 +1,139 @@
+"""What a report asks of a fitted model: LDA, or a mixture of multinomials."""
+
+import numpy as np
+from scipy import sparse
+
+from ..metrics import npmi_coherence
+from ..plotting import topic_shares
+from ._facts import Facts
+
+__all__ = ["model_of"]
+
+#: Words that coherence is taken of.
+COHERENT_WORDS = 10
+#: Topics of a word that are less probable are left out, but for the most probable.
+LEAST_PROBABILITY = 0.1
+
+
+def model_of(estimator):
+    """Return what tells a report of a fitted estimator, by what that has.
+
+    Raises
+    ------
+    TypeError
+        If it is neither an LDA nor a mixture of multinomials of this package.
+    """
+    for kind in LDA, Mixture:
+        if not isinstance(estimator, type) and all(
+            hasattr(estimator, name) for name in kind.needs
+        ):
+            return kind(estimator)
+    raise TypeError(
+        "lda must be a fitted LDA or mixture of multinomials of sktemper, got "
+        f"{estimator!r}."
+    )
+
+
+class LDA:
+    """Of latent Dirichlet allocation: each word of a document has its topics.
+
+    Parameters
+    ----------
+    lda : object
+        The fitted estimator.
+    """
+
+    needs = ("topics", "explain", "transform")
+
+    def __init__(self, lda):
+        self._lda = lda
+
+    def facts(self, X, rows, feature_names):
+        """Return the `Facts` of the model and of a corpus."""
+        table = self._lda.topics(feature_names, COHERENT_WORDS, X=X)
+        first = table[table["rank"] == 1]
+        return Facts.of(
+            names=_names_of(self._lda, feature_names, rows),
+            rows=rows,
+            topic_word=np.asarray(self._lda.topic_word_, dtype=np.float64),
+            doc_topic=np.asarray(self._lda.transform(X)),
+            prevalence=first["prevalence"].to_numpy(),
+            coherence=first["coherence"].to_numpy(),
+        )
+
+    def word_topics(self, X, facts):
+        """Return of each document a dict of the topics of its words.
+
+        Parameters
+        ----------
+        X : CSR matrix or DataFrame of shape (n_samples, n_features)
+        facts : Facts
+
+        Returns
+        -------
+        topics : list of dict of int to dict of int to float
+            The probabilities of topics of each word.
+        """
+        columns = [str(v) for v in range(len(facts.names))]
+        table = self._lda.explain(X, columns, min_probability=LEAST_PROBABILITY)
+        found = [{} for _ in range(X.shape[0])]
+        fields = (table[name] for name in ("document", "word", "topic", "probability"))
+        for document, word, topic, probability in zip(*fields, strict=True):
+            found[document].setdefault(int(word), {})[topic] = probability
+        return found
+
+
+class Mixture:
+    """Of a mixture of multinomials: a topic a document, for which its words speak.
+
+    Parameters
+    ----------
+    mixture : object
+        The fitted estimator.
+    """
+
+    needs = ("top_words", "predict_proba", "sample")
+
+    def __init__(self, mixture):
+        self._mixture = mixture
+
+    def facts(self, X, rows, feature_names):
+        """Return the `Facts` of the model and of a corpus."""
+        self._mixture.top_words(feature_names, 1)  # raises where names are too few
+        components = np.asarray(self._mixture.components_, dtype=np.float64)
+        topics = np.argsort(-components, axis=1, kind="stable")[:, :COHERENT_WORDS]
+        words, places = np.unique(topics, return_inverse=True)
+        doc_topic = np.asarray(self._mixture.predict_proba(X))
+        return Facts.of(
+            names=_names_of(self._mixture, feature_names, rows),
+            rows=rows,
+            topic_word=components / components.sum(axis=1, keepdims=True),
+            doc_topic=doc_topic,
+            prevalence=topic_shares(doc_topic, rows.tokens),
+            coherence=npmi_coherence(
+                list(places.reshape(topics.shape)), rows.columns(words)
+            ),
+        )
+
+    def word_topics(self, X, facts):
+        """Return of each document a dict of the topics of its words; see `LDA`."""
+        X = sparse.csr_matrix(X)
+        X.eliminate_zeros()
+        words = np.unique(X.indices)
+        joint = facts.prevalence[:, None] * facts.topic_word[:, words]
+        topics_of = {}
+        for word, shares in zip(
+            words.tolist(), (joint / facts.in_corpus[words]).T, strict=True
+        ):
+            kept = {*np.flatnonzero(shares >= LEAST_PROBABILITY), shares.argmax()}
+            topics_of[word] = {int(k): float(shares[k]) for k in kept}
+        ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+        return [{v: topics_of[v] for v in X.indices[a:b].tolist()} for a, b in ends]
+
+
+def _names_of(estimator, feature_names, rows):
+    """Return the words: those given, those of the training data, or numbers."""
+    if feature_names is None:
+        numbers = np.arange(len(rows.counts))
+        feature_names = getattr(estimator, "feature_names_in_", numbers)
+    return [str(name) for name in feature_names]

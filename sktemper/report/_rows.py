@@ -1,0 +1,64 @@
+"""The rows of X, whether it is one matrix or a sequence of them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+__all__ = ["Rows"]
+
+
+class Rows:
+    """The rows of word counts, read a part at a time.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} or sequence of such parts
+
+    Attributes
+    ----------
+    tokens : ndarray of shape (n_samples,)
+        The number of tokens of each document.
+    counts : ndarray of shape (n_features,)
+        How often each word occurs.
+    """
+
+    def __init__(self, X):
+        self._parts = X if _is_in_parts(X) else [X]
+        tokens, counts = [], 0.0
+        for part in self._read():
+            tokens.append(np.asarray(part.sum(axis=1), dtype=np.float64).ravel())
+            counts = counts + np.asarray(part.sum(axis=0), dtype=np.float64).ravel()
+        self.tokens, self.counts = np.concatenate(tokens), counts
+
+    def __len__(self):
+        return len(self.tokens)
+
+    def _read(self):
+        for number in range(len(self._parts)):
+            part = check_array(self._parts[number], accept_sparse="csr")
+            yield sparse.csr_matrix(part)
+
+    def columns(self, words):
+        """Return some columns of all rows, as a CSR matrix."""
+        return sparse.vstack([part[:, words] for part in self._read()], format="csr")
+
+    def taken(self, numbers):
+        """Return some rows, whose numbers ascend: a CSR matrix, of a frame a frame."""
+        if hasattr(self._parts[0], "iloc"):
+            return self._parts[0].iloc[numbers]  # with the names of its columns
+        start, found = 0, []
+        for part in self._read():
+            here = numbers[(start <= numbers) & (numbers < start + part.shape[0])]
+            found.append(part[here - start])
+            start += part.shape[0]
+        return sparse.vstack(found, format="csr")
+
+
+def _is_in_parts(X):
+    """Return whether X is a list of matrices, or a collection, which is like one."""
+    if isinstance(X, np.ndarray) or sparse.issparse(X) or hasattr(X, "iloc"):
+        return False
+    listed = isinstance(X, Sequence) or hasattr(X, "parts")
+    return listed and len(X) > 0 and len(getattr(X[0], "shape", ())) == 2

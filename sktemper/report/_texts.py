@@ -1,0 +1,113 @@
+"""Where in a text its features are."""
+
+import re
+from functools import cache
+
+__all__ = ["Reader", "tinted_pieces"]
+
+#: Words of a text, as scikit-learn's vectorizers find them by default.
+WORDS = re.compile(r"\b\w\w+\b")
+#: What an analyzer is shown at a time.
+CHUNKS = re.compile(r"\S+")
+#: The inner part of a chunk, without punctuation around it.
+INNER = re.compile(r"\w(?:.*\w)?", re.DOTALL)
+
+
+class Reader:
+    """Finds the features of texts.
+
+    Parameters
+    ----------
+    vectorizer : object with ``build_analyzer``, callable or None
+        See `topic_report`.
+    """
+
+    def __init__(self, vectorizer):
+        if hasattr(vectorizer, "build_analyzer"):
+            vectorizer = vectorizer.build_analyzer()
+        if not (vectorizer is None or callable(vectorizer)):
+            raise TypeError(
+                "vectorizer must have `build_analyzer` or be a function that returns "
+                f"the words of a text, got {vectorizer!r}."
+            )
+        self._features = cache(_default_features if vectorizer is None else vectorizer)
+
+    def spans(self, text, known):
+        """Return where known features are: ``(start, end, features)`` in their order.
+
+        Features of several words come before the words that they are made of.
+
+        Parameters
+        ----------
+        text : str
+        known : container of str
+            The features of the document.
+        """
+        spans = list(_phrases(text, known))
+        taken = [(start, end) for start, end, _ in spans]
+        for chunk in CHUNKS.finditer(text):
+            for start, end, features in self._in_chunk(chunk.group()):
+                start, end = start + chunk.start(), end + chunk.start()
+                found = [feature for feature in features if feature in known]
+                free = all(end <= first or last <= start for first, last in taken)
+                if found and free:
+                    spans.append((start, end, found))
+        return sorted(spans)
+
+    def _in_chunk(self, chunk):
+        """Yield the places of features in a chunk; all of it if they have none."""
+        features = list(self._features(chunk))
+        lower, end, places = chunk.lower(), 0, []
+        for feature in features:
+            start = lower.find(str(feature).lower(), end)
+            if start < 0 or len(lower) != len(chunk):
+                inner = INNER.search(chunk)
+                if inner is not None:
+                    yield inner.start(), inner.end(), features
+                return
+            end = start + len(feature)
+            places.append((start, end, [feature]))
+        yield from places
+
+
+def _default_features(text):
+    return WORDS.findall(text.lower())
+
+
+def _phrases(text, known):
+    """Yield the places of features of several words, the longest first."""
+    taken = []
+    phrases = sorted((f for f in known if " " in f.strip()), key=len, reverse=True)
+    for phrase in phrases:
+        pattern = r"\W+".join(map(re.escape, phrase.split()))
+        for match in re.finditer(rf"\b{pattern}\b", text, re.IGNORECASE):
+            start, end = match.span()
+            if all(end <= first or last <= start for first, last in taken):
+                taken.append((start, end))
+                yield start, end, [phrase]
+
+
+def tinted_pieces(text, spans, topics_of):
+    """Return a text as pieces: str, or ``[str, topic, percent]`` where it has a topic.
+
+    Parameters
+    ----------
+    text : str
+    spans : list of (start, end, features)
+    topics_of : dict of str to dict of int to float
+        The probabilities of topics of each feature.
+    """
+    pieces, end = [], 0
+    for start, stop, features in spans:
+        if start > end:
+            pieces.append(text[end:start])
+        sums = {}
+        for feature in features:
+            for topic, probability in topics_of[feature].items():
+                sums[topic] = sums.get(topic, 0.0) + probability / len(features)
+        topic = max(sums, key=sums.get)
+        pieces.append([text[start:stop], topic, round(100 * sums[topic])])
+        end = stop
+    if end < len(text):
+        pieces.append(text[end:])
+    return pieces

@@ -1,0 +1,87 @@
+"""The words of topics, and the topics of words."""
+
+import numpy as np
+
+from ._order import largest
+
+__all__ = ["word_tables"]
+
+#: The relevances that the page's slider has.
+RELEVANCES = np.linspace(0.0, 1.0, 21)
+#: Words that the search knows, beside those that topics show.
+MOST_WORDS = 20_000
+#: Topics of a word in the search: so many at most, and of this share at least.
+MOST_TOPICS, LEAST_SHARE = 10, 0.02
+
+
+def word_tables(facts, n_words):
+    """Return what the page knows of words and of topics' words.
+
+    Parameters
+    ----------
+    facts : Facts
+    n_words : int
+        Words of each topic that are shown at a time.
+
+    Returns
+    -------
+    tables : dict
+        "words", the names; "counts", how often each occurs; "topics_of_words", a list a
+        word of topics and thousandths by turns; "words_of_topics", a list a topic of
+        words (places in "words"), log probabilities and log lifts by turns.  These hold
+        the ``n_words`` most relevant ones for each of `RELEVANCES`.
+    """
+    chosen = _candidates(facts, n_words)
+    known = np.zeros(len(facts.names), dtype=bool)
+    known[largest(facts.counts, MOST_WORDS)] = True
+    for words in chosen:
+        known[words] = True
+    known = np.flatnonzero(known)
+    return {
+        "words": [facts.names[v] for v in known],
+        "counts": [round(float(count), 1) for count in facts.counts[known]],
+        "topics_of_words": _topics_of_words(facts, known),
+        "words_of_topics": [
+            _by_turns(
+                np.searchsorted(known, words).tolist(),
+                np.log(facts.topic_word[k, words]).round(7).tolist(),
+                _log_lift(facts, k)[words].round(7).tolist(),
+            )
+            for k, words in enumerate(chosen)
+        ],
+    }
+
+
+def _log_lift(facts, k):
+    return np.log(facts.topic_word[k]) - np.log(facts.in_corpus)
+
+
+def _candidates(facts, n_words):
+    """Return, of each topic, the words that are relevant at any place of the slider."""
+    chosen = []
+    for k, weight in enumerate(facts.topic_word):
+        log_weight, log_lift = np.log(weight), _log_lift(facts, k)
+        found = [
+            largest(r * log_weight + (1.0 - r) * log_lift, n_words) for r in RELEVANCES
+        ]
+        chosen.append(np.unique(found))
+    return chosen
+
+
+def _topics_of_words(facts, known):
+    """Return the probabilities of topics given each word, in thousandths."""
+    joint = facts.prevalence[:, None] * facts.topic_word[:, known]
+    shares = (joint / facts.in_corpus[known]).T
+    order = np.argsort(-shares, axis=1, kind="stable")[:, :MOST_TOPICS]
+    shares = np.take_along_axis(shares, order, axis=1)
+    lengths = np.maximum((shares >= LEAST_SHARE).sum(axis=1), 1)
+    thousandths = np.rint(1000 * shares).astype(int)
+    return [
+        _by_turns(row[:length].tolist(), share[:length].tolist())
+        for row, share, length in zip(order, thousandths, lengths, strict=True)
+    ]
+
+
+def _by_turns(*lists):
+    """Return the first of each list, then the second of each, and so on."""
+    return [value for values in zip(*lists, strict=True) for value in values]

@@ -1,0 +1,691 @@
+"""Factorization of implicit feedback: against brute force, and what it promises."""
+
+import doctest
+import pickle
+import threading
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fits import clicks_of
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils._param_validation import InvalidParameterError
+from sktemper._simd.special import aligned
+
+from sktemper import ImplicitFactorization
+from sktemper.implicit_factorization import _kernels
+from sktemper.implicit_factorization._rankings import _gain
+from sktemper.model import Request
+from sktemper.model import Stopped as StoppedByCtrlC
+
+PAGE = Path(__file__).parents[1] / "doc" / "guide" / "implicit_factorization.md"
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The lower bound still changed"),
+    pytest.mark.filterwarnings("ignore:.*did not converge"),
+    pytest.mark.filterwarnings("ignore:The stored numbers of X"),
+]
+
+
+def halves(values):
+    return values / 2
+
+
+def matrix_of(n_users=23, n_items=9, seed=0):
+    """Numbers from 0.5 to 2 in a third of the pairs; a user and an item have none."""
+    random = np.random.default_rng(seed)
+    X = random.integers(1, 5, (n_users, n_items)) / 2
+    X[random.random(X.shape) < 0.65] = 0
+    X[4], X[:, 2] = 0, 0
+    return sparse.csr_array(X)
+
+
+def tastes(n_users=300, n_items=80, n_kinds=4, seed=0):
+    """Clicks of users, each of one kind of items, and their kinds."""
+    random = np.random.default_rng(seed)
+    users, items = random.integers(n_kinds, size=n_users), np.arange(n_items) % n_kinds
+    popular = random.beta(1, 3, n_items)
+    chances = np.where(users[:, None] == items, 0.9, 0.05) * popular
+    clicks = random.random(chances.shape) < chances
+    return sparse.csr_array(clicks.astype(np.float64)), users, items
+
+
+# -- brute force -----------------------------------------------------------------------
+
+
+class BruteForce:
+    """The same inference, with every pair of users and items written out.
+
+    Parameters
+    ----------
+    weights, targets : ndarray of shape (n_users, n_items)
+        Of all pairs, stored or not.
+    init : ndarray of shape (n_items, d)
+    """
+
+    def __init__(self, weights, targets, init, noise=None, variance=None):
+        self.w, self.y, self.d = weights, targets, init.shape[1]
+        self.learns = noise is None, variance is None
+        square = (weights * targets**2).sum() / weights.sum()
+        self.noise = square if noise is None else noise
+        variance = np.sqrt(square) if variance is None else variance
+        self.user_prior = np.zeros(self.d), variance * np.eye(self.d)
+        self.item_prior = self.user_prior
+        covariance = 0.01 * variance * np.eye(self.d)
+        self.items = init, np.tile(covariance, (len(init), 1, 1))
+        self.is_start = True
+
+    @staticmethod
+    def second(posterior):
+        means, covariances = posterior
+        return covariances + means[:, :, None] * means[:, None, :]
+
+    def natural(self, weights, targets, others, scale=1.0):
+        """What all pairs of a side tell: precisions, and these times means."""
+        precision = np.einsum("ij,jab->iab", weights, self.second(others))
+        linear = (weights * targets) @ others[0]
+        return scale / self.noise * precision, scale / self.noise * linear
+
+    @staticmethod
+    def posterior(prior, precision, linear):
+        mean, covariance = prior
+        covariances = np.linalg.inv(np.linalg.inv(covariance) + precision)
+        linear = linear + np.linalg.solve(covariance, mean)
+        return np.einsum("iab,ib->ia", covariances, linear), covariances
+
+    def users(self):
+        return self.posterior(
+            self.user_prior, *self.natural(self.w, self.y, self.items)
+        )
+
+    def residual(self, users):
+        """The sum of w E(y - u . v)^2 over all pairs."""
+        means = users[0] @ self.items[0].T
+        squares = np.einsum("iab,jab->ij", self.second(users), self.second(self.items))
+        return (self.w * (self.y**2 - 2 * self.y * means + squares)).sum()
+
+    def best_prior(self, posterior):
+        mean = posterior[0].mean(axis=0)
+        return mean, self.second(posterior).mean(axis=0) - np.outer(mean, mean)
+
+    def sweep(self):
+        users = self.users()
+        if self.learns[0]:
+            self.noise = self.residual(users) / self.w.sum()
+        if self.learns[1]:
+            self.user_prior = self.best_prior(users)
+            if not self.is_start:
+                self.item_prior = self.best_prior(self.items)
+        self.is_start = False
+        natural = self.natural(self.w.T, self.y.T, users)
+        self.items = self.posterior(self.item_prior, *natural)
+
+    @staticmethod
+    def divergence(posterior, prior):
+        """KL(q || p), summed."""
+        total = 0.0
+        for mean, covariance in zip(*posterior, strict=True):
+            away = mean - prior[0]
+            total += 0.5 * (
+                np.trace(np.linalg.solve(prior[1], covariance))
+                + away @ np.linalg.solve(prior[1], away)
+                - len(mean)
+                + np.linalg.slogdet(prior[1])[1]
+                - np.linalg.slogdet(covariance)[1]
+            )
+        return total
+
+    def bound(self):
+        users = self.users()
+        likelihood = self.w.sum() * np.log(2 * np.pi * self.noise)
+        likelihood += self.residual(users) / self.noise
+        return (
+            -0.5 * likelihood
+            - self.divergence(users, self.user_prior)
+            - self.divergence(self.items, self.item_prior)
+        )
+
+
+CASES = {
+    "clicks": {"pair_weight": 1.0},
+    "weights": {},
+    "weights and targets": {"pair_target": np.sqrt, "pair_weight": halves},
+    "values as targets": {"pair_weight": 1.5, "pair_target": "value"},
+    "w0": {"zero_weight": 0.7},
+    "above all weights": {"zero_weight": 5.0},
+    "as given": {"noise_variance": 0.3, "component_variance": 0.8},
+}
+
+
+def of_pairs(given, values):
+    if given == "value":
+        return values
+    return given(values) if callable(given) else np.full(len(values), given)
+
+
+def brute_force_of(X, init, parameters):
+    """A `BruteForce` that starts where an estimator of these parameters does."""
+    rows, columns = X.nonzero()
+    n_unknown = X.shape[0] * X.shape[1] - X.nnz
+    zero_weight = parameters.get("zero_weight", min(1.0, 8 * X.nnz / n_unknown))
+    weights, targets = np.full(X.shape, zero_weight), np.zeros(X.shape)
+    weights[rows, columns] = of_pairs(parameters.get("pair_weight", "value"), X.data)
+    targets[rows, columns] = of_pairs(parameters.get("pair_target", 1.0), X.data)
+    return BruteForce(
+        weights,
+        targets,
+        init.T,
+        parameters.get("noise_variance"),
+        parameters.get("component_variance"),
+    )
+
+
+def fitted_and_brute_force(case, n_sweeps, dtype=np.float64, n_components=3):
+    X = matrix_of().astype(dtype)
+    init = np.random.default_rng(1).normal(size=(n_components, X.shape[1]))
+    estimator = ImplicitFactorization(
+        n_components, init=init, max_iter=n_sweeps, tol=0, **CASES[case]
+    )
+    expected = brute_force_of(X, init, CASES[case])
+    for _ in range(n_sweeps):
+        expected.sweep()
+    return estimator.fit(X), X, expected
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("n_components", [1, 3, 6])
+@pytest.mark.parametrize("n_sweeps", [1, 4])
+def test_a_fit_is_that_of_brute_force(case, n_sweeps, n_components):
+    model, X, expected = fitted_and_brute_force(
+        case, n_sweeps, n_components=n_components
+    )
+    close = {"rtol": 1e-8, "atol": 1e-10}
+    assert model.noise_variance_ == pytest.approx(expected.noise, rel=1e-10)
+    means, covariances = expected.items
+    np.testing.assert_allclose(model.components_.T, means, **close)
+    np.testing.assert_allclose(model.item_covariances_, covariances, **close)
+    users = expected.users()[0]
+    unknown = X.sum(axis=1) == 0
+    assert unknown[4]
+    users[unknown] = expected.user_prior[0]
+    np.testing.assert_allclose(model.transform(X), users, **close)
+    np.testing.assert_array_equal(model.transform(X), model.user_factors_)
+    for found, wanted in (
+        (model.user_prior_, expected.user_prior),
+        (model.item_prior_, expected.item_prior),
+    ):
+        for part, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(part, other, **close)
+    assert model.lower_bound(X) == pytest.approx(expected.bound(), rel=1e-10)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_float32_is_near(case):
+    model, X, expected = fitted_and_brute_force(case, 3, np.float32)
+    assert model.components_.dtype == model.transform(X).dtype == np.float32
+    assert model.state_.globals_.own.dtype == np.float32
+    np.testing.assert_allclose(
+        model.components_.T, expected.items[0], rtol=1e-3, atol=1e-4
+    )
+    assert model.lower_bound(X) == pytest.approx(expected.bound(), rel=1e-4)
+
+
+def test_a_minibatch_steps_toward_the_items_of_all():
+    X = matrix_of()
+    model = ImplicitFactorization(3, max_iter=2, tol=0, random_state=0).fit(X)
+    start = brute_force_of(X, np.zeros((3, X.shape[1])), {})
+    start.noise, start.is_start = model.noise_variance_, False
+    start.user_prior, start.item_prior = model.user_prior_, model.item_prior_
+    start.items = model.components_.T, model.item_covariances_
+    rows, rate = slice(3, 11), 0.3
+    # users first, then the noise and the priors, and the items under these
+    batch = BruteForce(start.w[rows], start.y[rows], np.zeros((X.shape[1], 3)))
+    batch.noise, batch.user_prior = start.noise, start.user_prior
+    batch.items = start.items
+    users = batch.users()
+
+    def between(old, new):
+        return (1 - rate) * old + rate * new
+
+    noise = between(start.noise, batch.residual(users) / batch.w.sum())
+    prior = [
+        between(old, new)
+        for old, new in zip(
+            start.item_prior, start.best_prior(start.items), strict=True
+        )
+    ]
+    batch.noise = noise
+    precision, linear = batch.natural(
+        batch.w.T, batch.y.T, users, X.shape[0] / len(users[0])
+    )
+    precision += np.linalg.inv(prior[1])
+    linear += np.linalg.solve(prior[1], prior[0])
+    old = np.linalg.inv(start.items[1])
+    old_linear = np.einsum("iab,ib->ia", old, start.items[0])
+    covariances = np.linalg.inv(between(old, precision))
+    means = np.einsum("iab,ib->ia", covariances, between(old_linear, linear))
+
+    model.set_params(total_samples=X.shape[0], learning_rate=rate, batch_size=8)
+    model.partial_fit(X[rows])
+    assert model.noise_variance_ == pytest.approx(noise, rel=1e-10)
+    np.testing.assert_allclose(model.components_.T, means, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("case", CASES)
+def test_the_bound_never_falls(case, dtype):
+    X = matrix_of(200, 40).astype(dtype)
+    model = ImplicitFactorization(5, max_iter=40, tol=0, random_state=0, **CASES[case])
+    bounds = model.fit(X).history_["lower_bound"]
+    assert len(bounds) == 40
+    slack = 1e-9 if dtype == np.float64 else 1e-5
+    assert (np.diff(bounds) > -slack * np.abs(bounds[1:])).all()
+    assert bounds[-1] > bounds[0] + 10
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_kernels_sum_over_any_pairs(dtype):
+    """Rows of no pairs, of a few and of more than are summed in one go."""
+    random, width = np.random.default_rng(0), _kernels.panel_width(dtype)
+    counts = np.array([0, 1, 3, 4, 5, 511, 512, 513, 1300, 0])
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    others = random.integers(30, size=starts[-1]).astype(np.int32)
+    factors = [random.normal(size=starts[-1]).astype(dtype) for _ in range(2)]
+    table = aligned(np.empty, (3, 30, width), dtype)
+    table[:] = random.normal(size=table.shape)
+    stop = np.zeros(1, np.intc)
+    sums = _kernels.pair_sums(starts, others, *factors, table, 2, stop)
+    rtol = 1e-12 if dtype == np.float64 else 2e-5
+    for row, (start, end) in enumerate(zip(starts, starts[1:], strict=False)):
+        for panel in range(3):
+            own = factors[panel == 2][start:end].astype(np.float64)
+            wanted = own @ table[panel, others[start:end]]
+            atol = rtol * (1 + np.abs(own).sum())
+            np.testing.assert_allclose(sums[panel, row], wanted, atol=atol)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    weight = random.random(len(counts))
+    known, *turned = _kernels.transposed(starts, others, *factors, weight, 35)
+    np.testing.assert_array_equal(known, np.unique(others))
+    order = np.argsort(others, kind="stable")
+    np.testing.assert_array_equal(turned[1], rows[order])
+    for found, given in zip(turned[2:], factors, strict=True):
+        wanted = (weight[rows] * given)[order]
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    stop[0] = 1
+    assert _kernels.pair_sums(starts, others, *factors, table, 2, stop) is None
+    assert _kernels.add_sums(table, table, None, 1.0, stop)
+
+
+def test_it_stops_where_the_items_are_found():
+    X, _, _ = tastes()
+    model = ImplicitFactorization(4, random_state=0).fit(X)
+    inner, state = model._fitted_model(), model.state_
+    inner.stop[0] = 1
+    with pytest.raises(StoppedByCtrlC):
+        inner.prepare(state.globals_, state.hyper)
+    inner.stop[0] = 0
+    prepared = inner.prepare(state.globals_, state.hyper)
+    inner.stop[0] = 1
+    with pytest.raises(StoppedByCtrlC):
+        inner.local_step(inner.take(X, slice(0, 10)), prepared, Request())
+    with pytest.raises(StoppedByCtrlC):
+        inner.log_predictive(inner.take(X, slice(0, 10)), prepared)
+
+
+# -- data ------------------------------------------------------------------------------
+
+
+def test_the_weight_of_unknown_pairs():
+    X = matrix_of()
+    n_unknown = X.shape[0] * X.shape[1] - X.nnz
+    model = ImplicitFactorization(2, max_iter=1).fit(X)
+    assert model.zero_weight_ == min(1, 8 * X.nnz / n_unknown)
+    few = sparse.csr_array(X.toarray() * (np.arange(X.shape[0]) % 8 == 0)[:, None])
+    model.fit(few)
+    assert model.zero_weight_ == 8 * few.nnz / (X.shape[0] * X.shape[1] - few.nnz)
+    assert model.zero_weight_ < 1
+    assert model.fit(np.ones((5, 4))).zero_weight_ == 1
+    assert model.set_params(zero_weight=0.3).fit(X).zero_weight_ == 0.3
+
+
+def test_stored_zeros_and_dense_arrays_are_the_same():
+    X = matrix_of()
+    plain = ImplicitFactorization(3, max_iter=3, random_state=0).fit(X)
+    stored = X.toarray()
+    rows, columns = np.indices(X.shape)
+    stored = sparse.csr_array((stored.ravel(), (rows.ravel(), columns.ravel())))
+    assert stored.nnz > X.nnz
+    halved = sparse.coo_array(
+        (np.tile(X.data / 2, 2), np.tile(X.nonzero(), 2)), shape=X.shape
+    )
+    unsorted = X[:, ::-1].tocsr()[:, ::-1]
+    for other in (X.toarray(), stored, halved, X.tocsc(), unsorted):
+        fitted = clone(plain).fit(other)
+        np.testing.assert_array_equal(fitted.components_, plain.components_)
+        np.testing.assert_array_equal(fitted.transform(other), plain.transform(X))
+    assert (clone(plain).fit(X.astype(np.float32)).components_.dtype) == np.float32
+    whole = sparse.csr_array((X.toarray() > 0).astype(np.int64))
+    assert clone(plain).fit(whole).components_.dtype == np.float64
+
+
+def test_functions_of_what_is_stored_are_weights_and_targets():
+    X = matrix_of()
+    as_values = X.copy()
+    as_values.data = np.sqrt(X.data)
+    one = ImplicitFactorization(3, max_iter=3, pair_weight=np.sqrt, random_state=0)
+    other = clone(one).set_params(pair_weight="value")
+    np.testing.assert_array_equal(
+        one.fit(X).components_, other.fit(as_values).components_
+    )
+    assert one.lower_bound(X) == other.lower_bound(as_values)
+    # a number of a table's row, for what one number does not say
+    table = np.array([[np.nan, np.nan], [1.0, 0.5], [2.0, 1.5]])
+    rows = X.copy()
+    rows.data = 1.0 + (X.data > 1)
+    looked_up = ImplicitFactorization(
+        3,
+        max_iter=3,
+        random_state=0,
+        pair_weight=lambda row: table[row.astype(int), 0],
+        pair_target=lambda row: table[row.astype(int), 1],
+    ).fit(rows)
+    direct = clone(looked_up).set_params(
+        pair_weight="value", pair_target=lambda weight: weight - 0.5
+    )
+    np.testing.assert_array_equal(looked_up.components_, direct.fit(rows).components_)
+
+
+def test_functions_cannot_change_the_data():
+    X = matrix_of()
+    before = X.data.copy()
+
+    def in_place(values):
+        values *= 0.5
+        return values
+
+    ImplicitFactorization(2, max_iter=1, pair_weight=in_place).fit(X)
+    np.testing.assert_array_equal(X.data, before)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"pair_weight": lambda x: -x}, "pair_weight returned a negative weight"),
+        ({"pair_weight": lambda x: x[:-1]}, "pair_weight returned an array of shape"),
+        ({"pair_target": lambda x: np.log(0 * x)}, "pair_target returned.*not finite"),
+        ({"pair_target": 1e70}, "pair_target has values of 1e"),
+        ({"init": np.ones((2, 2))}, "init has shape"),
+        ({"noise_variance": 1e-20, "component_variance": 1.0}, "too large for a noise"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_bad_parameters_are_refused(parameters, message):
+    X = matrix_of()
+    model = ImplicitFactorization(2, max_iter=1, random_state=0).fit(X)
+    before = model.components_.copy()
+    with pytest.raises(ValueError, match=message):
+        model.set_params(**parameters).fit(X)
+    np.testing.assert_array_equal(model.components_, before)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"zero_weight": 0},
+        {"zero_weight": "none"},
+        {"pair_weight": -1.0},
+        {"pair_weight": "ones"},
+        {"pair_target": np.inf},
+        {"n_components": 0},
+    ],
+)
+def test_parameters_are_validated(parameters):
+    with pytest.raises(InvalidParameterError, match=next(iter(parameters))):
+        ImplicitFactorization(**{"n_components": 2, **parameters}).fit(matrix_of())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X: -X, "Negative values"),
+        (lambda X: X * np.nan, "contains NaN"),
+        (lambda X: X * np.inf, "infinity"),
+        (lambda X: 0 * X, "no stored pairs"),
+        (lambda X: X * 1e70, "at most"),
+    ],
+)
+@pytest.mark.parametrize("form", [sparse.csr_array, np.asarray])
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_bad_data_are_refused(change, message, form):
+    X = matrix_of()
+    model = ImplicitFactorization(2, max_iter=1, random_state=0).fit(X)
+    bad = change(X)
+    bad = bad if form is sparse.csr_array else bad.toarray()
+    with pytest.raises(ValueError, match=message):
+        clone(model).fit(bad)
+    if "no stored" in message:
+        assert np.isfinite(model.transform(bad)).all()
+        return
+    with pytest.raises(ValueError, match=message):
+        model.transform(bad)
+
+
+@pytest.mark.filterwarnings("error:The stored numbers of X")
+def test_ratings_that_are_taken_as_weights_are_warned_of():
+    X = matrix_of()
+    X.data = 2 + 2 * X.data
+    with pytest.warns(
+        UserWarning, match="stored numbers of X.*pair_weight=1.0"
+    ) as said:
+        ImplicitFactorization(2, max_iter=1).fit(X)
+    assert said[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        ImplicitFactorization(2, max_iter=9, pair_weight=1.0).fit(X)
+        X.data[:] = 1
+        ImplicitFactorization(2, max_iter=9).fit(X)
+
+
+# -- users -----------------------------------------------------------------------------
+
+
+def test_a_user_of_whom_nothing_is_known_likes_what_is_popular():
+    X, _, _ = tastes(400)
+    model = ImplicitFactorization(6, random_state=0).fit(X)
+    scores = model.predict(sparse.csr_array((1, X.shape[1])))[0]
+    popularity = X.sum(axis=0)
+    assert np.corrcoef(scores, popularity)[0, 1] > 0.95
+    np.testing.assert_allclose(
+        model.transform(np.zeros((1, X.shape[1])))[0], model.user_prior_[0]
+    )
+
+
+def test_items_of_ones_kind_come_first():
+    X, users, kinds = tastes(500, seed=3)
+    model = ImplicitFactorization(random_state=0).fit(X)
+    scores = model.predict(X)
+    np.testing.assert_allclose(
+        scores, model.user_factors_ @ model.components_, atol=1e-12
+    )
+    np.testing.assert_array_equal(scores, model.inverse_transform(model.transform(X)))
+    scores[X.nonzero()] = -np.inf
+    best = np.argsort(-scores, axis=1)[:, :3]
+    known = X.sum(axis=1) >= 2
+    assert np.mean(kinds[best[known]] == users[known, None]) > 0.9
+    # four kinds: more factors than those die out
+    assert model.relevance_[8] < 0.02 * model.relevance_[0]
+    with pytest.raises(ValueError, match="X has 3 features, but there are 32"):
+        model.inverse_transform(np.ones((2, 3)))
+
+
+def test_more_factors_than_are_of_use_do_no_harm():
+    X, _, _ = tastes(600, seed=5)
+    few, many = (
+        ImplicitFactorization(d, random_state=0).fit(X[:400]).score(X[400:])
+        for d in (6, 40)
+    )
+    assert many > few - 0.01
+
+
+def gain_by_hand(scores, seen, relevant):
+    """The expected gain at 100 of one user, equal scores in every order."""
+    candidates = [item for item in range(len(scores)) if item not in seen]
+    found = 0.0
+    for item in relevant:
+        better = sum(scores[other] > scores[item] for other in candidates)
+        equal = sum(scores[other] == scores[item] for other in candidates)
+        places = np.arange(better, better + equal)
+        found += np.where(places < 100, 1 / np.log2(places + 2), 0).mean()
+    best = min(len(relevant), 100, len(candidates))
+    return found / (1 / np.log2(np.arange(best) + 2)).sum()
+
+
+@pytest.mark.parametrize("n_items", [12, 150])
+def test_the_score_is_the_gain_of_the_held_out_half(n_items):
+    random = np.random.default_rng(0)
+    clicks = (random.random((60, n_items)) < 0.3) * 1.0
+    clicks[7], clicks[8], clicks[8, 3] = 0, 0, 1  # nothing is held out of these
+    X = sparse.csr_array(clicks)
+    model = ImplicitFactorization(3, max_iter=4, random_state=0).fit(X)
+    scores = model.score_samples(X)
+    expected, has = np.zeros(60), np.zeros(60, bool)
+    for row in range(60):
+        items = X[[row]].nonzero()[1]
+        observed, held_out = items[::2], items[1::2]
+        own = sparse.csr_array(
+            (np.ones(len(observed)), (0 * observed, observed)), shape=(1, n_items)
+        )
+        has[row] = len(held_out) > 0
+        if has[row]:
+            expected[row] = gain_by_hand(model.predict(own)[0], observed, held_out)
+    np.testing.assert_allclose(scores, expected, atol=1e-12)
+    assert model.score(X) == pytest.approx(expected[has].mean())
+    weight = random.random(60)
+    assert model.score(X, sample_weight=weight) == pytest.approx(
+        (weight * expected)[has].sum() / weight[has].sum()
+    )
+    with pytest.raises(ValueError, match="Nothing is held out"):
+        model.score(X[7:9])
+
+
+def test_equal_scores_are_in_every_order():
+    random = np.random.default_rng(0)
+    for n_items in (5, 30, 140):
+        for _ in range(20):
+            scores = random.integers(4, size=n_items).astype(float)
+            items = random.permutation(n_items)
+            seen, relevant = items[: n_items // 4], items[-(n_items // 5) :]
+            found = _gain(scores.copy(), seen, relevant)
+            assert found == pytest.approx(gain_by_hand(scores, seen, relevant))
+
+
+def test_early_stopping_goes_by_the_rankings():
+    X, _, _ = tastes(400)
+    model = ImplicitFactorization(
+        4, max_iter=30, batch_size=60, n_iter_no_change=2, random_state=0
+    ).fit(X)
+    scores = model.history_["heldout_score"]
+    assert 2 < model.n_iter_ < 30
+    assert 0 < np.nanmax(scores) <= 1
+
+
+# -- in others' hands ------------------------------------------------------------------
+
+
+def test_searches_and_pipelines():
+    X, _, _ = tastes(90)
+    search = GridSearchCV(
+        make_pipeline(
+            FunctionTransformer(accept_sparse=True),
+            ImplicitFactorization(3, max_iter=3, random_state=0),
+        ),
+        {
+            "implicitfactorization__zero_weight": ["auto", 0.1],
+            "implicitfactorization__pair_weight": ["value", np.log1p],
+        },
+        cv=2,
+    )
+    search.fit(X)
+    assert 0 < search.best_score_ < 1
+    assert search.transform(X).shape == (90, 3)
+    names = search.best_estimator_[-1].get_feature_names_out()
+    assert list(names) == [f"implicitfactorization{i}" for i in range(3)]
+
+
+def test_a_pickle_is_small_and_has_its_functions():
+    X = clicks_of(120).astype(np.float32)
+    model = ImplicitFactorization(16, pair_weight=np.sqrt, random_state=0).fit(X)
+    own = model.state_.globals_.own
+    packed = 16 * 17 // 2  # 136 in 5 panels of 32; the means in one
+    assert packed <= 160 and own.nbytes == 4 * X.shape[1] * (160 + 32)
+    dump = pickle.dumps(model)
+    assert len(dump) < 1.1 * own.nbytes + 4 * 120 * 16 + 25_000
+    loaded = pickle.loads(dump)
+    np.testing.assert_array_equal(loaded.components_, model.components_)
+    np.testing.assert_array_equal(loaded.transform(X), model.user_factors_)
+    np.testing.assert_array_equal(loaded.user_factors_, model.user_factors_)
+
+
+def test_factors_are_not_found_anew():
+    X, _, _ = tastes()
+    model = ImplicitFactorization(3, random_state=0).fit(X)
+    assert model.components_.base is model.components_.base
+    assert model.user_factors_ is model.user_factors_
+    stopped = ImplicitFactorization(3, random_state=0)
+    stopped.fit(X)
+    stopped._install(stopped.state_, (stopped.tempering_,) * 3)  # as Ctrl-C leaves it
+    np.testing.assert_array_equal(stopped.components_, model.components_)
+    with pytest.raises(NotFittedError, match="not completed"):
+        stopped.user_factors_  # noqa: B018
+
+
+def test_threads_may_share_a_model():
+    X, _, _ = tastes()
+    model = ImplicitFactorization(5, random_state=0).fit(X)
+    expected, found = model.transform(X), {}
+
+    def transform(number):
+        found[number] = model.transform(X)
+
+    threads = [threading.Thread(target=transform, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for answer in found.values():
+        np.testing.assert_array_equal(answer, expected)
+
+
+def test_weights_of_users_are_repetitions():
+    X = matrix_of()
+    counts = np.random.default_rng(0).integers(3, size=X.shape[0])
+    repeated = X[np.repeat(np.arange(X.shape[0]), counts)]
+    one = ImplicitFactorization(2, max_iter=5, random_state=0)
+    two = clone(one).fit(repeated)
+    one.fit(X, sample_weight=counts)
+    np.testing.assert_allclose(one.components_, two.components_, rtol=1e-7, atol=1e-9)
+    bounds = one.lower_bound(X, sample_weight=counts), two.lower_bound(repeated)
+    assert bounds[0] == pytest.approx(bounds[1])
+    assert one.zero_weight_ == pytest.approx(two.zero_weight_)
+
+
+def test_the_page_is_right():
+    if not PAGE.exists():
+        pytest.skip("the documentation is not beside these tests")
+    options = doctest.NORMALIZE_WHITESPACE
+    failed, tried = doctest.testfile(
+        str(PAGE), module_relative=False, optionflags=options
+    )
+    assert tried > 10 and not failed
+
+
+def test_there_is_one_kind():
+    parameters = ImplicitFactorization().get_params()
+    assert not {"tempering", "gradient_noise", "moves", "schedule"} & set(parameters)
+    words = " ".join(ImplicitFactorization.__doc__.split())
+    assert "Temperatures do not help here" in words

@@ -1,0 +1,513 @@
+"""The page to explore topics: what is in it, and what a browser makes of it."""
+
+import builtins
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+
+from sktemper import AnnealedGaussianMixture, AnnealedLDA, AnnealedMultinomialMixture
+
+pytest.importorskip("bokeh", reason="sktemper.report needs bokeh")
+
+from sktemper.datasets import load_debian_descriptions, make_lda_documents  # noqa: E402
+from sktemper.metrics import npmi_coherence  # noqa: E402
+from sktemper.plotting import topic_map_layout, topic_shares  # noqa: E402
+from sktemper.report import topic_report  # noqa: E402
+from sktemper.report._labels import label_places  # noqa: E402
+from sktemper.report._texts import Reader, tinted_pieces  # noqa: E402
+
+N_TOPICS = 6
+#: Where words of the corpus break a page that takes them for markup or formulas.
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</script>",
+    "$$x$$",
+    "{{data}}",
+    "&amp;",
+    "\\[a\\]",
+]
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_lda_documents(300, 80, N_TOPICS, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def lda(X):
+    return AnnealedLDA(N_TOPICS, random_state=0).fit(X)
+
+
+@pytest.fixture(scope="module")
+def names():
+    return np.array([f"w{v}" for v in range(80)], dtype=object)
+
+
+@pytest.fixture(scope="module")
+def texts(X, names):
+    return [
+        " ".join(np.repeat(names[row.indices], row.data)).capitalize() + "."
+        for row in X
+    ]
+
+
+def data_of(path):
+    """The data that a page holds."""
+    pattern = r'<script type="application/json" id="report-data">(.*?)</script>'
+    (found,) = re.findall(pattern, path.read_text(encoding="utf-8"), re.DOTALL)
+    return json.loads(found)
+
+
+def in_turns(values, n):
+    return [values[i : i + n] for i in range(0, len(values), n)]
+
+
+# -- what is in the page ---------------------------------------------------------------
+
+
+def test_words_are_those_of_topics_at_every_place_of_the_slider(
+    lda, X, names, tmp_path
+):
+    data = data_of(topic_report(lda, X, names, path=tmp_path / "a.html", n_words=25))
+    for relevance in 0.0, 0.35, 0.6, 1.0:
+        table = lda.topics(names, 25, X=X, relevance=relevance)
+        for k, rows in table.groupby("topic"):
+            words = in_turns(data["words_of_topics"][k], 3)
+            words.sort(key=lambda w: -(relevance * w[1] + (1 - relevance) * w[2]))
+            shown = [data["words"][v] for v, _, _ in words[:25]]
+            assert shown == rows["word"].tolist()
+            np.testing.assert_allclose(
+                [np.exp(w[1]) for w in words[:25]], rows["weight"], rtol=1e-4
+            )
+            np.testing.assert_allclose(
+                [np.exp(w[2]) for w in words[:25]], rows["lift"], rtol=1e-4
+            )
+    first = table[table["rank"] == 1]
+    np.testing.assert_allclose(data["prevalence"], first["prevalence"], atol=1e-6)
+
+
+def test_topics_of_words_are_by_bayes(lda, X, names, tmp_path):
+    data = data_of(topic_report(lda, X, names, path=tmp_path / "a.html"))
+    assert data["words"] == names.tolist()
+    np.testing.assert_allclose(data["counts"], np.asarray(X.sum(axis=0)).ravel())
+    joint = np.array(data["prevalence"])[:, None] * lda.topic_word_
+    shares = joint / joint.sum(axis=0)
+    for word, entries in enumerate(data["topics_of_words"]):
+        pairs = in_turns(entries, 2)
+        assert [k for k, _ in pairs] == list(np.argsort(-shares[:, word])[: len(pairs)])
+        for k, thousandths in pairs:
+            assert abs(shares[k, word] - thousandths / 1000) < 0.001
+
+
+def test_documents_are_the_top_documents(lda, X, names, tmp_path):
+    data = data_of(topic_report(lda, X, names, path=tmp_path / "a.html", n_documents=4))
+    table = lda.top_documents(X, 4)
+    theta = lda.transform(X)
+    for k, rows in table.groupby("topic"):
+        shown = [data["documents"][place] for place in data["documents_of_topics"][k]]
+        assert [one["row"] for one in shown] == rows["document"].tolist()
+        for one in shown:
+            topic, weight = one["topics"][0]
+            assert topic == theta[one["row"]].argmax()
+            assert weight == round(100 * theta[one["row"]].max())
+    assert (
+        data["n_largest"] == np.bincount(theta.argmax(1), minlength=N_TOPICS).tolist()
+    )
+
+
+def test_words_of_texts_have_the_topics_of_explain(lda, X, names, texts, tmp_path):
+    data = data_of(topic_report(lda, X, names, texts, tmp_path / "a.html"))
+    assert data["has_texts"]
+    for one in data["documents"][:10]:
+        text = "".join(p if isinstance(p, str) else p[0] for p in one["pieces"])
+        assert text == texts[one["row"]]
+        best = lda.explain(X[[one["row"]]], names).drop_duplicates("word")
+        best = best.set_index("word")
+        tinted = [p for p in one["pieces"] if not isinstance(p, str)]
+        assert len(tinted) == X[[one["row"]]].sum()
+        for word, topic, percent in tinted:
+            assert topic == best["topic"][word.lower()]
+            assert percent == round(100 * best["probability"][word.lower()])
+
+
+def test_without_texts_words_that_tell_most_come_first(lda, X, names, tmp_path):
+    data = data_of(topic_report(lda, X, names, path=tmp_path / "a.html"))
+    share = np.array(data["prevalence"]) @ lda.topic_word_
+    one = data["documents"][0]
+    row = X[[one["row"]]]
+    told = -np.log(share[row.indices]) * row.data
+    expected = [
+        names[v] if n == 1 else f"{names[v]} ×{n}"
+        for v, n in zip(row.indices, row.data, strict=True)
+    ]
+    order = np.argsort(-told, kind="stable")
+    assert [p[0] for p in one["pieces"][::2]] == [expected[i] for i in order][:40]
+    assert not data["has_texts"]
+
+
+def test_long_texts_are_cut_and_the_page_says_so(lda, X, names, texts, tmp_path):
+    long = [text + " filler" * 1000 for text in texts]
+    data = data_of(topic_report(lda, X, names, long, tmp_path / "a.html"))
+    one = data["documents"][0]
+    assert (one["shown"], one["of"]) == (2000, len(long[one["row"]]))
+    assert sum(len(p if isinstance(p, str) else p[0]) for p in one["pieces"]) == 2000
+
+
+def test_prevalence_over_dates_and_by_groups(lda, X, names, tmp_path):
+    days = np.arange(300) % 4
+    dates = np.datetime64("2020-01-01") + 365 * days
+    groups = np.array(["a", "b", "c"])[days % 3]
+    page = topic_report(
+        lda, X, names, path=tmp_path / "a.html", dates=dates, groups=groups
+    )
+    data = data_of(page)
+    theta, tokens = lda.transform(X), np.asarray(X.sum(axis=1)).ravel()
+    for day in range(4):
+        here = days == day
+        share = tokens[here] @ theta[here] / tokens[here].sum()
+        np.testing.assert_allclose(
+            np.array(data["dates"]["shares"])[:, day], share, atol=1e-5
+        )
+    assert data["dates"]["labels"][1] == "2020-12-31"
+    assert data["dates"]["places"][0] == 1577836800000
+    sizes = [tokens[groups == g].sum() for g in data["groups"]["names"]]
+    assert data["groups"]["n_tokens"] == sizes == sorted(sizes, reverse=True)
+    same = data_of(
+        topic_report(lda, X, names, path=tmp_path / "a.html", dates=dates.astype(str))
+    )
+    assert same["dates"] == data["dates"] and same["groups"] is None
+    numbers = topic_report(lda, X, names, path=tmp_path / "a.html", dates=days)
+    assert data_of(numbers)["dates"]["labels"] == ["0", "1", "2", "3"]
+    many = np.array([f"g{i}" for i in range(300)])
+    shown = data_of(topic_report(lda, X, names, path=tmp_path / "a.html", groups=many))
+    assert (len(shown["groups"]["names"]), shown["groups"]["n_groups"]) == (30, 300)
+
+
+def test_documents_without_a_date_are_left_out():
+    theta = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    for dates in (
+        np.array(["2020", "NaT", "2020"], dtype="datetime64[s]"),
+        pd.Series(pd.to_datetime(["2020", None, "2020"])),
+        np.array([None, pd.NaT, pd.Timestamp("2020", tz="UTC")], dtype=object),
+        [1.0, np.nan, 1.0],
+    ):
+        shares, places = topic_shares(theta, [10, 10, 30], dates)
+        assert len(places) == 1
+        expected = [0.625, 0.375] if dates[0] is not None else [0.5, 0.5]
+        np.testing.assert_allclose(shares[:, 0], expected)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        sparse.csr_array,
+        sparse.csc_matrix,
+        lambda X: X.toarray(),
+        lambda X: pd.DataFrame(X.toarray()),
+        lambda X: [X[:100], X[100:]],
+    ],
+    ids=["csr_array", "csc_matrix", "array", "frame", "parts"],
+)
+def test_kinds_of_data_give_the_same_page(lda, X, names, texts, tmp_path, make):
+    one = topic_report(lda, X, names, texts, tmp_path / "one.html")
+    other = topic_report(lda, make(X), names, texts, tmp_path / "other.html")
+    assert data_of(one) == data_of(other)
+
+
+def test_a_collection_on_disk(lda, X, names, tmp_path):
+    from sktemper.datasets import write_counts
+
+    pytest.importorskip("pyarrow")
+    shards = write_counts(tmp_path / "shards", [X], shard_rows=100)
+    one = topic_report(lda, X, names, path=tmp_path / "one.html")
+    other = topic_report(lda, shards, names, path=tmp_path / "other.html")
+    assert data_of(one) == data_of(other)
+
+
+def test_the_search_knows_the_most_frequent_words_and_those_shown(
+    lda, X, names, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("sktemper.report._words.MOST_WORDS", 12)
+    page = topic_report(lda, X, names, path=tmp_path / "a.html", n_words=2)
+    data = data_of(page)
+    counts = np.asarray(X.sum(axis=0)).ravel()
+    frequent = set(names[np.argsort(-counts, kind="stable")[:12]])
+    shown = {data["words"][v] for list_ in data["words_of_topics"] for v in list_[::3]}
+    assert set(data["words"]) == frequent | shown
+    assert 12 < len(data["words"]) < data["n_features"] == 80
+
+
+@pytest.mark.deep
+def test_all_descriptions_take_seconds_and_little_space(tmp_path):
+    debian = load_debian_descriptions()
+    X, words = debian.data, debian.feature_names
+    lda = AnnealedLDA(50, max_iter=2, random_state=0).fit(X)
+    begin = time.process_time()
+    bare = topic_report(lda, X, words, path=tmp_path / "bare.html")
+    assert time.process_time() - begin < 20
+    assert bare.stat().st_size < 10_000_000
+    texts = [" ".join(words[X.indices[a:b]]) for a, b in pairwise(X.indptr)]
+    page = topic_report(lda, X, words, texts, tmp_path / "texts.html")
+    assert bare.stat().st_size < page.stat().st_size < 10_000_000
+    assert len(data_of(page)["documents"]) <= 500
+
+
+def test_words_are_columns_where_nobody_names_them(lda, X, tmp_path):
+    data = data_of(topic_report(lda, X, path=tmp_path / "a.html"))
+    assert data["words"] == [str(v) for v in range(80)]
+    frame = pd.DataFrame(X.toarray(), columns=[f"c{v}" for v in range(80)])
+    fitted = AnnealedLDA(2, random_state=0).fit(frame)
+    data = data_of(topic_report(fitted, frame, path=tmp_path / "a.html"))
+    assert data["words"] == list(frame.columns)
+
+
+def test_one_topic_empty_documents_and_fewer_documents_than_are_shown(tmp_path):
+    X = sparse.csr_matrix([[0, 0, 0], [1, 2, 0], [0, 0, 0], [0, 1, 1]])
+    lda = AnnealedLDA(1, batch_size=None, random_state=0).fit(X)
+    data = data_of(topic_report(lda, X, list("abc"), path=tmp_path / "a.html"))
+    assert [one["row"] for one in data["documents"]] == [1, 3]
+    assert data["n_largest"] == [2] and data["prevalence"] == [1.0]
+
+
+def test_a_mixture_of_multinomials_has_a_topic_a_document(names, tmp_path):
+    random = np.random.default_rng(0)
+    topics = random.dirichlet(np.full(80, 0.05), 4)
+    of_rows = random.integers(4, size=200)
+    X = sparse.csr_matrix([random.multinomial(30, topics[k]) for k in of_rows])
+    mixture = AnnealedMultinomialMixture(4, random_state=0).fit(X)
+    texts = [" ".join(np.repeat(names[row.indices], row.data)) for row in X]
+    path = tmp_path / "a.html"
+    data = data_of(topic_report(mixture, X, names, texts, path, n_documents=60))
+    for k, places in enumerate(data["documents_of_topics"]):
+        rows = [data["documents"][place]["row"] for place in places]
+        members = np.flatnonzero(mixture.predict(X) == k)
+        assert set(rows[: len(members)]) == set(members) and len(members) > 20
+    share = np.array(data["prevalence"])[:, None] * mixture.components_
+    share /= share.sum(axis=0)
+    np.testing.assert_allclose(sum(data["prevalence"]), 1.0, atol=1e-5)
+    np.testing.assert_allclose(
+        data["coherence"], npmi_coherence(mixture, X), atol=0.0006
+    )
+    for word, topic, percent in data["documents"][7]["pieces"][::2]:
+        v = names.tolist().index(word)
+        assert (
+            topic == share[:, v].argmax()
+            and abs(percent / 100 - share[topic, v]) < 0.01
+        )
+    with pytest.raises(ValueError, match="80"):
+        topic_report(mixture, X, names[:5], path=path)
+
+
+# -- where in a text its features are --------------------------------------------------
+
+
+def read(text, known, vectorizer=None):
+    """The pieces of a text that are found to be features."""
+    spans = Reader(vectorizer).spans(text, known)
+    return [(text[a:b], features) for a, b, features in spans]
+
+
+def test_words_are_found_as_the_vectorizer_finds_them():
+    known = ["self", "contained", "naïve", "running"]
+    text = "Self-contained: a NAÏVE, (running) I self’s"
+    assert read(text, known) == [
+        ("Self", ["self"]),
+        ("contained", ["contained"]),
+        ("NAÏVE", ["naïve"]),
+        ("running", ["running"]),
+        ("self", ["self"]),
+    ]
+    accents = CountVectorizer(strip_accents="unicode")
+    assert read("A NAÏVE, one", ["naive"], accents) == [("NAÏVE", ["naive"])]
+
+    def stems(text):
+        return [word.removesuffix("ning") for word in re.findall(r"\w+", text.lower())]
+
+    assert read("(Running) fast", ["run"], stems) == [("Run", ["run"])]
+    symbols = CountVectorizer(token_pattern=r"\S+")
+    assert read("use C++ now", ["c++"], symbols) == [("C++", ["c++"])]
+    pairs = CountVectorizer(ngram_range=(1, 2))
+    assert read("New  York is new.", ["new", "new york"], pairs) == [
+        ("New  York", ["new york"]),
+        ("new", ["new"]),
+    ]
+    letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 2))
+    assert read("ab!", ["ab", "b!"], letters) == [("ab", ["ab", "b!"])]
+    assert read("", ["ab"]) == read("xy ?!", ["ab"]) == []
+
+
+def test_a_word_of_several_features_has_the_topic_of_most():
+    topics = {"ab": {0: 0.9, 1: 0.1}, "bc": {1: 0.9}, "cd": {1: 0.8}}
+    pieces = tinted_pieces("x abcd.", [(2, 6, ["ab", "bc", "cd"])], topics)
+    assert pieces == ["x ", ["abcd", 1, 60], "."]
+
+
+def test_texts_of_other_rows_are_noticed(lda, X, names, tmp_path):
+    with pytest.warns(UserWarning, match="in the order of X"):
+        topic_report(lda, X, names, ["nothing"] * 300, tmp_path / "a.html")
+
+
+def test_the_vectorizer_says_what_is_a_word(X, lda, names, tmp_path):
+    texts = [
+        " ".join(f"#{word}" for word in np.repeat(names[row.indices], row.data))
+        for row in X
+    ]
+    vectorizer = CountVectorizer(
+        tokenizer=lambda text: text.split(), token_pattern=None
+    )
+    shouted = [f"#{name}" for name in names]
+    page = topic_report(
+        lda, X, shouted, texts, tmp_path / "a.html", vectorizer=vectorizer
+    )
+    for one in data_of(page)["documents"]:
+        tinted = [p for p in one["pieces"] if not isinstance(p, str)]
+        assert len(tinted) == X[[one["row"]]].sum() and tinted[0][0][0] == "#"
+
+
+# -- pyLDAvis --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.filterwarnings("ignore")  # its own, of what it uses
+def test_pyldavis_prepares_our_models(lda, X, names, container):
+    pyldavis = pytest.importorskip("pyLDAvis")
+    Y = container(X)
+    lengths, counts = (np.asarray(Y.sum(axis=axis)).ravel() for axis in (1, 0))
+    prepared = pyldavis.prepare(
+        lda.topic_word_, lda.transform(Y), lengths, names, counts, n_jobs=1
+    )
+    shares = prepared.topic_coordinates["Freq"].to_numpy() / 100
+    expected = topic_shares(lda.transform(Y), lengths)
+    np.testing.assert_allclose(shares, -np.sort(-expected), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_pyldavis_prepares_a_model_beside_its_vectorizer(lda, X, names):
+    pytest.importorskip("pyLDAvis")
+    from pyLDAvis import lda_model
+
+    vectorizer = CountVectorizer(vocabulary=names)
+    prepared = lda_model.prepare(lda, sparse.csr_matrix(X), vectorizer, n_jobs=1)
+    assert len(prepared.topic_coordinates) == N_TOPICS
+
+
+# -- labels and the map ----------------------------------------------------------------
+
+
+def test_labels_cover_nothing():
+    random = np.random.default_rng(0)
+    centres, radii = topic_map_layout(
+        random.dirichlet(np.ones(50), 30), np.ones(30), width=500, height=400
+    )
+    labels = ["two words"] * 30
+    places = label_places(centres, radii, np.ones(30), labels, (500, 400))
+    shown = np.flatnonzero(np.isfinite(places[:, 0]))
+    assert 5 < len(shown)
+    half = np.array([6.9 * 9, 15.0]) / 2
+    for i in shown:
+        nearest = np.clip(centres, places[i] - half, places[i] + half)
+        assert (np.hypot(*(centres - nearest).T) >= radii)[np.arange(30) != i].all()
+        for j in shown[shown != i]:
+            assert (np.abs(places[i] - places[j]) >= 2 * half).any()
+
+
+def test_circles_hide_no_other_and_have_the_area_of_their_share():
+    random = np.random.default_rng(0)
+    shares = random.dirichlet(np.full(40, 5.0))
+    centres, radii = topic_map_layout(random.dirichlet(np.ones(99), 40), shares)
+    np.testing.assert_allclose(np.pi * radii**2, 0.12 * shares)
+    apart = np.hypot(*(centres[:, None] - centres).T)[np.triu_indices(40, 1)]
+    least = (radii[:, None] + radii)[np.triu_indices(40, 1)]
+    assert (apart > 0.7 * least).all()
+    with pytest.raises(ValueError, match="one share for each of 2 topics"):
+        topic_map_layout(np.ones((2, 3)), [1.0])
+
+
+# -- what is refused -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"lda": AnnealedLDA(2)}, NotFittedError, "not fitted"),
+        ({"lda": AnnealedMultinomialMixture(2)}, NotFittedError, "not fitted"),
+        ({"lda": AnnealedGaussianMixture(2)}, TypeError, "must be a fitted LDA"),
+        ({"lda": AnnealedLDA}, TypeError, "must be a fitted LDA"),
+        ({"feature_names": ["a"]}, ValueError, "80"),
+        ({"documents": ["a"] * 299}, ValueError, "each of the 300 rows of X, got 299"),
+        ({"documents": "a text"}, ValueError, "got one str"),
+        ({"documents": [None] * 300}, TypeError, r"documents\[0\] must be a str"),
+        ({"document_names": ["a"]}, ValueError, "document_names must have one value"),
+        ({"dates": [1, 2]}, ValueError, "dates must have one value"),
+        ({"dates": ["soon"] * 300}, ValueError, "dates must be dates, strings such as"),
+        ({"groups": [[1]] * 300}, ValueError, "groups must have one value"),
+        ({"n_words": 0}, ValueError, "n_words must be at least 1"),
+        ({"n_documents": 1.5}, TypeError, "n_documents must be an int"),
+        ({"vectorizer": 3}, TypeError, "vectorizer must have `build_analyzer`"),
+        ({"path": "no/such/folder/a.html"}, FileNotFoundError, "no folder to write to"),
+        ({"path": "."}, IsADirectoryError, "is a folder"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_bad_input_is_refused_and_nothing_is_written(
+    lda, X, names, tmp_path, change, error, message, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    given = {"lda": lda, "X": X, "feature_names": names, **change}
+    with pytest.raises(error, match=message):
+        topic_report(**given)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_is_replaced_in_whole_or_not_at_all(
+    lda, X, names, tmp_path, monkeypatch
+):
+    path = tmp_path / "topics.html"
+    path.write_text("the page before", encoding="utf-8")
+
+    def full(*arguments):
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full)
+        with pytest.raises(OSError, match="no space"):
+            topic_report(lda, X, names, path=path)
+    assert path.read_text(encoding="utf-8") == "the page before"
+    assert list(tmp_path.iterdir()) == [path]
+    monkeypatch.chdir(tmp_path)
+    assert topic_report(lda, X, names) == path
+    assert path.stat().st_size > 1_000_000
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_without_bokeh_the_extra_is_named(lda, X, monkeypatch):
+    found = builtins.__import__
+
+    def without(name, *rest, **named):
+        if name.split(".")[0] == "bokeh":
+            raise ImportError(name)
+        return found(name, *rest, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r'pip install "sktemper\[report\]"'):
+        topic_report(lda, X)
+
+
+def test_neither_bokeh_nor_matplotlib_is_loaded_before_it_is_needed():
+    code = """if True:
+        import sys, sktemper
+        assert sktemper.report.topic_report
+        assert "bokeh" not in sys.modules and "matplotlib" not in sys.modules
+    """
+    subprocess.run([sys.executable, "-P", "-c", code], check=True)
