@@ -163,7 +163,7 @@ def write(rows, folder):
         "| | held-out nats per token | NPMI coherence | diversity | CPU seconds |",
         "|---|---:|---:|---:|---:|",
     ]
-    for name in CONTESTANTS:
+    for name in dict.fromkeys(row[0] for row in rows):
         own = np.array([row[2:] for row in rows if row[0] == name])
         mean, spread = own.mean(axis=0), own.std(axis=0, ddof=min(1, len(own) - 1))
         lines.append(
