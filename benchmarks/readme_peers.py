@@ -157,18 +157,22 @@ def write(rows, folder):
         "# Topics of this package and of its peers",
         "",
         "Made by `benchmarks/readme_peers.py`, which says what is measured; sktemper "
-        f"{sktemper.__version__}, {versions}. Means of {n_seeds} seeds; the score with "
-        "its standard deviation over them.",
+        f"{sktemper.__version__}, {versions}. "
+        + (
+            f"Means of {n_seeds} seeds; the score with its standard deviation over them."
+            if n_seeds > 1
+            else "One seed."
+        ),
         "",
         "| | held-out nats per token | NPMI coherence | diversity | CPU seconds |",
         "|---|---:|---:|---:|---:|",
     ]
     for name in dict.fromkeys(row[0] for row in rows):
         own = np.array([row[2:] for row in rows if row[0] == name])
-        mean, spread = own.mean(axis=0), own.std(axis=0, ddof=min(1, len(own) - 1))
+        mean, spread = own.mean(axis=0), own.std(axis=0)
+        score = f"{mean[0]:.2f}" + (f" ± {spread[0]:.2f}" if n_seeds > 1 else "")
         lines.append(
-            f"| {name} | {mean[0]:.2f} ± {spread[0]:.2f} | {mean[1]:.3f} "
-            f"| {mean[2]:.2f} | {mean[3]:.0f} |"
+            f"| {name} | {score} | {mean[1]:.3f} | {mean[2]:.2f} | {mean[3]:.0f} |"
         )
     (folder / "readme_peers.md").write_text("\n".join(lines) + "\n")
 
