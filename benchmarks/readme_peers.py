@@ -159,7 +159,7 @@ def write(rows, folder):
         "Made by `benchmarks/readme_peers.py`, which says what is measured; sktemper "
         f"{sktemper.__version__}, {versions}. "
         + (
-            f"Means of {n_seeds} seeds; the score with its standard deviation over them."
+            f"Means of {n_seeds} seeds; the score with its standard deviation."
             if n_seeds > 1
             else "One seed."
         ),

@@ -9,6 +9,9 @@ import pytest
 ELSEWHERE = {
     "README.md": "test_readme.py",
     "doc/guide/engines.md": "test_engines.py",
+    "doc/guide/how_many.md": "test_searches.py",
+    "doc/guide/implicit_factorization.md": "test_implicit_factorization.py",
+    "doc/guide/on_disk.md": "test_collections.py",
 }
 #: Pages whose fits take more than a few seconds.
 LONG = {"doc/guide/factorial_mixture.md", "doc/guide/model_selection.md"}
