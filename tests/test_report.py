@@ -434,6 +434,17 @@ def test_circles_hide_no_other_and_have_the_area_of_their_share():
         topic_map_layout(np.ones((2, 3)), [1.0])
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_circles_of_very_different_sizes_stay_within_the_map(seed):
+    random = np.random.default_rng(seed)
+    topics = random.dirichlet(np.full(30, 0.05), 20)
+    centres, radii = topic_map_layout(
+        topics, random.dirichlet(np.full(20, 0.5)), width=500, height=480
+    )
+    least = np.array([250, 240]) - radii[:, None]
+    assert (np.abs(centres) <= least + 1e-9).all()
+
+
 # -- what is refused -------------------------------------------------------------------
 
 

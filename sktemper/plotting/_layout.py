@@ -63,7 +63,7 @@ def topic_map_layout(topic_word, prevalence, *, width=1.0, height=1.0):
     room = np.maximum(np.array([width, height]) - 2 * radii.max(), 0.5 * height)
     scale = (room / np.maximum(high - low, 1e-12)).min()
     centres = (centres - (low + high) / 2) * (scale if (high > low).any() else 0.0)
-    return push_apart(centres, radii), radii
+    return push_apart(centres, radii, (width, height)), radii
 
 
 def positions_of(topic_word):
@@ -80,9 +80,13 @@ def positions_of(topic_word):
     return points * signs
 
 
-def push_apart(centres, radii):
-    """Return the centres of circles, moved until none hides another."""
+def push_apart(centres, radii, size=(np.inf, np.inf)):
+    """Return the centres of circles, moved until none hides another.
+
+    They stay within a map of this width and height around (0, 0), if they fit into it.
+    """
     centres = np.array(centres, dtype=np.float64)
+    room = np.maximum(np.asarray(size) / 2 - radii[:, None], 0.0)
     least = APART * (radii[:, None] + radii)
     np.fill_diagonal(least, 0.0)
     for _ in range(N_PUSHES):
@@ -99,4 +103,5 @@ def push_apart(centres, radii):
         direction = np.where(close, fallback, between)
         length = np.maximum(np.hypot(*direction.T).T, 1e-12)[..., None]
         centres += 0.25 * (lacking[..., None] * direction / length).sum(axis=1)
+        centres = np.clip(centres, -room, room)
     return centres
