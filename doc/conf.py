@@ -28,6 +28,7 @@ extensions = [
     "sphinx_design",
     "docstrings",
     "mathml",
+    "names",
     "offline",
     "repository_links",
     "thumbnails",
