@@ -32,7 +32,7 @@ WITH_MODULE = ("base", "dask", "model")
 
 def names():
     """Return the targets of what stands for public names in pages."""
-    targets = {name: f"sktemper.{name}" for name in sktemper.__all__}
+    targets = {n: f"sktemper.{n}" for n in sktemper.__all__ if n[0] != "_"}
     for module in (*MODULES, *WITH_MODULE):
         for name in importlib.import_module(f"sktemper.{module}").__all__:
             target = f"sktemper.{module}.{name}"
