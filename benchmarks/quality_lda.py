@@ -44,9 +44,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import corpora
+import matplotlib
 import numpy as np
 import pandas as pd
 import sklearn
+from cycler import cycler
 from matplotlib.figure import Figure
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
@@ -642,13 +644,17 @@ def table_of_peers(frame):
                 yield f"| {setting} | " + " | ".join(best) + " |"
 
 
+#: Colours that people with any colour vision tell apart (Okabe and Ito).
+COLOURS = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#000000", "#56B4E9"
 #: Of lines, so that one can be seen below another.
 WIDTHS = (4, 3.5, 3, 2, 1.5, 1)
 
 
 def panels(n_rows, n_columns=3, **parameters):
     figure = Figure((11, 3.6 * n_rows), layout="constrained")
-    return figure, figure.subplots(n_rows, n_columns, squeeze=False, **parameters)
+    with matplotlib.rc_context({"axes.prop_cycle": cycler(color=COLOURS)}):
+        axes = figure.subplots(n_rows, n_columns, squeeze=False, **parameters)
+    return figure, axes
 
 
 def picture_of_policies(frames):
@@ -686,23 +692,46 @@ def picture_of_lengths(frames):
     return labelled(figure, axes, "gain over plain (nats, words)")
 
 
+#: Colours, styles and widths of lines.
+PEER_STYLES = {
+    "AnnealedLDA": ("#0072B2", "-", 3.5),
+    "tomotopy, averaged": ("#D55E00", "-", 2),
+    "tomotopy": ("#D55E00", ":", 2),
+    "scikit-learn batch": ("#009E73", "-", 2),
+    "scikit-learn online, batches of 1000": ("#009E73", "--", 2),
+    "scikit-learn online": ("#009E73", ":", 2),
+    "gensim": ("#000000", "-", 1.5),
+}
+PEER_CORPORA = {
+    "debian": "52,189 short descriptions (34 words)",
+    "nyt": "8,447 newspaper articles",
+}
+
+
 def picture_of_peers(frames):
     """Draw what each has reached after so many seconds; of our fits the longest."""
-    groups = frames["peers"].groupby("corpus", sort=False)
-    figure, axes = panels(1, groups.ngroups)
-    for (corpus, group), ax in zip(groups, axes[0], strict=True):
+    frame = frames["peers"]
+    corpora_ = [name for name in PEER_CORPORA if (frame.corpus == name).any()]
+    figure, axes = panels(1, len(corpora_))
+    for corpus, ax in zip(corpora_, axes[0], strict=True):
+        group = frame[frame.corpus == corpus]
         ours = group[group.setting.isin(OURS)]
-        others = set(OURS) - {ours.setting[ours.passes.idxmax()]}
+        longest = ours.setting[ours.passes.idxmax()]
         group = group[(group.temperature < 1 + 1e-9) & (group.seed == 0)]
-        group = group[~group.setting.isin(others)]
-        for i, (setting, line) in enumerate(group.groupby("setting", sort=False)):
-            width, name = (3, "AnnealedLDA") if setting in OURS else (1.5, setting)
-            ax.plot(line.seconds, line.tokens, lw=width, color=f"C{i}", label=name)
         best = group.groupby("setting").tokens.max()
-        room = 0.05 * (best.max() - best.min())
-        ax.set_ylim(best.min() - room, best.max() + room)
-        ax.set(title=corpus, xlabel="CPU seconds", xscale="log")
-    return labelled(figure, axes, "held-out nats per token (tokens)")
+        drawn = []
+        for name, (color, style, width) in PEER_STYLES.items():
+            setting = longest if name == "AnnealedLDA" else name
+            line = group[group.setting == setting]
+            ax.plot(line.seconds, line.tokens, style, color=color, lw=width, label=name)
+            drawn.append(best[setting])
+        room = 0.05 * (max(drawn) - min(drawn))
+        ax.set_ylim(min(drawn) - room, max(drawn) + room)
+        ax.set(title=PEER_CORPORA[corpus], xlabel="CPU time [s]", xscale="log")
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_formatter("")
+        ax.grid(alpha=0.3)
+    return labelled(figure, axes, "held-out score [nats per token]")
 
 
 def picture_of_temperatures(frames):

@@ -8,6 +8,8 @@ topics as lists of words and the held-out scores, and saves a picture of both fi
 needs matplotlib, ``pip install "sktemper[plot]"``).
 """
 
+# sphinx_gallery_thumbnail_path = 'images/annealed_vs_plain.png'
+
 import argparse
 
 import numpy as np
@@ -54,7 +56,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
     parser.add_argument("--max-documents", type=int, help="default: all 52,189")
     parser.add_argument("--n-components", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)

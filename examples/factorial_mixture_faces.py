@@ -14,6 +14,8 @@ width), such as one made from the cropped images of the Extended Yale Face Datab
 Without it scikit-learn's digits are taken.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/factorial_mixture_features.png'
+
 import argparse
 import time
 from pathlib import Path
@@ -72,7 +74,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
     parser.add_argument("--data", type=Path, help=".npz with images; default: digits")
     parser.add_argument(
         "--every", type=int, default=6, help="take each such pixel of --data; 1: all"

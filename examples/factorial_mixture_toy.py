@@ -12,6 +12,8 @@ of fits that differ in the temperature alone. Both need matplotlib,
 ``pip install "sktemper[plot]"``.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/factorial_mixture_toy.png'
+
 import argparse
 import time
 
@@ -61,7 +63,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
     parser.add_argument("--n-samples", type=int, default=10_000, help="to fit to")
     parser.add_argument("--max-iter", type=int, default=100)
     parser.add_argument("--n-starts", type=int, default=5, help="of the second picture")

@@ -14,6 +14,8 @@ SVI+, to these points and, with ``--pima``, to the 768 samples of that data set.
 need matplotlib, ``pip install "sktemper[plot]"``.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/gaussian_mixture_clustering.png'
+
 import argparse
 import warnings
 
@@ -76,7 +78,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
     parser.add_argument("--n-runs", type=int, default=30, help="data sets, and starts")
     parser.add_argument("--n-components", type=int, default=50)
     parser.add_argument(

@@ -17,6 +17,8 @@ end at the best bound.
 Pictures need matplotlib, ``pip install "sktemper[plot]"``.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/gaussian_mixture_landscape.png'
+
 import argparse
 import math
 
@@ -65,7 +67,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
     parser.add_argument("--n-samples", type=int, default=500)
     parser.add_argument("--n-starts", type=int, default=100)
     parser.add_argument("--n-paths", type=int, default=6, help="to draw")

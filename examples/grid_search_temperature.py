@@ -6,6 +6,8 @@ Searches where annealing starts and how long it lasts, over a pipeline that begi
 text. A start at T=1 is plain variational inference, so the grid holds its own baseline.
 """
 
+# sphinx_gallery_thumbnail_path = 'auto_thumbnails/grid_search_temperature.png'
+
 import argparse
 
 import numpy as np
@@ -55,7 +57,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
     parser.add_argument("--max-documents", type=int, default=4000)
     parser.add_argument("--n-components", type=int, default=20)
     parser.add_argument("--max-iter", type=int, default=20, help="passes")

@@ -10,6 +10,8 @@ and for the descriptions of the packages of Debian, where there is none, and the
 agree (the picture needs matplotlib, ``pip install "sktemper[plot]"``).
 """
 
+# sphinx_gallery_thumbnail_path = 'images/how_many_topics.png'
+
 import argparse
 import itertools
 
@@ -43,7 +45,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
     parser.add_argument("--max-documents", type=int, default=6000)
     parser.add_argument("--true", type=int, default=20, help="topics of the generated")
     parser.add_argument(

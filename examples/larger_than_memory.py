@@ -10,6 +10,8 @@ The text is the shipped corpus, again and again. The cluster needs the packages 
 distributed; without them, that part is left out.
 """
 
+# sphinx_gallery_thumbnail_path = 'auto_thumbnails/larger_than_memory.png'
+
 import argparse
 import importlib.util
 import resource
@@ -40,7 +42,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
     parser.add_argument("--folder", type=Path, help="for the shards; it is kept")
     parser.add_argument("--copies", type=int, default=120, help="of the corpus")
     parser.add_argument("--max-documents", type=int, help="of the corpus")

@@ -18,6 +18,8 @@ Pictures need matplotlib, ``pip install "sktemper[plot]"``.
 ``save_npz``. Without it, ratings of the shape of MovieLens 100K are generated.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/matrix_factorization.png'
+
 import argparse
 from pathlib import Path
 
@@ -67,7 +69,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
     parser.add_argument("--data", type=Path, help="default: generated ratings")
     parser.add_argument("--ranks", type=int, nargs="+", default=[5, 10])
     parser.add_argument("--n-starts", type=int, default=5, help="the paper has 20")

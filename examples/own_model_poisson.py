@@ -1,4 +1,6 @@
-"""Write your own model: a mixture of Poissons, in an afternoon.
+"""
+Write your own model: a mixture of Poissons
+===========================================
 
 A model says what its data and its likelihood are.  Here it is all of a mixture whose
 components are independent Poisson distributions, with Gamma priors: for counts of
@@ -7,9 +9,9 @@ noise and moves, streams, threads and pickles come with it.
 
 The script checks the model against the promises of the contract, then fits it under
 three policies and prints how well each recovers the clusters of generated data.
-
-Run it with ``python examples/own_model_poisson.py``.
 """
+
+# sphinx_gallery_thumbnail_path = 'auto_thumbnails/own_model_poisson.png'
 
 import numpy as np
 from scipy.special import gammaln

@@ -16,6 +16,8 @@ saved for processes that serve it.
 tastes are generated. Needs pandas.
 """
 
+# sphinx_gallery_thumbnail_path = 'auto_thumbnails/recommender.png'
+
 import argparse
 import os
 import tempfile
@@ -185,7 +187,7 @@ def generated(n_users, n_items, seed):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[1])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
     parser.add_argument("--data", help="a download of MovieLens")
     parser.add_argument("--n-users", type=int, default=1000)
     parser.add_argument("--n-items", type=int, default=400)

@@ -8,6 +8,8 @@ chunks, counted by a vectorizer that needs no fit, and handed to ``partial_fit``
 Without an argument a file is made from the shipped corpus, one document a line.
 """
 
+# sphinx_gallery_thumbnail_path = 'auto_thumbnails/stream_text.png'
+
 import argparse
 import tempfile
 import warnings
@@ -34,7 +36,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
     parser.add_argument("file", nargs="?", type=Path, help="one document a line")
     parser.add_argument(
         "--vectorizer",

@@ -14,6 +14,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, InvalidParameterError
 
+from ._documentation import DocumentationLinkMixin
+
 #: The largest number that is finite.
 LARGEST = sys.float_info.max
 
@@ -48,7 +50,7 @@ class Slot(NamedTuple):
     example: str = ""
 
 
-class SlotsMixin:
+class SlotsMixin(DocumentationLinkMixin):
     """Nested parameters that reach policies which were never written down.
 
     ``set_params(schedule__start=3)`` on ``schedule=None`` (or on a number or string)
@@ -68,6 +70,7 @@ class SlotsMixin:
         Returns
         -------
         self : object
+            The object itself.
         """
         nested = {key.partition("__")[0] for key in params if "__" in key}
         given = {key: params.pop(key) for key in list(params) if "__" not in key}

@@ -38,7 +38,7 @@ class LearningRate(Policy):
 
 
 class RobbinsMonro(LearningRate):
-    r"""A rate that falls by a power law.
+    r"""A learning rate that falls as a power of the number of steps.
 
     .. math:: \rho_t = (offset + t)^{-decay}, \quad t = 1, 2, \dots
 
@@ -80,7 +80,7 @@ class RobbinsMonro(LearningRate):
 
 
 class ConstantRate(LearningRate):
-    """The same rate at every step: follows data that drift.
+    """The same learning rate at every step, for data that drift.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class GradientMoments(NamedTuple):
 
 
 class AdaptiveRate(LearningRate):
-    r"""The rate that minimises the expected distance to the batch's optimum [1]_.
+    r"""A learning rate that is estimated from the noise of the gradients [1]_.
 
     .. math:: \rho = \frac{\bar g \cdot \bar h - c \bar q}{(1 - c) \bar q}, \quad
         h = F g, \quad q = g \cdot h

@@ -27,7 +27,7 @@ __all__ = [
 
 
 class Proposal(NamedTuple):
-    """Where a move would go on from.
+    """The parameters that a move proposes.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class NoMoves(Moves):
 
 
 class BirthMoves(Moves):
-    """Take a component away and let another be born where the model fits badly.
+    """Restart superfluous components where the model fits badly.
 
     Once a `fit` has settled at T=1, a component is put elsewhere by
     `ConjugateModel.propose_birth`; from there a short fit of all components to a part
@@ -238,7 +238,7 @@ class SplitMergeMoves(Moves):
 
 
 class ReheatMoves(Moves):
-    """Heat all components, and let them cool again.
+    """Heat all components once more, and let them cool.
 
     What other moves leave may be right but for a few samples, on which components
     whose clusters overlap agree no more: each has the shape of those that it holds.
@@ -301,6 +301,7 @@ class MoveSequence(Moves):
     Parameters
     ----------
     moves : sequence of Moves, default=()
+        The kinds, in their order.
 
     Examples
     --------

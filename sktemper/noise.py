@@ -76,7 +76,7 @@ class NoNoise(GradientNoise):
 
 
 class SVIPlusNoise(GradientNoise):
-    r"""The noise of a smaller batch in a larger one: SVI+ [1]_.
+    r"""Noise that makes a mini-batch as noisy as a smaller one: SVI+ [1]_.
 
     The units of a batch of size S get random factors with
 

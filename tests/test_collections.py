@@ -93,7 +93,7 @@ def X():
     return rows_of()
 
 
-PAGE = Path(__file__).parents[1] / "doc" / "on_disk.md"
+PAGE = Path(__file__).parents[1] / "doc" / "guide" / "on_disk.md"
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="the page is not beside these tests")

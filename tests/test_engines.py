@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV
 
 from sktemper import AnnealedLDA
 
-PAGE = Path(__file__).parents[1] / "doc" / "engines.md"
+PAGE = Path(__file__).parents[1] / "doc" / "guide" / "engines.md"
 pytestmark = [
     # fits take a few steps
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),

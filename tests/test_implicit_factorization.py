@@ -24,7 +24,7 @@ from sktemper.implicit_factorization._rankings import _gain
 from sktemper.model import Request
 from sktemper.model import Stopped as StoppedByCtrlC
 
-PAGE = Path(__file__).parents[1] / "doc" / "implicit_factorization.md"
+PAGE = Path(__file__).parents[1] / "doc" / "guide" / "implicit_factorization.md"
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The lower bound still changed"),
     pytest.mark.filterwarnings("ignore:.*did not converge"),

@@ -270,7 +270,7 @@ def test_golden_pickles_are_small():
 @pytest.mark.every(5)
 @pytest.mark.parametrize("name", NAMES)
 def test_skops(name):
-    """With the types to trust that doc/guide.md names."""
+    """With the types to trust that doc/guide/fits.md names."""
     skops = pytest.importorskip("skops.io")
     estimator, X = fitted(name)
     dump = skops.dumps(estimator)

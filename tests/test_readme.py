@@ -6,6 +6,7 @@ import re
 import time
 from pathlib import Path
 
+import pages
 import pytest
 from sklearn.utils import Bunch
 
@@ -17,15 +18,11 @@ pytestmark = pytest.mark.skipif(
     not README.exists(), reason="README.md is not beside these tests"
 )
 
-BLOCKS = re.compile(r"```python\n(?P<code>.*?)```\n\n```text\n(?P<output>.*?)```", re.S)
 NUMBER = re.compile(r"-?\d+\.\d+")
 # Seeds alone move the scores by less; see benchmarks/results/readme_spread.md.
 TOLERANCE = 0.05
 FIRST_BLOCK_SECONDS = 60
-
-
-def blocks():
-    return [match.groups() for match in BLOCKS.finditer(README.read_text("utf-8"))]
+LONGEST = 150
 
 
 def run(code):
@@ -51,8 +48,17 @@ def assert_same_output(printed, expected):
         )
 
 
-def test_each_block_has_its_output():
-    assert len(blocks()) == README.read_text("utf-8").count("```python") == 3
+def first_block():
+    block = pages.blocks(README)[0]
+    return block.code, block.output
+
+
+def test_it_is_short():
+    lines = README.read_text("utf-8").splitlines()
+    assert len(lines) <= LONGEST
+    for block in pages.blocks(README):
+        assert len(block.code.splitlines()) <= 11
+        assert (block.output is None) == (">>> " in block.code)
 
 
 def test_first_block_on_few_documents(monkeypatch):
@@ -60,7 +66,7 @@ def test_first_block_on_few_documents(monkeypatch):
     docs = datasets.load_debian_descriptions()
     few = Bunch(data=docs.data[:1500], feature_names=docs.feature_names)
     monkeypatch.setattr(datasets, "load_debian_descriptions", lambda: few)
-    code, expected = blocks()[0]
+    code, expected = first_block()
     printed, _ = run(code)
     lines = list(zip(printed.splitlines(), expected.splitlines(), strict=True))
     assert NUMBER.sub("#", lines[0][0]) == NUMBER.sub("#", lines[0][1])
@@ -69,31 +75,21 @@ def test_first_block_on_few_documents(monkeypatch):
 
 @pytest.mark.deep
 def test_first_block():
-    code, expected = blocks()[0]
+    code, expected = first_block()
     printed, seconds = run(code)
     assert_same_output(printed, expected)
     assert seconds < FIRST_BLOCK_SECONDS
 
 
-def test_second_block():
-    code, expected = blocks()[1]
-    printed, _ = run(code)
-    assert_same_output(printed, expected)
-    # the order of topics and of words is the processor's; whose words they are is not
-    subjects = [set(line.split()) for line in re.findall(r'^    "(.*)",$', code, re.M)]
-    topics = [set(line.split()) for line in printed.splitlines()[1:5]]
-    assert len(subjects) == 4
-    assert sorted(sum(t <= subject for t in topics) for subject in subjects) == [1] * 4
-
-
-def test_third_block():
-    code, expected = blocks()[2]
-    printed, _ = run(code)
-    assert_same_output(printed, expected)
+def test_an_example_of_each_other_model():
+    namespace = {"__name__": "readme"}
+    for block in pages.blocks(README)[1:]:
+        _, wrong = pages.run(block, namespace, "README.md")
+        assert not wrong, wrong
 
 
 def test_it_says_what_another_processor_changes():
-    assert "On another processor" in README.read_text("utf-8")
+    assert "another\nprocessor" in README.read_text("utf-8")
 
 
 def test_local_links_lead_somewhere():

@@ -387,7 +387,7 @@ def test_validation_data_pass_the_steps_before(texts):
 
 # -- the page --------------------------------------------------------------------------
 
-PAGE = Path(__file__).parents[1] / "doc" / "how_many.md"
+PAGE = Path(__file__).parents[1] / "doc" / "guide" / "how_many.md"
 
 
 @pytest.mark.deep

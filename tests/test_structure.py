@@ -26,7 +26,8 @@ MODELS = sorted(path.parent.name for path in PACKAGE.glob("*/_model.py"))
 MAY_IMPORT = {
     "_check_build": set(),
     "_simd": set(),
-    "_policy": set(),
+    "_documentation": set(),
+    "_policy": {"_documentation"},
     "_linalg": {"_simd"},
     "_limits": {"_policy"},
     "_validation": set(),

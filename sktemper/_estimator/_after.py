@@ -129,7 +129,7 @@ class AfterFitMixin:
         return self._log_predictive(X)[0]
 
     def score(self, X, y=None, sample_weight=None):
-        """Return the held-out log-likelihood per held-out unit at T=1.
+        """Return the held-out log-likelihood per token, sample or rating at T=1.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class AfterFitMixin:
 
     @property
     def history_(self):
-        """What happened, as a dict of arrays; a row a step."""
+        """The record of the training: a dict of arrays with an entry for each step."""
         return self._state().history.to_dict()
 
     def _state(self):

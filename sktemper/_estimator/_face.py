@@ -224,7 +224,7 @@ class TemperedEstimator(
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None):
-        """Take the steps that a piece of a stream is good for.
+        """Continue the training with a chunk of a stream.
 
         Parameters
         ----------

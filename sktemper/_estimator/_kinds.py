@@ -23,7 +23,7 @@ __all__ = [
 
 
 class AnnealedMixin:
-    """Of an estimator with the parameters ``schedule`` and ``target``."""
+    """Mixin of ``Annealed...`` estimators, with ``schedule`` and ``target``."""
 
     def _tempering(self):
         return Annealing(self.schedule, self.target)
@@ -36,7 +36,7 @@ class AnnealedMixin:
 
 
 class SVIPlusMixin:
-    """Of an estimator with ``effective_batch_size`` and ``distribution``."""
+    """Mixin of ``SVIPlus...`` estimators, whose gradients have tunable noise."""
 
     def _noise(self):
         return SVIPlusNoise(self.effective_batch_size, self.distribution)

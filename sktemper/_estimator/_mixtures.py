@@ -19,7 +19,7 @@ ACTIVE = 0.5
 
 
 class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin):
-    """Responsibilities and labels, of an estimator whose model is a mixture.
+    """Mixin of estimators of mixtures: responsibilities and labels.
 
     The local parameters of the model are responsibilities, and model and global
     parameters have ``weights``, see `sktemper._expfam`.
@@ -59,7 +59,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         return training
 
     def predict_proba(self, X):
-        """Return each component's responsibility for each sample.
+        """Return the responsibility of each component for each sample, a probability.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         return self._local_parameters(X)
 
     def transform(self, X):
-        """Return `predict_proba` of the samples: for pipelines.
+        """Return the responsibilities of the components, for pipelines.
 
         Parameters
         ----------
@@ -82,11 +82,12 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         Returns
         -------
         responsibilities : ndarray of shape (n_samples, n_components)
+            Rows sum to 1.
         """
         return self.predict_proba(X)
 
     def predict(self, X):
-        """Return the component most responsible for each sample.
+        """Return the most probable component of each sample.
 
         Parameters
         ----------
@@ -95,6 +96,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         Returns
         -------
         labels : ndarray of shape (n_samples,)
+            Numbers of components.
         """
         return self.predict_proba(X).argmax(axis=1)
 
@@ -115,12 +117,13 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         Returns
         -------
         labels : ndarray of shape (n_samples,)
+            Numbers of components, as in `labels_`.
         """
         return self.fit(X, y, sample_weight=sample_weight, X_val=X_val).labels_
 
     @property
     def labels_(self):
-        """The components of what `fit` or `partial_fit` saw last, (n_samples,)."""
+        """Component of each sample of the last `fit` or `partial_fit`, (n_samples,)."""
         return self._of_training()[0]
 
     @property
@@ -147,7 +150,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     @property
     def converged_(self):
-        """Whether the lower bound came to rest, in a `fit` of all samples at once."""
+        """Whether the lower bound stopped changing, in a fit of all samples at once."""
         state = self._state()
         return bool(abs(state.bound_change) < self.tol)
 
@@ -159,7 +162,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     @property
     def n_active_components_(self):
-        """Components with more than half a sample."""
+        """Number of components that have more than half a sample."""
         state, weights = self._state(), self._fitted_model().weights
         prior = weights.prior(state.hyper.weight_concentration)
         counts = weights.counts(state.globals_.weights - prior)

@@ -2,7 +2,7 @@
 
 A family is an exponential one, of density exp(eta u(theta) - A(eta)) with respect to
 Lebesgue measure.  Its natural parameters eta are arrays of shape (n_components,
-*shape); u is what a component's log-likelihood is linear in.  So A alone says the
+...); u is what a component's log-likelihood is linear in.  So A alone says the
 expected log-likelihood, the evidence of a cluster, the predictive density and the
 bound.
 """
@@ -25,7 +25,7 @@ class Family:
     Parameters
     ----------
     shape : tuple of int
-        Of the natural parameters of one component.
+        Of the natural parameters of one component: the dots in the shapes below.
     """
 
     def __init__(self, shape):
@@ -36,7 +36,7 @@ class Family:
 
         Parameters
         ----------
-        parameters : ndarray of shape (n_components, *shape)
+        parameters : ndarray of shape (n_components, ...)
 
         Returns
         -------
@@ -49,11 +49,11 @@ class Family:
 
         Parameters
         ----------
-        parameters : ndarray of shape (n_components, *shape)
+        parameters : ndarray of shape (n_components, ...)
 
         Returns
         -------
-        expected : ndarray of shape (n_components, *shape)
+        expected : ndarray of shape (n_components, ...)
         """
         raise NotImplementedError
 
@@ -62,11 +62,11 @@ class Family:
 
         Parameters
         ----------
-        parameters, change : ndarray of shape (n_components, *shape)
+        parameters, change : ndarray of shape (n_components, ...)
 
         Returns
         -------
-        product : ndarray of shape (n_components, *shape)
+        product : ndarray of shape (n_components, ...)
             The Hessian of A, the Fisher information, times ``change``.
         """
         raise NotImplementedError
@@ -76,7 +76,7 @@ class Family:
 
         Parameters
         ----------
-        parameters : ndarray of shape (n_components, *shape)
+        parameters : ndarray of shape (n_components, ...)
 
         Returns
         -------
@@ -89,7 +89,7 @@ class Family:
 
         Parameters
         ----------
-        parameters, prior : ndarray of shape (n_components, *shape)
+        parameters, prior : ndarray of shape (n_components, ...)
         power : float
             Exponent of the prior.
 
@@ -109,7 +109,7 @@ class Family:
 
         Parameters
         ----------
-        parameters : ndarray of shape (n_components, *shape)
+        parameters : ndarray of shape (n_components, ...)
         moments : ndarray or CSR array of shape (n_samples, prod(shape))
 
         Returns

@@ -27,7 +27,7 @@ class Mixture(Natural):
     ----------
     weights : ndarray
         Of the distribution of the weights, see `WEIGHTS`.
-    components : ndarray of shape (n_components, *shape)
+    components : ndarray of shape (n_components, ...)
         Of the components' distributions, see `Family`.
     """
 

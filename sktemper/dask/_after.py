@@ -27,7 +27,7 @@ __all__ = [
 
 # -- lazy ------------------------------------------------------------------------------
 def transform(estimator, X):
-    """Return what ``estimator.transform`` does of each block, lazily.
+    """Return the transformed blocks lazily, as a dask array.
 
     Parameters
     ----------
@@ -70,12 +70,14 @@ def transform(estimator, X):
 
 
 def predict(estimator, X):
-    """Return what ``estimator.predict`` does of each block, lazily, see `transform`.
+    """Return the predictions of each block lazily, see `transform`.
 
     Parameters
     ----------
     estimator : TemperedEstimator
+        A fitted one.
     X : dask array, list of Delayed or Future, or collection on disk
+        Samples, as `transform` takes them.
 
     Returns
     -------
@@ -91,16 +93,19 @@ def predict(estimator, X):
 
 
 def predict_proba(estimator, X):
-    """Return what ``estimator.predict_proba`` does, lazily, see `transform`.
+    """Return the responsibilities of each block lazily, see `transform`.
 
     Parameters
     ----------
     estimator : TemperedEstimator
+        A fitted one.
     X : dask array, list of Delayed or Future, or collection on disk
+        Samples, as `transform` takes them.
 
     Returns
     -------
     responsibilities : dask array of shape (n_samples, n_components)
+        Rows sum to 1.
 
     Raises
     ------
@@ -111,12 +116,14 @@ def predict_proba(estimator, X):
 
 
 def score_samples(estimator, X):
-    """Return what ``estimator.score_samples`` does, lazily, see `transform`.
+    """Return the score of each sample lazily, see `transform`.
 
     Parameters
     ----------
     estimator : TemperedEstimator
+        A fitted one.
     X : dask array, list of Delayed or Future, or collection on disk
+        Samples, as `transform` takes them.
 
     Returns
     -------
@@ -195,7 +202,7 @@ def _shard(part, n_features):
 
 # -- numbers ---------------------------------------------------------------------------
 def score(estimator, X, *, client=None, sample_weight=None):
-    """Return the held-out log-likelihood per held-out unit at T=1.
+    """Return the held-out log-likelihood per token, sample or rating at T=1.
 
     Parameters
     ----------

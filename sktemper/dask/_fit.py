@@ -109,7 +109,7 @@ def _validation(client, X_val):
 
 
 def partial_fit(estimator, X, *, client=None, sample_weight=None):
-    """Take the steps that a piece of a stream on a cluster is good for.
+    """Continue the training with a chunk of a stream that lies on a cluster.
 
     Parameters
     ----------

@@ -28,6 +28,7 @@ class Collection(Source):
     Parameters
     ----------
     folder : str or path
+        Where the collection was written.
     n_parts : int, default=None
         In how many parts, of neighbouring shards, a fit adds what the rows tell: so
         many workers of a cluster can take part in a step.  The bits of a fit depend on
@@ -125,7 +126,8 @@ class Collection(Source):
         return Collection, (self.folder, self.n_parts)
 
     @cached_property
-    def feature_names(self):  # noqa: D102  described with the class
+    def feature_names(self):
+        """Names of the columns of counts, ndarray of str; None if they have none."""
         if not self._meta["feature_names"]:
             return None
         path = os.path.join(self.folder, "feature_names.json")
@@ -135,11 +137,13 @@ class Collection(Source):
         return np.array(names, dtype=object)
 
     @property
-    def user_labels(self):  # noqa: D102
+    def user_labels(self):
+        """Labels of the rows of ratings, ndarray; None of other data."""
         return self._labels("user_labels.npy", self.shape[0])
 
     @property
-    def item_labels(self):  # noqa: D102
+    def item_labels(self):
+        """Labels of the columns of ratings, ndarray; None of other data."""
         return self._labels("item_labels.npy", self.shape[1])
 
     def _labels(self, name, size):
@@ -154,6 +158,11 @@ class Collection(Source):
         ----------
         validate : callable
             ``validate(X)`` returns a valid matrix; it is given `extremes`.
+
+        Returns
+        -------
+        data : Data
+            What a fit reads.
         """
         parts = groups(self.parts, self.n_parts)
         return Data(parts, [validate(self.extremes())], self, self.run)
@@ -195,12 +204,14 @@ def open_counts(folder, n_parts=None):
     Parameters
     ----------
     folder : str or path
+        Where the collection was written.
     n_parts : int, default=None
         See `Collection`.
 
     Returns
     -------
     collection : Collection
+        The shards, none of them read yet.
 
     Raises
     ------
@@ -219,12 +230,14 @@ def open_dense(folder, n_parts=None):
     Parameters
     ----------
     folder : str or path
+        Where the collection was written.
     n_parts : int, default=None
         See `Collection`.
 
     Returns
     -------
     collection : Collection
+        The shards, none of them read yet.
 
     Raises
     ------
@@ -243,6 +256,7 @@ def open_ratings(folder, n_parts=None):
     Parameters
     ----------
     folder : str or path
+        Where the collection was written.
     n_parts : int, default=None
         See `Collection`.
 

@@ -62,6 +62,7 @@ def write_counts(
     Returns
     -------
     collection : Collection
+        What was written, open.
 
     Raises
     ------
@@ -139,6 +140,7 @@ def write_dense(
     Returns
     -------
     collection : Collection
+        What was written, open.
 
     Raises
     ------

@@ -82,7 +82,7 @@ class _DiscreteMixture(
             )
 
     def predict_proba(self, X):
-        """Return each component's responsibility for each sample.
+        """Return the responsibility of each component for each sample, a probability.
 
         Parameters
         ----------
@@ -138,12 +138,14 @@ class _MultinomialMixture(_DiscreteMixture):
         Parameters
         ----------
         n_samples : int, default=1
+            Number of documents.
         doc_length : int, default=50
             Tokens of each document.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
+            Word counts.
         y : ndarray of shape (n_samples,)
             Their components.
 
@@ -169,6 +171,7 @@ class _MultinomialMixture(_DiscreteMixture):
         Returns
         -------
         perplexity : float
+            At least 1.
         """
         return float(np.exp(-self.score(X, sample_weight=sample_weight)))
 
@@ -181,6 +184,7 @@ class _MultinomialMixture(_DiscreteMixture):
             The words; None takes the column names of the training data, or column
             numbers.
         n_words : int, default=10
+            Number of words of each component.
 
         Returns
         -------
@@ -243,6 +247,7 @@ class _BernoulliMixture(_DiscreteMixture):
         Parameters
         ----------
         n_samples : int, default=1
+            Number of samples.
 
         Returns
         -------
@@ -388,11 +393,11 @@ _BERNOULLI = {
     "reference": """P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.""",
 }
 _SUMMARY = {
-    "Multinomial": """Mixture of multinomials: one topic a document.
+    "Multinomial": """Mixture of multinomials (one topic a document), $how.
 
     For very short texts, whose few words hardly have several topics, and for clusters
     of documents [1]_.""",
-    "Bernoulli": """Mixture of Bernoullis: latent class analysis of binary data.
+    "Bernoulli": """Mixture of Bernoullis (latent class analysis), $how.
 
     Features are independent given the class of a sample [1]_; missing values are
     left out.  Sparse data are made dense, some rows at a time.""",
@@ -439,9 +444,14 @@ def _documentation(name, kind, own, family):
         + _EXAMPLE[family].format(name=name)
     )
     moves = '"split-merge"' if kind == "Annealed" else "None"
-    return document(text, moves_default=moves, **words)
+    return document(text, moves_default=moves, how=_HOW[kind], **words)
 
 
+_HOW = {
+    "Tempered": "with any tempering, or none",
+    "Annealed": "by annealing and moves",
+    "SVIPlus": "with tunable noise",
+}
 _KINDS = {
     "Tempered": """
 

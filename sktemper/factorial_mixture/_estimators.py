@@ -256,11 +256,11 @@ _WORDS = {
 _PARAMETERS = """
     $moves
     inclusion_probability : float, array-like or None, default=None
-        pi, the prior probability that a sample has a feature, in (0, 1), or one for
-        each feature.  None begins with 0.2 and is learned.
+        Prior probability pi that a sample has a feature, in (0, 1), or one for each
+        feature.  None begins with 0.2 and is learned.
     noise_variance : float, default=None
-        sigma^2, of each value (the papers give its square root).  None begins with the
-        variance of the data and is learned.
+        Variance sigma^2 of the noise of each value (the papers give its square root).
+        None begins with the variance of the data and is learned.
     component_variance : float, default=None
         Prior variance of each entry of a component.  None takes what explains the mean
         square of the data by as many features as a sample is expected to have.
@@ -342,7 +342,7 @@ _ATTRIBUTES = """
 
 class TemperedFactorialMixture(_FactorialMixture):  # noqa: D101 (composed __doc__)
     __doc__ = document(
-        """Binary latent features under any tempering.
+        """Binary latent features (factorial mixture) with any tempering, or with none.
 
     Each sample is the sum of the components whose features it has, and of noise: a
     factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.
@@ -421,7 +421,7 @@ class TemperedFactorialMixture(_FactorialMixture):  # noqa: D101 (composed __doc
 
 class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):  # noqa: D101
     __doc__ = document(
-        """Binary latent features by deterministic annealing and moves.
+        """Binary latent features (factorial mixture) fitted by annealing and moves.
 
     Each sample is the sum of the components whose features it has, and of noise: a
     factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.  It is
@@ -497,7 +497,7 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):  # noqa: D101
 
 class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):  # noqa: D101
     __doc__ = document(
-        """Binary latent features by SVI+: tuneable noise on the gradients.
+        """Binary latent features (factorial mixture) with tunable noise (SVI+).
 
     Each sample is the sum of the components whose features it has, and of noise: a
     factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.  Its

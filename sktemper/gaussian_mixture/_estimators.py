@@ -199,10 +199,12 @@ class _GaussianMixture(
         Parameters
         ----------
         n_samples : int, default=1
+            Number of samples.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
+            The samples, sorted by component.
         y : ndarray of shape (n_samples,)
             Their components.
 
@@ -427,7 +429,7 @@ degrees_of_freedom_prior_, covariance_prior_ : object
 
 class TemperedGaussianMixture(_GaussianMixture):  # noqa: D101 (composed __doc__)
     __doc__ = document(
-        """Gaussian mixture under any tempering.
+        """Gaussian mixture with any tempering, or with none.
 
     Variational inference for a mixture whose number of components is at most
     ``n_components`` [1]_, as in scikit-learn's `BayesianGaussianMixture`: with fewer
@@ -508,7 +510,7 @@ class TemperedGaussianMixture(_GaussianMixture):  # noqa: D101 (composed __doc__
 
 class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):  # noqa: D101
     __doc__ = document(
-        """Gaussian mixture by deterministic annealing and moves.
+        """Gaussian mixture fitted by deterministic annealing and moves.
 
     Variational inference for a mixture whose number of components is at most
     ``n_components`` [1]_, as in scikit-learn's `BayesianGaussianMixture`, from a higher
@@ -585,7 +587,7 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):  # noqa: D101
 
 class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):  # noqa: D101
     __doc__ = document(
-        """Gaussian mixture by SVI+: tuneable noise on the gradients.
+        """Gaussian mixture with tunable gradient noise (SVI+).
 
     Variational inference for a mixture whose number of components is at most
     ``n_components`` [1]_, as in scikit-learn's `BayesianGaussianMixture`, with steps as

@@ -39,7 +39,7 @@ _DOC = """Factorization of implicit feedback: clicks, plays, purchases.
     n_components : int, default=32
         Number of factors d, the rank.  More than are of use do no harm.
     zero_weight : "auto" or float, default="auto"
-        w0, the weight of a pair that is not stored; a positive number.  "auto" is
+        Weight w0 of a pair that is not stored; a positive number.  "auto" is
         ``min(1, 8 * n_stored / (n_all - n_stored))`` of the first data: all pairs
         that are not stored weigh 8 times as much as those that are, if these have
         weights of about 1.
@@ -53,8 +53,8 @@ _DOC = """Factorization of implicit feedback: clicks, plays, purchases.
         divides by 5.
     $learning_rate
     noise_variance : float, default=None
-        sigma^2, of a pair of weight 1.  None begins with the mean square of the targets
-        and is learned.
+        Variance sigma^2 of the noise of a pair of weight 1.  None begins with the mean
+        square of the targets and is learned.
     component_variance : float, default=None
         Prior variance of each factor, whose prior mean is 0.  None learns the prior:
         mean and covariance of the users, and those of the items; what no pair speaks
@@ -329,6 +329,7 @@ class ImplicitFactorization(
         Returns
         -------
         scores : ndarray of shape (n_samples, n_items)
+            Expected targets, by which items are ranked.
         """
         check_is_fitted(self, "state_")
         X = check_array(X, dtype=[np.float64, np.float32])

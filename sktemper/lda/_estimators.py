@@ -273,6 +273,7 @@ class _LDA(
         Returns
         -------
         doc_topic : ndarray of shape (n_samples, n_components)
+            Topic weights of each document.
         """
         return self.fit(X, y, **fit_params).transform(X, normalize=normalize)
 
@@ -289,6 +290,7 @@ class _LDA(
         Returns
         -------
         perplexity : float
+            At least 1.
         """
         return float(np.exp(-self.score(X, sample_weight=sample_weight)))
 
@@ -320,7 +322,7 @@ class _LDA(
 
     @property
     def topic_word_prior_(self):
-        """Dirichlet parameters of the topics' prior, broadcastable to components_."""
+        """Dirichlet parameters of the topics' prior, broadcastable to `components_`."""
         return self._state().globals_.prior.T
 
     @property
@@ -442,7 +444,7 @@ _ATTRIBUTES = """
 
 class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
     __doc__ = document(
-        """Latent Dirichlet allocation under any tempering.
+        """Topic model (latent Dirichlet allocation) with any tempering, or with none.
 
     Stochastic variational inference [1]_ for topics in word counts, in which the
     temperature at which the documents are seen is itself inferred [2]_, or follows
@@ -519,7 +521,7 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
 
 class AnnealedLDA(AnnealedMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
     __doc__ = document(
-        """Latent Dirichlet allocation by deterministic annealing.
+        """Topic model (latent Dirichlet allocation) fitted by deterministic annealing.
 
     Stochastic variational inference [1]_ whose documents are first seen at a high
     temperature, which flattens the poor optima of the plain algorithm, and then cooled
@@ -590,7 +592,7 @@ class AnnealedLDA(AnnealedMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
 
 class SVIPlusLDA(SVIPlusMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
     __doc__ = document(
-        """Latent Dirichlet allocation by SVI+: tuneable noise on the gradients.
+        """Topic model (latent Dirichlet allocation) with tunable gradient noise (SVI+).
 
     Stochastic variational inference [1]_ in which the batch is as large as is cheap,
     and the noise of the gradient that of a smaller one, see

@@ -56,7 +56,7 @@ class PriorsMixin:
     """Of a fitted LDA: the prior that documents are seen with."""
 
     def fit_prior(self, X):
-        """Find a prior of the documents for predictions.
+        """Find another prior of the documents, for predictions only.
 
         Which prior is best to find topics and which is best to predict with them are
         two questions.  This one is answered by document completion: of candidates, the

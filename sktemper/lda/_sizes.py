@@ -30,7 +30,7 @@ class SizesMixin:
         return self._state().globals_.u.shape[1]
 
     def merge_topics(self, n_components=None):
-        r"""Return the fitted model with topics that are one merged.
+        r"""Return the fitted model, with topics merged that the evidence joins.
 
         Again and again the pair of topics whose merge raises the evidence of their
         words most becomes one, whose expected tokens are those of both.  To start from

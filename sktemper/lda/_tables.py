@@ -31,6 +31,7 @@ class TablesMixin:
             The words, as a vectorizer's ``get_feature_names_out`` has them; None takes
             the column names of the training data, or column numbers.
         n_words : int, default=10
+            Number of words of each topic.
 
         Returns
         -------
@@ -62,7 +63,7 @@ class TablesMixin:
         relevance=1.0,
         output="pandas",
     ):
-        r"""Return the topics as a table, a row a word of a topic.
+        r"""Return the topics as a table with a row for each word of each topic.
 
         Parameters
         ----------
@@ -150,7 +151,7 @@ class TablesMixin:
         return data_frame(output, columns)
 
     def top_documents(self, X, n_documents=5, *, output="pandas"):
-        """Return the documents that have the most of each topic, as a table.
+        """Return the documents with the largest weight of each topic, as a table.
 
         Parameters
         ----------
@@ -282,6 +283,7 @@ class TablesMixin:
         indices : ndarray of shape (n_queries, n_documents)
             Rows of ``X``, the nearest first; a query that is in ``X`` finds itself.
         distances : ndarray of shape (n_queries, n_documents)
+            Distances of these documents, from 0 to 1.
 
         Raises
         ------

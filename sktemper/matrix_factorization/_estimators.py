@@ -187,6 +187,7 @@ class _MatrixFactorization(
         Returns
         -------
         ratings : ndarray of shape (n_samples, n_items)
+            Expected ratings of all items.
         """
         check_is_fitted(self, "state_")
         warn_of_heat(self)
@@ -249,6 +250,7 @@ class _MatrixFactorization(
         Returns
         -------
         ratings : ndarray of shape (n_pairs,)
+            Expected ratings.
         std : ndarray of shape (n_pairs,)
             Of what a user would say, noise included.  Only if ``return_std``.
         """
@@ -435,10 +437,10 @@ _PARAMETERS = """
     global_mean : float, default=None
         What all ratings have in common.  None is the mean of those of the first data.
     noise_variance : float, default=None
-        sigma^2, of each rating.  None begins with the variance of the ratings and is
-        learned.
+        Variance sigma^2 of the noise of each rating.  None begins with the variance of
+        the ratings and is learned.
     component_variance : float, default=None
-        c, prior variance of each factor and bias, whose prior mean is 0.  None learns
+        Prior variance c of each factor and bias, whose prior mean is 0.  None learns
         the prior: mean and covariance of the users, and those of the items; what no
         rating speaks for dies out (automatic relevance determination).
     noise_type : {"user", "common"}, default="user"
@@ -523,7 +525,7 @@ _ATTRIBUTES = """
 
 class TemperedMatrixFactorization(_MatrixFactorization):  # noqa: D101 (composed __doc__)
     __doc__ = document(
-        """Probabilistic matrix factorization of ratings under any tempering.
+        """Matrix factorization of ratings with any tempering, or with none.
 
     A rating is the product of the factors of a user and of an item, and biases, and
     noise [1]_, [2]_, [3]_; users and items have Gaussian posteriors with all
@@ -605,7 +607,7 @@ class TemperedMatrixFactorization(_MatrixFactorization):  # noqa: D101 (composed
 
 class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):  # noqa: D101
     __doc__ = document(
-        """Probabilistic matrix factorization by deterministic annealing.
+        """Matrix factorization of ratings fitted by deterministic annealing.
 
     A rating is the product of the factors of a user and of an item, and biases, and
     noise [1]_, [2]_, [3]_; users and items have Gaussian posteriors with all
@@ -680,7 +682,7 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):  # noqa:
 
 class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):  # noqa: D101
     __doc__ = document(
-        """Probabilistic matrix factorization by SVI+: tuneable noise on the gradients.
+        """Matrix factorization of ratings with tunable gradient noise (SVI+).
 
     A rating is the product of the factors of a user and of an item, and biases, and
     noise [1]_, [2]_, [3]_; users and items have Gaussian posteriors with all

@@ -74,7 +74,7 @@ class RatingRecommenderMixin(RecommenderMixin):
             what few have seen and liked: among items that people choose from, it ranks
             worse than popularity.
         threshold : float, default=None
-            t, from which a rating says that somebody likes an item.  None is
+            The rating t from which on somebody likes an item.  None is
             ``global_mean_``.  Not for "rating".
         exclude_seen : bool, default=True
             Whether to leave out what a user has rated.

@@ -1,4 +1,4 @@
-"""Measures of what a fitted model is worth, and scorers for searches."""
+"""Metrics of topics, components and predictions, and scorers for searches."""
 
 from ._coherence import npmi_coherence, umass_coherence
 from ._completion import completion_log_likelihood, perplexity

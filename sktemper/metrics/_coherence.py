@@ -28,7 +28,7 @@ _COHERENCE_CONSTRAINTS = {
     prefer_skip_nested_validation=True,
 )
 def umass_coherence(topics_or_estimator, X, *, n_words=10, smoothing=None):
-    r"""UMass coherence of each topic: how well a word foretells the next ones.
+    r"""UMass coherence of each topic: how well a word predicts the next ones.
 
     The mean over pairs of a topic's top words, :math:`w_j` more probable in the topic
     than :math:`w_i`, of
@@ -47,8 +47,9 @@ def umass_coherence(topics_or_estimator, X, *, n_words=10, smoothing=None):
     n_words : int, default=10
         How many words of each topic to look at; fewer where it has fewer.
     smoothing : float, default=None
-        s, in documents.  None takes 1e-12 times their number, as gensim does; 1 is
-        the paper's, kinder to words that are never together.
+        The number s that is added to counts of documents.  None takes 1e-12 times the
+        number of documents, as gensim does; 1 is the paper's, kinder to words that are
+        never together.
 
     Returns
     -------

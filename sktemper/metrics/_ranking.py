@@ -64,6 +64,11 @@ _RETURNS = """Returns
     ValueError
         If no user has relevant items, shapes or labels differ, or a score is NaN.
 
+    See Also
+    --------
+    ranking_report : Several measures in one pass.
+    sktemper.model_selection.train_test_split_entries : A part of each user's items.
+
     Notes
     -----
     Items of the same score are in a random order, of which this is the expectation
@@ -84,11 +89,6 @@ def precision_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user
     $COMMON
 
     $RETURNS
-
-    See Also
-    --------
-    ranking_report : Several measures in one pass.
-    sktemper.model_selection.train_test_split_entries : A part of each user's items.
 
     References
     ----------

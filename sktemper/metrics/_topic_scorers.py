@@ -23,7 +23,7 @@ __all__ = [
 
 
 class _TopicScorer:
-    """``scorer(estimator, X, y=None)``: a measure of the topic model in an estimator.
+    """A scorer of topic models for searches, to be called as ``scorer(estimator, X)``.
 
     Parameters
     ----------
@@ -32,6 +32,7 @@ class _TopicScorer:
     name : str
         Of the function that makes it.
     parameters : dict
+        What else the measure is called with.
     looks_at_data : bool
         Whether X is needed: if not, the steps before the model are not asked.
     """

@@ -1,4 +1,4 @@
-"""Pictures of trainings, topics and components: displays as scikit-learn has them."""
+"""Displays of trainings, topics and components, in the form of scikit-learn's."""
 
 from ._components import ComponentsDisplay
 from ._curve import TrainingCurveDisplay

@@ -19,6 +19,7 @@ class ComponentsDisplay:
     Parameters
     ----------
     images : ndarray of shape (n_images, height, width)
+        The components to draw, each as an image.
     numbers : ndarray of int of shape (n_images,)
         Of the components.
 

@@ -1,4 +1,4 @@
-"""How good a model was in the course of its training."""
+"""Scores and bounds in the course of a training."""
 
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
@@ -8,7 +8,7 @@ __all__ = ["TrainingCurveDisplay"]
 
 
 class TrainingCurveDisplay:
-    """How good a model was in the course of its training.
+    """Scores and bounds in the course of a training.
 
     Make one by `from_estimator`; pass its ``ax_`` to the next one to compare several
     estimators on one axis.

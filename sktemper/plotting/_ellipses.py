@@ -19,8 +19,11 @@ class MixtureEllipsesDisplay:
     Parameters
     ----------
     means : ndarray of shape (n_components, 2)
+        Centres of the components, in the two features.
     covariances : ndarray of shape (n_components, 2, 2)
+        Their covariances.
     weights : ndarray of shape (n_components,)
+        Their weights.
     points : ndarray of shape (n_samples, 2), default=None
         Samples to draw under the ellipses.
     labels : ndarray of int of shape (n_samples,), default=None

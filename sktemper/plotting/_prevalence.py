@@ -21,7 +21,7 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?")
 
 
 class TopicPrevalenceDisplay:
-    """How much of a corpus topics are: in all, over dates, or by groups.
+    """The share of a corpus that each topic has: in all, over time, or by group.
 
     Bars in all; a line a topic over dates or numbers; a heat map by groups.
 

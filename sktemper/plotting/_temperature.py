@@ -1,4 +1,4 @@
-"""At what temperature a model was seen in the course of its training."""
+"""A display of the temperature in the course of a training."""
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
@@ -10,7 +10,7 @@ __all__ = ["TemperatureDisplay"]
 
 
 class TemperatureDisplay:
-    """At what temperature a model was seen in the course of its training.
+    """The temperature in the course of a training.
 
     A line; and behind it, where the tempering infers a distribution over a ladder of
     temperatures, that distribution as a heat map.

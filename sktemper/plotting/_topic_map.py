@@ -14,7 +14,7 @@ LEAST_AREA = 110.0
 
 
 class TopicMapDisplay:
-    """How near topics are to each other.
+    """A map on which topics that use the same words are near each other.
 
     A circle a topic, its area by the topic's share of the tokens.  Circles are near
     where topics use words alike, as far as two dimensions can show it: their distances
@@ -25,6 +25,7 @@ class TopicMapDisplay:
     Parameters
     ----------
     positions : ndarray of shape (n_topics, 2)
+        Where the topics are on the map.
     prevalence : ndarray of shape (n_topics,)
         The topics' shares of the tokens.
     labels : list of str

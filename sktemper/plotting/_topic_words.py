@@ -8,7 +8,7 @@ __all__ = ["TopicWordsDisplay"]
 
 
 class TopicWordsDisplay:
-    """The words of topics, a panel of bars a topic.
+    """The most probable words of each topic, as panels of bars.
 
     The bars are the probabilities of the words in the topic; each panel has a scale of
     its own, as the words of a narrow topic are many times as probable as those of a

@@ -15,7 +15,7 @@ HOTTEST = 1e30
 
 
 class Plan(NamedTuple):
-    """What is known of a fit before it begins.
+    """What is known of a fit before it begins, for schedules with "auto".
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class Clock:
-    """How far a fit has come.
+    """How far a fit has come: steps, samples and passes.
 
     Attributes
     ----------

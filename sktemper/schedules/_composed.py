@@ -13,7 +13,7 @@ __all__ = ["FunctionSchedule", "StepSchedule", "as_schedule"]
 
 
 class StepSchedule(Schedule):
-    r"""Another schedule, its value held between updates.
+    r"""Another schedule, whose value changes only every few steps.
 
     .. math:: T(t) = schedule(every \lfloor t / every \rfloor)
 

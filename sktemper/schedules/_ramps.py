@@ -26,11 +26,12 @@ AUTO_PASSES = 5
 
 
 class ConstantSchedule(Schedule):
-    """The same value for ever.
+    """A schedule with the same value at every step.
 
     Parameters
     ----------
     value : float, default=1.0
+        The value, at least 1.
 
     Examples
     --------
@@ -107,7 +108,7 @@ class _Ramp(Schedule):
 
 
 class LinearSchedule(_Ramp):
-    r"""A straight line, then constant.
+    r"""Linear cooling, then constant.
 
     .. math:: T(t) = start + (stop - start) \min(t / length, 1)
 
@@ -173,7 +174,7 @@ class ExponentialSchedule(_Ramp):
 
 
 class RampSchedule(Schedule):
-    r"""A straight line that rises for ever: an effective batch that grows.
+    r"""A value that grows linearly without end, for effective batch sizes.
 
     .. math:: M(t) = start + slope \, t
 

@@ -1,4 +1,4 @@
-"""Tempering: at what temperature a model is seen during training.
+"""Tempering policies: the temperature of each step of the training.
 
 A high temperature T flattens the likelihood, p(x, z | globals)^(1/T), and with it the
 poor local optima.  Scores and transforms are always those of T=1.

@@ -54,8 +54,8 @@ class GlobalTempering(_Ladder):
     n_samples : int, default=8
         Draws of each global and local parameter for log C: a quenched mean, computed
         once.  With sparse priors 8 leave about a tenth of T to chance, which a cap
-        hides; without one take more.  (The nested estimate of the papers is a maximum
-        over the draws, see ``benchmarks/log_partition.py``.)
+        hides; without one take more.  The nested estimate of the papers is a maximum
+        over the draws, see ``benchmarks/log_partition.py``.
     target : {"local_step", "likelihood"}, default="local_step"
         Whether the global step gets the full statistics or the tempered ones.
     smoothing : float in [0, 1), default=0.9

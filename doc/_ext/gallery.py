@@ -1,0 +1,34 @@
+"""The examples as a gallery: their arguments, and the pictures that they save."""
+
+import shutil
+from pathlib import Path
+
+from sphinx_gallery.scrapers import figure_rst
+
+#: In a notebook there is no command line to be parsed.
+FIRST_CELL = "import sys\n\nsys.argv = ['example']"
+#: What makes an example shorter than its own defaults, which take minutes.
+SHORTER = {
+    "factorial_mixture_faces": ["--max-iter=40"],
+    "factorial_mixture_toy": ["--n-samples=2000", "--n-starts=2"],
+    "gaussian_mixture_clusters": ["--n-runs=5", "--n-starts=3", "--n-passes=100"],
+    "how_many_topics": ["--max-documents=2000"],
+    "larger_than_memory": ["--copies=3", "--batch-size=20000"],
+    "matrix_factorization": ["--n-starts=2", "--max-iter=100"],
+}
+
+
+def arguments(gallery_conf, script_vars):
+    """Return the arguments of a script."""
+    return SHORTER.get(Path(script_vars["src_file"]).stem, [])
+
+
+def pictures(block, block_vars, gallery_conf):
+    """Take the pictures that a script has saved into its folder."""
+    folder = Path(block_vars["src_file"]).parent
+    taken = []
+    for path in sorted(folder.glob("*.png")):
+        target = block_vars["image_path_iterator"].next()
+        shutil.move(path, target)
+        taken.append(target)
+    return figure_rst(taken, gallery_conf["src_dir"])

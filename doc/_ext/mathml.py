@@ -1,0 +1,54 @@
+"""Formulas as MathML, which browsers draw without a script or a font of ours."""
+
+import html
+import re
+
+from docutils import nodes
+from docutils.utils.math import MathError
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+#: Commands that docutils does not know, and what stands for them.
+INSTEAD = {r"\dots": r"\ldots"}
+COMMAND = re.compile(r"\\[a-zA-Z]+")
+
+
+#: Names of functions: a space is on either side, unless an operator is there.
+FUNCTION = r"<mi>(?:exp|log|logit)</mi>"
+BEFORE = re.compile(rf"(</(?:mi|mn|mrow|msub|msubsup|msup)>\s*)(?={FUNCTION})")
+AFTER = re.compile(rf"({FUNCTION})(?=\s*<(?!mo|/))")
+SPACE = r'\1<mspace width="0.17em"></mspace>'
+
+
+def mathml(node, as_block):
+    """Return a formula, or its source with a warning where docutils cannot read it."""
+    source = node.astext()
+    source = COMMAND.sub(lambda match: INSTEAD.get(match[0], match[0]), source)
+    try:
+        found = tex2mathml(source, as_block=as_block)
+    except MathError as error:
+        logger.warning("formula %r: %s", source, error, location=node)
+        return f"<code>{html.escape(source)}</code>"
+    return AFTER.sub(SPACE, BEFORE.sub(SPACE, found))
+
+
+def visit_inline(translator, node):
+    """Write a formula of a line."""
+    translator.body.append(mathml(node, as_block=False))
+    raise nodes.SkipNode
+
+
+def visit_block(translator, node):
+    """Write a formula of its own."""
+    translator.body.append(translator.starttag(node, "div", CLASS="math"))
+    translator.body.append(mathml(node, as_block=True))
+    translator.body.append("</div>\n")
+    raise nodes.SkipNode
+
+
+def setup(app):
+    """Register the renderer, and choose it."""
+    app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
+    app.config.html_math_renderer = "mathml"
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

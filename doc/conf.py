@@ -1,0 +1,107 @@
+"""How the documentation is built.
+
+``python -m pip install ".[docs]" && python -P -m sphinx -W doc doc/_build/html`` builds
+the site without a network; ``-t quick`` leaves out running the examples.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+import gallery  # noqa: E402, in _ext
+
+import sktemper  # noqa: E402
+
+project = "sktemper"
+author = "The sktemper developers"
+copyright = author
+release = version = sktemper.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "docstrings",
+    "mathml",
+    "names",
+    "offline",
+    "repository_links",
+    "thumbnails",
+]
+exclude_patterns = ["_build", "_ext", "**/*.ipynb", "**/GALLERY_HEADER.rst"]
+templates_path = ["_templates"]
+default_role = "py:obj"
+nitpicky = False
+
+# -- Markdown --------------------------------------------------------------------------
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]
+myst_heading_anchors = 4
+
+# -- the reference ---------------------------------------------------------------------
+
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_inherit_docstrings = True
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+# Not asked for: an example, a longer text and cross references in each method.  A name
+# for what is returned is welcome, as in scikit-learn.
+numpydoc_validation_checks = {"all", "EX01", "ES01", "SA01", "RT02", "GL01"}
+# Of what authors of models and of policies define, a line is enough for a method that
+# overrides another; and what is documented by its attributes has no parameters.
+numpydoc_validation_exclude = {
+    r"^sktemper\.(?:base|model|moves|noise|learning_rates|schedules|tempering)\.\w+\.",
+    r"^sktemper\.(?:base|model)\.",
+    r"^sktemper\.metrics\.\w+_scorer$",  # objects, whose class is documented
+    r"^sktemper\.(?:moves\.Proposal|schedules\.(?:Clock|Plan))$",
+}
+
+# -- the gallery -----------------------------------------------------------------------
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"\.py$",
+    "ignore_pattern": r"poisson_kernel",
+    "within_subsection_order": "FileNameSortKey",
+    "reset_argv": "gallery.arguments",
+    "image_scrapers": ("gallery.pictures",),
+    "reset_modules": (),
+    "matplotlib_animations": False,
+    "backreferences_dir": "reference/generated/backreferences",
+    "doc_module": ("sktemper",),
+    "first_notebook_cell": gallery.FIRST_CELL,
+    "min_reported_time": 1,
+    "plot_gallery": not tags.has("quick"),  # noqa: F821, Sphinx has it there,
+    "show_memory": False,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "write_computation_times": False,
+}
+
+# -- the pages -------------------------------------------------------------------------
+
+html_theme = "pydata_sphinx_theme"
+html_title = "sktemper"
+html_static_path = ["_static"]
+html_css_files = ["sktemper.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "show_prev_next": True,
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 6,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+    "footer_start": ["copyright"],
+    "footer_end": ["theme-version"],
+}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True

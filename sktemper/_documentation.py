@@ -1,0 +1,45 @@
+"""Where the documentation is, for the link in the HTML representation of an object."""
+
+import sys
+from functools import cache
+from importlib import metadata
+from itertools import takewhile
+
+#: The page of a class in the reference, below the address of the documentation.
+PAGE = "reference/generated/{page}.html"
+
+
+@cache
+def address():
+    """Return the address that the package was built with, or "" where it has none.
+
+    It stands in one place, ``project.urls`` of pyproject.toml, as "Documentation".
+    """
+    try:
+        urls = metadata.metadata("sktemper").get_all("Project-URL") or []
+    except metadata.PackageNotFoundError:  # a source folder that was not installed
+        return ""
+    named = dict(url.split(", ", 1) for url in urls)
+    return named.get("Documentation", "").rstrip("/")
+
+
+def page_of(cls):
+    """Return the name of the page of a public class, such as "sktemper.AnnealedLDA"."""
+    package, *modules = cls.__module__.split(".")
+    if cls.__name__ in sys.modules[package].__all__:
+        return f"{package}.{cls.__name__}"
+    public = takewhile(lambda part: part[0] != "_", modules)
+    return ".".join([package, *public, cls.__name__])
+
+
+class DocumentationLinkMixin:
+    """The "?" of an object in a notebook, which leads to its page in the reference."""
+
+    _doc_link_module = "sktemper"
+
+    @property
+    def _doc_link_template(self):
+        return f"{address()}/{PAGE}" if address() else ""
+
+    def _doc_link_url_param_generator(self):
+        return {"page": page_of(type(self))}

@@ -1,0 +1,112 @@
+"""The reference has a page for each public name, and "?" in a notebook leads there."""
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import sktemper
+from sktemper import _documentation
+from sktemper._policy import Policy
+
+REFERENCE = Path(__file__).parents[1] / "doc" / "reference"
+MODULES = [
+    "base",
+    "dask",
+    "datasets",
+    "learning_rates",
+    "metrics",
+    "model",
+    "model_selection",
+    "moves",
+    "noise",
+    "plotting",
+    "report",
+    "schedules",
+    "tempering",
+    "testing",
+]
+PUBLIC = {f"sktemper.{name}" for name in sktemper.__all__ if name != "__version__"} | {
+    f"sktemper.{module}.{name}"
+    for module in MODULES
+    for name in importlib.import_module(f"sktemper.{module}").__all__
+}
+
+
+def pages():
+    """The names for which the reference makes pages, in its order."""
+    if not REFERENCE.exists():
+        pytest.skip("doc/ is not beside these tests")
+    for path in sorted(REFERENCE.glob("*.rst")):
+        module, listed = None, False
+        for line in path.read_text("utf-8").splitlines():
+            directive = re.match(r"\.\. (\w+):: *(\S*)", line)
+            if directive:
+                listed = directive[1] == "autosummary"
+                module = directive[2] if directive[1] == "currentmodule" else module
+            elif listed and re.fullmatch(r"   \w+", line):
+                yield f"{module}.{line.strip()}"
+
+
+def objects():
+    for name in sorted(PUBLIC):
+        module, _, attribute = name.rpartition(".")
+        yield name, getattr(importlib.import_module(module), attribute)
+
+
+def test_these_are_all_public_modules():
+    package = Path(sktemper.__file__).parent
+    here = {path.stem for path in package.glob("*.py")}
+    here |= {path.parent.name for path in package.glob("*/__init__.py")}
+    models = {path.parent.name for path in package.glob("*/_model.py")}
+    assert {name for name in here if name[0] != "_"} - models == set(MODULES)
+
+
+def test_each_public_name_has_one_page():
+    assert sorted(pages()) == sorted(PUBLIC)
+
+
+def test_what_is_public_has_a_docstring():
+    for name, thing in objects():
+        if inspect.isclass(thing) or inspect.isroutine(thing):
+            assert inspect.getdoc(thing), name
+        for member in dir(thing) if inspect.isclass(thing) else ():
+            value = inspect.getattr_static(thing, member)
+            if member[0] != "_" and (
+                callable(value) or isinstance(value, property | classmethod)
+            ):
+                assert inspect.getdoc(getattr(thing, member)), f"{name}.{member}"
+
+
+def with_a_representation():
+    """Estimators and policies, which notebooks show as diagrams."""
+    for name, thing in objects():
+        is_estimator = name.count(".") == 1 and inspect.isclass(thing)
+        if is_estimator or inspect.isclass(thing) and issubclass(thing, Policy):
+            yield pytest.param(name, thing, id=name)
+
+
+@pytest.mark.parametrize("name, cls", list(with_a_representation()))
+def test_the_link_of_an_object_leads_to_its_page(name, cls, monkeypatch):
+    monkeypatch.setattr(_documentation, "address", lambda: "https://docs.test/sktemper")
+    link = cls()._get_doc_link()
+    assert link == f"https://docs.test/sktemper/reference/generated/{name}.html"
+    assert f'href="{link}"' in cls()._repr_html_()
+
+
+def test_without_an_address_there_is_no_link(monkeypatch):
+    monkeypatch.setattr(_documentation, "address", lambda: "")
+    assert sktemper.AnnealedLDA()._get_doc_link() == ""
+    assert "_documentation" not in sktemper.AnnealedLDA()._repr_html_()
+
+
+def test_the_address_is_that_of_the_metadata(monkeypatch):
+    class Metadata:
+        def get_all(self, name):
+            assert name == "Project-URL"
+            return ["Source, https://code.test", "Documentation, https://docs.test/"]
+
+    monkeypatch.setattr(_documentation.metadata, "metadata", lambda name: Metadata())
+    assert _documentation.address.__wrapped__() == "https://docs.test"
