@@ -12,7 +12,12 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sktemper import AnnealedLDA, TemperedLDA, seeded_prior
-from sktemper.datasets import load_debian_descriptions, make_lda_documents, write_counts
+from sktemper.datasets import (
+    load_debian_descriptions,
+    make_lda_documents,
+    open_counts,
+    write_counts,
+)
 from sktemper.lda import _merging
 from sktemper.metrics import match_components, npmi_coherence
 
@@ -373,6 +378,26 @@ def test_what_merging_refuses(lda, counts):
         lda.merge_topics(0)
     with pytest.raises(ValueError, match="in partial_fit, as None"):
         AnnealedLDA(None, n_start_components=9).partial_fit(counts)
+
+
+@pytest.mark.parametrize("n_start", [5, 20])
+@pytest.mark.parametrize("n_topics", [1, 2, 3, 5])
+def test_few_topics_are_found_to_be_few(n_topics, n_start):
+    """The words alone do not tell topics apart from noise, but the documents do."""
+    X = make_lda_documents(1500, 300, n_topics, doc_length=60, random_state=0)
+    lda = AnnealedLDA(None, n_start_components=n_start, random_state=0).fit(X)
+    assert n_topics <= lda.n_components_ <= n_topics + (n_topics > 1)
+
+
+def test_the_number_of_topics_is_found_in_data_of_any_kind(tmp_path):
+    X = make_lda_documents(2500, 200, 3, doc_length=40, random_state=0)
+    weight = np.random.default_rng(0).integers(1, 3, size=2500)
+    parameters = {"n_start_components": 8, "max_iter": 4, "random_state": 0}
+    in_parts = AnnealedLDA(None, **parameters).fit([X[:900], X[900:]], None, weight)
+    write_counts(tmp_path / "X", [X])
+    on_disk = AnnealedLDA(None, **parameters).fit(open_counts(tmp_path / "X"))
+    assert 3 <= in_parts.n_components_ <= 4
+    assert 3 <= on_disk.n_components_ <= 4
 
 
 # -- a growing vocabulary --------------------------------------------------------------

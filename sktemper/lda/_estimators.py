@@ -360,11 +360,10 @@ _PARAMETERS = """
     n_start_components : int, default=None
         How many topics `fit` starts from, at least ``n_components``.  Once the passes
         are made they are merged by evidence, see `merge_topics`, into ``n_components``
-        topics or, where that is None, while the evidence rises; and half as many passes
-        again are made.  Two to four times the topics find more of the true ones than a
-        direct fit does; where their number is to be found, start from at least 40, and
-        expect too many if there are only a few.  Not with priors that
-        have a value for each topic.
+        topics or, where that is None, while the evidence rises and then while the lower
+        bound of at most 2,000 documents does; and half as many passes again are made.
+        Two to four times the topics find more of the true ones than a direct fit does.
+        Not with priors that have a value for each topic.
         None starts from ``n_components``.  `partial_fit` ignores it.
     init : array-like of shape (n_components, n_features), default=None
         Where ``components_`` start; of ``n_start_components`` rows if that is given.

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import gammaln
 
-__all__ = ["groups_of_topics", "merged_rows"]
+__all__ = ["Merging", "groups_of_topics", "merged_rows"]
 
 #: Topics that a topic is compared with: those of the nearest words.
 N_NEAREST = 8
@@ -38,7 +38,7 @@ def groups_of_topics(tokens, prior, n_left=None):
     groups : ndarray of int of shape (n_topics,)
         From 0, in the order of the first topic of each.
     """
-    merging = _Merging(tokens, prior, None if n_left else LEAST_COSINE)
+    merging = Merging(tokens, prior, None if n_left else LEAST_COSINE)
     if n_left is None:
         merging.take_in_the_empty()
     while merging.n_left > (n_left or 1):
@@ -46,8 +46,7 @@ def groups_of_topics(tokens, prior, n_left=None):
         if pair is None:
             break
         merging.merge(*pair)
-    _, groups = np.unique(merging.into, return_inverse=True)
-    return groups
+    return merging.groups()
 
 
 def merged_rows(rows, groups):
@@ -57,8 +56,15 @@ def merged_rows(rows, groups):
     return total
 
 
-class _Merging:
+class Merging:
     """Topics, some of them merged: the first of a group stands for it.
+
+    Parameters
+    ----------
+    tokens, prior : ndarray
+        As of `groups_of_topics`.
+    least_cosine : float or None
+        Up to which topics stay apart.
 
     Attributes
     ----------
@@ -113,6 +119,21 @@ class _Merging:
         if not np.isfinite(change) or (change >= 0 and not any_gain):
             return None
         return tuple(sorted(int(topic) for topic in best))
+
+    def cheapest_pairs(self, n_pairs):
+        """Return some pairs, first those whose merge raises the evidence most."""
+        order = np.argsort(self.change, axis=None, kind="stable")
+        order = order[np.isfinite(self.change.ravel()[order])][: 2 * n_pairs]
+        pairs = zip(*np.unravel_index(order, self.change.shape), strict=True)
+        pairs = (tuple(sorted(map(int, pair))) for pair in pairs)
+        return list(dict.fromkeys(pairs))[:n_pairs]
+
+    def groups(self, pair=None):
+        """Return for each topic the number of its group, once a pair is merged, too."""
+        into = self.into
+        if pair is not None:
+            into = np.where(into == pair[1], pair[0], into)
+        return np.unique(into, return_inverse=True)[1]
 
     def merge(self, kept, gone):
         """Merge two topics, each of which stands for a group."""

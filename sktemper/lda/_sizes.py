@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import warn_of_heat
 from .._policy import refuse
-from ._merging import groups_of_topics, merged_rows
-from ._priors import auto_prior_of_fewer
+from ._merging import Merging, groups_of_topics, merged_rows
+from ._priors import MOST_ROWS, auto_prior_of_fewer
 from ._tables import positive_int
 from ._topics import Topics
 
@@ -19,6 +19,8 @@ __all__ = ["SizesMixin"]
 #: Times that topics are merged at most, and fitted on, where their number is to be
 #: found: passes after a merge show more of them to be one.
 N_MERGES = 3
+#: Pairs of topics whose merge is tried before the number of topics is taken as found.
+N_TRIALS = 3
 
 
 class SizesMixin:
@@ -97,7 +99,11 @@ class SizesMixin:
                     "of the fitted model: merging only makes fewer."
                 )
         tokens = topics.tokens().T
-        groups = groups_of_topics(tokens, topics.prior.T, n_components)
+        return self._merged(groups_of_topics(tokens, topics.prior.T, n_components))
+
+    def _merged(self, groups):
+        """Return a fitted estimator in which the topics of each group are one."""
+        tokens = self.state_.globals_.tokens().T
         parameters = self._parameters_of_groups(groups)
         merged = self._other(parameters)
         merged._without_prior_of_predictions()
@@ -198,12 +204,50 @@ class SizesMixin:
             )
             if merged.n_components_ == n_before and merged.n_iter_ > self.max_iter:
                 break
-            merged.set_params(warm_start=True, max_iter=math.ceil(self.max_iter / 2))
-            merged.fit(X, None, sample_weight, X_val=X_val)
+            merged._fit_on(self.max_iter, X, sample_weight, X_val)
+        if self.n_components is None:
+            n_before, merged = merged.n_components_, merged._distinct(X, sample_weight)
+            if merged.n_components_ < n_before:
+                merged._fit_on(self.max_iter, X, sample_weight, X_val)
         fitted = {k: v for k, v in vars(merged).items() if k.endswith("_")}
         self._without_prior_of_predictions()
         vars(self).update(fitted, _said=merged._said)
         self._take_state(merged.state_)
+
+    def _fit_on(self, max_iter, X, sample_weight, X_val):
+        """Make half as many passes as a fit has, from where this one ended."""
+        self.set_params(warm_start=True, max_iter=math.ceil(max_iter / 2))
+        self.fit(X, None, sample_weight, X_val=X_val)
+
+    def _distinct(self, X, sample_weight):
+        """Return the fit with pairs of topics merged while the lower bound rises.
+
+        The evidence of the words alone leaves topics apart that differ by noise: each
+        has its words, and only the documents tell that they have the same ones.
+        """
+        with self._at_work(X, sample_weight) as problem:
+            n_rows, weight = len(problem.data), problem.sample_weight
+            rows = np.arange(0, n_rows, -(-n_rows // MOST_ROWS))
+            data = problem.data.rows(rows)
+        sample = data, None if weight is None else weight[rows], n_rows / len(rows)
+        topics = self.state_.globals_
+        merging = Merging(topics.tokens().T, topics.prior.T, None)
+        best, bound = self, self._bound_by(*sample)
+        while merging.n_left > 1:
+            trials = []
+            for pair in merging.cheapest_pairs(N_TRIALS):
+                trial = self._merged(merging.groups(pair))
+                trials.append((trial._bound_by(*sample), pair, trial))
+            if not trials or (highest := max(trials, key=lambda t: t[0]))[0] <= bound:
+                break
+            bound, pair, best = highest
+            merging.merge(*pair)
+        return best
+
+    def _bound_by(self, X, sample_weight, scale):
+        """Return the lower bound of data of which these are a sample."""
+        with self._at_work(X, sample_weight) as problem:
+            return problem.bound(self.state_.globals_, self.state_.hyper, scale=scale)
 
     # -- a growing vocabulary ----------------------------------------------------------
     def expand_features(self, new_features):
