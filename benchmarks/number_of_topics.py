@@ -19,6 +19,7 @@ from corpora import add_argument, load
 from scipy import sparse
 
 from sktemper import AnnealedLDA
+from sktemper.datasets import make_lda_documents
 from sktemper.metrics import match_components, npmi_coherence, topic_diversity
 
 #: Cosine above which a topic is found, and above which one of two fits is the same.
@@ -112,16 +113,33 @@ def stability(folder, n_seeds):
             )
 
 
+def few(n_seeds):
+    """Print how many topics are found where there are only a few."""
+    for n_topics in 1, 2, 3, 5:
+        for n_start in 5, 10, 20, 40, 80:
+            found = []
+            for seed in range(n_seeds):
+                X = make_lda_documents(
+                    1500, 300, n_topics, doc_length=60, random_state=seed
+                )
+                lda = AnnealedLDA(None, n_start_components=n_start, random_state=seed)
+                found.append(lda.fit(X).n_components_)
+            print(f"K={n_topics} from {n_start:2d}: found {found}", flush=True)
+
+
 def main():
     """Fit and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     add_argument(parser)
     parser.add_argument("--stability", action="store_true", help="of real text")
+    parser.add_argument("--few", action="store_true", help="true topics")
     parser.add_argument("--truth", type=int, nargs="+", default=[1, 10, 25, 50])
     parser.add_argument("--seeds", type=int, default=1)
     arguments = parser.parse_args()
     if arguments.stability:
         return stability(arguments.data, max(2, arguments.seeds))
+    if arguments.few:
+        return few(arguments.seeds)
     for n_topics in arguments.truth:
         for seed in range(arguments.seeds):
             X, topics = documents(n_topics, seed)
