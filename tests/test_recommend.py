@@ -164,7 +164,7 @@ def test_every_instruction_set_finds_the_same():
     found = set()
     for name in ("baseline", "avx2", "avx512", ""):
         run = subprocess.run(
-            [sys.executable, "-c", code],
+            [sys.executable, "-P", "-c", code],
             env=os.environ | {"SKTEMPER_SIMD": name},
             capture_output=True,
             text=True,

@@ -382,7 +382,7 @@ def test_every_instruction_set_draws_the_same(name):
     here = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})"
     program = "import test_sampled_updates as t; print(t.digest_of_draws())"
     done = subprocess.run(
-        [sys.executable, "-c", f"{here}; {program}"],
+        [sys.executable, "-P", "-c", f"{here}; {program}"],
         env={**os.environ, "SKTEMPER_SIMD": name},
         capture_output=True,
         text=True,
