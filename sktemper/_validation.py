@@ -29,7 +29,7 @@ def check_data(estimator, X, **options):
     except TypeError as error:
         if "float() argument" not in str(error):
             raise
-        raise TypeError(f"X has entries that are no numbers: {error}.") from error
+        raise TypeError(f"X has entries that are not numbers: {error}.") from error
 
 
 def check_sparse(X):
@@ -142,7 +142,7 @@ def _check_range(X, what, places, size):
 
 
 def _refuse(X, why):
-    raise ValueError(f"X is no valid {X.format} matrix: {why}.")
+    raise ValueError(f"X is not a valid {X.format} matrix: {why}.")
 
 
 def looks_like_text(X):

@@ -154,8 +154,8 @@ class _Runs:
 
     def _refuse(self, what):
         raise ValueError(
-            f"{what} when the conversion in {self.folder} was interrupted: give the "
-            "same batches, or begin anew with overwrite=True."
+            f"{what} when the conversion in {self.folder} was interrupted. Pass the "
+            "same batches again, or start over with overwrite=True."
         )
 
     def _check_kinds(self, labels, number):
@@ -215,7 +215,7 @@ def triples_of(batch, number):
             f"{ratings.shape} ratings; expected three columns of the same length."
         )
     if len(ratings) and ratings.dtype.kind not in "buif":
-        raise ValueError(f"Batch {number} has ratings that are no numbers.")
+        raise ValueError(f"Batch {number} has ratings that are not numbers.")
     if not np.isfinite(ratings).all():
         raise ValueError(f"Batch {number} has ratings that are missing or infinite.")
     if len(ratings) == 0:
