@@ -120,11 +120,10 @@ class BirthMoves(Moves):
 
     Moves begin when a `fit` has settled at T=1.  `ConjugateModel.propose_birth` puts
     one component elsewhere.  A short fit of all components to a part of the data
-    follows, and then a few steps on all data.  The result is kept if the lower bound has
-    risen.
-    Most proposals are given up after a few steps: when the bound is so far below the
-    present one that the remaining steps could not make up for it, even if each gained
-    as much as the last one.  See `Moves.is_hopeless`.
+    follows, and then a few steps on all data.  The result is kept if the lower bound
+    has risen.  Most proposals are given up after a few steps: when the bound is so far
+    below the present one that the remaining steps could not make up for it, even if
+    each gained as much as the last one.  See `Moves.is_hopeless`.
 
     Parameters
     ----------
