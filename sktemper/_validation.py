@@ -29,7 +29,7 @@ def check_data(estimator, X, **options):
     except TypeError as error:
         if "float() argument" not in str(error):
             raise
-        raise TypeError(f"X has entries that are not numbers: {error}.") from error
+        raise TypeError(f"X has entries that are no numbers: {error}.") from error
 
 
 def check_sparse(X):

@@ -313,7 +313,7 @@ def _two_dimensional(X, number):
     if not sparse.issparse(X):
         X = np.asarray(X)
         if X.dtype.kind not in "buif":
-            raise ValueError(f"Batch {number} has entries that are not numbers.")
+            raise ValueError(f"Batch {number} has entries that are no numbers.")
     if X.ndim != 2:
         raise ValueError(
             f"Batch {number} has {X.ndim} dimensions, expected rows and columns."
@@ -351,7 +351,7 @@ def stored_counts(values, number):
     if values.size == 0:
         return values.astype(np.uint8)
     if values.dtype.kind not in "buif":
-        raise ValueError(f"Batch {number} has entries that are not numbers.")
+        raise ValueError(f"Batch {number} has entries that are no numbers.")
     low, high = values.min(), values.max()
     if not (low >= 0 and high < np.inf):
         what = "are not finite."

@@ -215,7 +215,7 @@ def triples_of(batch, number):
             f"{ratings.shape} ratings; expected three columns of the same length."
         )
     if len(ratings) and ratings.dtype.kind not in "buif":
-        raise ValueError(f"Batch {number} has ratings that are not numbers.")
+        raise ValueError(f"Batch {number} has ratings that are no numbers.")
     if not np.isfinite(ratings).all():
         raise ValueError(f"Batch {number} has ratings that are missing or infinite.")
     if len(ratings) == 0:
