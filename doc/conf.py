@@ -93,11 +93,15 @@ html_static_path = ["_static"]
 html_css_files = ["sktemper.css"]
 html_copy_source = False
 html_show_sourcelink = False
+# Contents of a page of the reference show `fit()`: `AnnealedLDA.fit()` is cut off.
+toc_object_entries_show_parents = "hide"
+# The blank line that ends a doctest is not shown.
+highlight_options = {name: {"stripnl": True} for name in ("python", "pycon")}
 html_theme_options = {
     "show_prev_next": True,
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 5,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
     "footer_start": ["copyright"],

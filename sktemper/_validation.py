@@ -142,7 +142,7 @@ def _check_range(X, what, places, size):
 
 
 def _refuse(X, why):
-    raise ValueError(f"X is no valid {X.format} matrix: {why}.")
+    raise ValueError(f"X is not a valid {X.format} matrix: {why}.")
 
 
 def looks_like_text(X):

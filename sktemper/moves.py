@@ -48,9 +48,9 @@ class Moves(Policy):
     Attributes
     ----------
     n_moves : int
-        Most proposals of a fit.
+        The largest number of proposals in a fit.
     patience : int
-        Proposals in a row without success after which no more are made.
+        Stop after this many proposals in a row without success.
     max_samples : int
         Most rows on which a proposal is made and first tried.
     """
@@ -118,25 +118,26 @@ class NoMoves(Moves):
 class BirthMoves(Moves):
     """Restart superfluous components where the model fits badly.
 
-    Once a `fit` has settled at T=1, a component is put elsewhere by
-    `ConjugateModel.propose_birth`; from there a short fit of all components to a part
-    of the data follows, then a few steps on all of them, and if the lower bound rose
-    the result is the model.  Most proposals are given up after a few steps: as soon as
-    the bound is so far below the present one that the steps left would not make up for
-    it, even if each gained as much as the last, see `Moves.is_hopeless`.
+    Moves begin when a `fit` has settled at T=1.  `ConjugateModel.propose_birth` puts
+    one component elsewhere.  A short fit of all components to a part of the data
+    follows, and then a few steps on all data.  The result is kept if the lower bound
+    has risen.  Most proposals are given up after a few steps: when the bound is so far
+    below the present one that the remaining steps could not make up for it, even if
+    each gained as much as the last one.  See `Moves.is_hopeless`.
 
     Parameters
     ----------
     n_moves : int, default=100
-        Most proposals of a fit.
+        The largest number of proposals in a fit.
     patience : int, default=30
-        Proposals in a row without success after which no more are made.
+        Stop after this many proposals in a row without success.
     n_iter : int or "auto", default="auto"
-        Steps on each proposal; "auto" is what suits the model.
+        Steps of the short fit of each proposal; "auto" takes the number that the model
+        recommends.
     start : float, default=1.0
-        The temperature of the first of them; the last third are at T=1.
+        The temperature of the first of these steps; the last third is at T=1.
     max_samples : int, default=2000
-        Most rows for these steps.
+        The largest number of rows that these steps use.
 
     Examples
     --------
@@ -181,23 +182,23 @@ class BirthMoves(Moves):
 
 
 class SplitMergeMoves(Moves):
-    """Split a component in two and merge two others, the best such pair first [1]_.
+    """Split a component in two and merge two others, the best candidates first [1]_.
 
-    Once a `fit` has settled at T=1, `ConjugateModel.propose_split_merge` finds what
-    promises most; a short fit from there follows, unless it is given up as births are,
-    and if the lower bound rose the result is the model.  It ends when no split and
-    merge promises anything.
+    Moves begin when a `fit` has settled at T=1.  `ConjugateModel.propose_split_merge`
+    finds the most promising split and merge, and a short fit follows.  The result is
+    kept if the lower bound has risen.  Hopeless proposals are given up early, as in
+    `BirthMoves`.  The moves end when no split and merge is promising.
 
     Parameters
     ----------
     n_moves : int, default=100
-        Most proposals of a fit.
+        The largest number of proposals in a fit.
     patience : int, default=10
-        Proposals in a row without success after which no more are made.
+        Stop after this many proposals in a row without success.
     n_iter : int, default=6
         Steps on each proposal.
     max_samples : int, default=20000
-        Most rows for these steps and for finding the proposal.
+        The largest number of rows for these steps and for finding the proposal.
 
     References
     ----------
@@ -240,11 +241,11 @@ class SplitMergeMoves(Moves):
 class ReheatMoves(Moves):
     """Heat all components once more, and let them cool.
 
-    What other moves leave may be right but for a few samples, on which components
-    whose clusters overlap agree no more: each has the shape of those that it holds.
-    A few steps from a higher temperature deal them out anew.  Nothing is changed
-    beside, so that more heat may be used than at the start of a fit.  Once it is cold,
-    it may be given up as births are.
+    After other moves, components that overlap may hold a few wrong samples, because the
+    shape of each component fits the samples that it holds.  A few steps from a higher
+    temperature assign these samples anew.  Nothing else changes, so the temperature may
+    be higher than at the start of a fit.  A hopeless proposal is given up when it has
+    cooled, as in `BirthMoves`.
 
     Parameters
     ----------

@@ -51,13 +51,13 @@ class Rated(NamedTuple):
         """Raise unless this is of so many users and items: kernels trust it."""
         starts, items, values = self
         if (starts.dtype, items.dtype) != (np.int64, np.int32):
-            raise ValueError("what users have rated is of the wrong types")
+            raise ValueError("The arrays of what users rated have the wrong types.")
         if len(starts) != n_users + 1 or len(items) != len(values):
-            raise ValueError("what users have rated has the wrong length")
+            raise ValueError("The arrays of what users rated have the wrong length.")
         if starts[0] != 0 or starts[-1] != len(items) or (np.diff(starts) < 0).any():
-            raise ValueError("what users have rated has no order")
+            raise ValueError("The row starts of what users rated do not ascend.")
         if len(items) and not 0 <= items.min() <= items.max() < n_items:
-            raise ValueError("what users have rated is outside of the items")
+            raise ValueError("Users rated items that do not exist.")
 
     @classmethod
     def joined(cls, parts):

@@ -276,11 +276,12 @@ class RecommenderMixin(ServingMixin):
         return np.ascontiguousarray(scaled, dtype=vectors.dtype)
 
     def explain(self, user, item, *, output="pandas"):
-        """Return what each of a user's items adds to the score of another, as a table.
+        """Explain the score of an item by what each of the user's items adds to it.
 
-        The posterior mean of a user is linear in what he or she said of items, given
-        the items and how sure the model is; so the shares are exact, and sum to the
-        score, with what it would be if all were as expected, "base".
+        Given the items and the posterior covariance of the user, the posterior mean of
+        the user is a linear function of the user's data.  The score is therefore
+        exactly the sum of "base", the score if all data were as expected, and of the
+        shares.
 
         Parameters
         ----------
@@ -295,10 +296,11 @@ class RecommenderMixin(ServingMixin):
         Returns
         -------
         table : DataFrame
-            A row each of the user's items, the largest share first.  Columns: "item";
-            "value", what the data have of it, or "weight" and "target"; "share", what
-            it adds to the score; "base" and "score", the same in all rows.  For models
-            of ratings the score is the expected rating.
+            One row for each of the user's items, the largest share first.  Columns:
+            "item"; "value" (for models of ratings) or "weight" and "target", the data
+            of the item; "share", what the item adds to the score; "base" and "score",
+            which are the same in all rows.  For models of ratings the score is the
+            expected rating.
 
         Raises
         ------

@@ -127,6 +127,6 @@ class ServingMixin:
         arrays = (v for name, v in served.items() if name.endswith("vectors"))
         if not all(fits) or any(array.dtype != dtype for array in arrays):
             raise ValueError(
-                f"This {type(self).__name__} cannot be loaded: what it has to serve is "
-                "damaged."
+                f"This {type(self).__name__} cannot be loaded: its arrays for serving "
+                "are damaged."
             )

@@ -52,7 +52,7 @@ def counts(text, vectorizer):
     if not has_partitions or getattr(text, "ndim", 1) != 1:
         raise TypeError(
             "text must be a dask Series or Bag of strings, got "
-            f"{type(text).__name__}. Of a data frame take a column."
+            f"{type(text).__name__}. Pass one column of a data frame."
         )
     meta = vectorizer.transform([""])[:0]
     partitions = text.to_delayed()

@@ -97,9 +97,9 @@ class Collection(Source):
             return [part.whole() for part in self.parts[number]]
         if not isinstance(number, Integral):
             raise TypeError(
-                "A collection is indexed by the number of a shard, not by rows, so "
-                "that it cannot be split by scikit-learn: hold shards out, such as "
-                "collection[:-1] and collection[-1:], which are lists of parts."
+                "The index of a collection is the number of a shard, not of a row, so "
+                "scikit-learn cannot split a collection. Hold out whole shards: "
+                "collection[:-1] and collection[-1:] are lists of parts."
             )
         if not -len(self) <= number < len(self):
             raise IndexError(f"There is no shard {number}: there are {len(self)}.")

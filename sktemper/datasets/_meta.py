@@ -108,7 +108,7 @@ def read_meta(folder):
         raise ValueError(f"{folder} holds no collection: it has no {META}.")
     meta = read_json(path)
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
-        raise ValueError(f"{path} describes no collection of sktemper.")
+        raise ValueError(f"{path} does not describe a collection of sktemper.")
     if meta.get("version") != VERSION:
         raise ValueError(
             f"{path} has version {meta.get('version')!r} of the format; this version "

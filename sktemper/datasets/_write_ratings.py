@@ -154,8 +154,8 @@ class _Runs:
 
     def _refuse(self, what):
         raise ValueError(
-            f"{what} when the conversion in {self.folder} was interrupted: give the "
-            "same batches, or begin anew with overwrite=True."
+            f"{what} when the conversion in {self.folder} was interrupted. Pass the "
+            "same batches again, or start over with overwrite=True."
         )
 
     def _check_kinds(self, labels, number):

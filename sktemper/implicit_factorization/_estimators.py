@@ -319,7 +319,7 @@ class ImplicitFactorization(
         return factors.astype(self.state_.dtype)
 
     def inverse_transform(self, X):
-        """Return the scores of all items that factors of users stand for.
+        """Return the scores of all items for users who have the given factors.
 
         Parameters
         ----------

@@ -172,8 +172,8 @@ def values_of_pairs(name, given, dtype, non_negative=False):
     def checked(found):
         if non_negative and found.max(initial=0.0) > LARGEST_WEIGHT:
             raise ValueError(
-                f"There is a pair_weight of {found.max():.3g}, but they may be at most "
-                f"{LARGEST_WEIGHT:g}. Divide them by their mean."
+                f"pair_weight has a value of {found.max():.3g}, but weights may be at "
+                f"most {LARGEST_WEIGHT:g}. Divide the weights by their mean."
             )
         return found
 

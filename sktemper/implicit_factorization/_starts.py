@@ -43,9 +43,9 @@ def first_hyper(model, X, sample_weight=None):
     noise = square if model.noise_variance is None else model.noise_variance
     if variance**2 / noise > LARGEST_RATIO:
         raise ValueError(
-            f"A prior variance of factors of {variance:.3g} is too large for a noise "
-            f"variance of {noise:.3g}: its square over that may be at most "
-            f"{LARGEST_RATIO:g}."
+            f"The prior variance of the factors, {variance:.3g}, is too large for a "
+            f"noise variance of {noise:.3g}: its square divided by the noise variance "
+            f"may be at most {LARGEST_RATIO:g}."
         )
     d = model.n_components
     prior = GaussianPrior(np.zeros(d), variance * np.eye(d))

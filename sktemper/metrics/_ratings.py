@@ -142,10 +142,11 @@ def heldout_rmse(estimator, X, *, clip=None):
     prefer_skip_nested_validation=True,
 )
 def interval_coverage(estimator, X, *, levels=(0.5, 0.9)):
-    r"""Share of further ratings that lie in their predictive intervals.
+    r"""Share of held-out ratings that lie in their predictive intervals.
 
-    The interval of a rating at level p is its mean and standard deviation as
-    ``predict_pairs`` has them, :math:`\mu \pm \Phi^{-1}((1 + p) / 2) \, s`.
+    The interval of a rating at level p is :math:`\mu \pm \Phi^{-1}((1 + p) / 2) \, s`,
+    where :math:`\mu` and s are the mean and the standard deviation that
+    ``predict_pairs`` returns.
 
     Parameters
     ----------
@@ -161,19 +162,19 @@ def interval_coverage(estimator, X, *, levels=(0.5, 0.9)):
     Returns
     -------
     coverage : ndarray of shape (n_levels,)
-        Near ``levels`` if the predictions know how uncertain they are; less where they
-        are too sure.
+        The share of ratings in the interval of each level.  It is near ``levels`` if
+        the predicted uncertainty is right, and lower if the intervals are too narrow.
 
     Raises
     ------
     ValueError
-        If a level is none, or X has no ratings, or other rows or columns than the
-        model.
+        If a level is not between 0 and 1, if X has no ratings, or if its shape differs
+        from that of the training data.
 
     Notes
     -----
-    The intervals are Gaussian.  Ratings of a few whole stars are not, and an interval
-    may have more or less of them at one level by that alone: look at several.
+    The intervals are Gaussian, but ratings in whole stars are not.  This alone can make
+    the coverage at one level too high or too low, so look at several levels.
 
     Examples
     --------

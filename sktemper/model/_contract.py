@@ -341,7 +341,7 @@ class ConjugateModel(Capabilities):
             If they are not numbers, finite, `n_local` of each row.
         """
         if not (isinstance(local, np.ndarray) and local.dtype.kind == "f"):
-            raise ValueError("local parameters are no array of numbers")
+            raise ValueError("Local parameters must be an array of numbers.")
         width = local.shape[-1] if self.n_local is None else self.n_local
         check_numbers("local parameters", local, [(len(local), width)])
 

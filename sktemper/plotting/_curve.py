@@ -8,19 +8,19 @@ __all__ = ["TrainingCurveDisplay"]
 
 
 class TrainingCurveDisplay:
-    """Scores and bounds in the course of a training.
+    """Plot the held-out score or the lower bound in the course of a fit.
 
-    Make one by `from_estimator`; pass its ``ax_`` to the next one to compare several
-    estimators on one axis.
+    Create a display with `from_estimator`.  To compare several estimators on one axis,
+    pass the ``ax_`` of one display as the ``ax`` of the next.
 
     Parameters
     ----------
     x, y : ndarray of shape (n_points,)
-        Progress of the training, and how good the model was there.
+        The progress of the fit, and the score or bound at each point.
     x_name : {"passes", "seconds", "steps"}, default="passes"
-        What ``x`` is.
+        The unit of ``x``.
     y_name : {"heldout_score", "batch_bound"}, default="heldout_score"
-        What ``y`` is.
+        The quantity in ``y``.
     name : str, default=None
         Name of the curve in the legend; None leaves it out.
 

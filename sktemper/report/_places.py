@@ -30,7 +30,7 @@ def as_dates(dates):
     if values is None:
         raise ValueError(
             "dates must be dates, strings such as '2020-12-31', or numbers, got "
-            f"{dates[:3].tolist()}; names of groups are for groups."
+            f"{dates[:3].tolist()}; pass names of groups as groups."
         )
     return values
 

@@ -14,23 +14,22 @@ __all__ = ["check_model"]
 def check_model(model, X, *, random_state=0, on_fail="raise"):
     """Check that a model keeps the promises of the contract.
 
-    The model is looked at as the loop does: through `sktemper.model.ConjugateModel`
-    alone.  Each check is independent and is known by its name; what needs a capability
-    that the model does not have is skipped and says so.
+    The checks use only the methods of `sktemper.model.ConjugateModel`, as the training
+    loop does.  Each check has a name and is independent of the others.  A check that
+    needs a capability that the model does not have is skipped, with a reason.
 
     Parameters
     ----------
     model : ConjugateModel or estimator
-        In the settings to be checked, of the number of features of ``X``; of an
-        estimator its model.
+        The model in the settings to be checked, for as many features as ``X`` has.  Of
+        an estimator, its model is checked.
     X : array-like of shape (n_samples, n_features)
-        Data as the estimator hands them to the model; some 20 to 60 rows, not all
-        alike.
+        Data as the estimator passes them to the model: 20 to 60 rows, not all the same.
     random_state : int, default=0
         Seed of the start of the fit and of the directions of finite differences.
     on_fail : {"raise", "warn"} or None, default="raise"
-        What a failed check does: raise its `AssertionError`, warn, or nothing but
-        stand in the results.
+        What happens if a check fails: "raise" raises its `AssertionError`, "warn"
+        warns, and None only records the failure in the results.
 
     Returns
     -------
