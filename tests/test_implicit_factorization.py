@@ -439,7 +439,10 @@ def test_functions_cannot_change_the_data():
         ({"pair_weight": lambda x: x[:-1]}, "pair_weight returned an array of shape"),
         ({"pair_target": lambda x: np.log(0 * x)}, "pair_target returned.*not finite"),
         ({"pair_target": 1e70}, "pair_target has values of 1e"),
-        ({"pair_weight": 1e20}, "a pair_weight of 1e\\+20, but they may be at most"),
+        (
+            {"pair_weight": 1e20},
+            "pair_weight has a value of 1e\\+20, but weights may be at most",
+        ),
         ({"init": np.ones((2, 2))}, "init has shape"),
         ({"noise_variance": 1e-20, "component_variance": 1.0}, "too large for a noise"),
     ],

@@ -250,11 +250,17 @@ def gaussians(
     block.n_square_panels = panels(rank, np.float32 if floating is float else np.float64)[0]
     block.first, block.last = first, last
     block.sums = &sums[0, 0, 0]
-    block.scales = NULL if scales is None else &scales[0]
+    block.scales = NULL
+    if scales is not None:
+        block.scales = &scales[0]
     block.prior = &prior[0]
-    block.shared = NULL if shared is None else &shared[0]
+    block.shared = NULL
+    if shared is not None:
+        block.shared = &shared[0]
     block.traced = &traced[0]
-    block.weights = NULL if weights is None else &weights[0]
+    block.weights = NULL
+    if weights is not None:
+        block.weights = &weights[0]
     block.stop = &stop[0]
     block.table = &table[0, 0, 0]
     block.means = &means[0, 0]
