@@ -348,7 +348,7 @@ def test_a_collection_that_was_replaced_is_no_longer_read(tmp_path, n_used):
 def test_a_collection_is_neither_an_array_nor_indexed_by_rows(tmp_path):
     counts = datasets.write_counts(tmp_path / "counts", [np.eye(9, dtype=int)])
     for rows in (np.array([0, 1]), (0, 1), "a"):
-        with pytest.raises(TypeError, match="not by rows"):
+        with pytest.raises(TypeError, match="not of a row"):
             counts[rows]
     with pytest.raises(IndexError, match="no shard 1: there are 1"):
         counts[1]
