@@ -533,7 +533,7 @@ def sampled(options):
         return
     batches, n_tokens = cut(corpus.train.astype(np.float32), 1024), corpus.train.sum()
     n_sweeps = lda_model.N_BURN_IN + lda_model.N_KEPT
-    for K in options.chosen([100, 500, 1000, 2000]):
+    for K in options.chosen([20, 100, 500, 1000, 2000]):
         peer = tomotopy_model(corpus.train, K)
         peer.train(options.tenth(50), workers=1)
         topics = topics_of(peer, corpus.train.shape[1])
