@@ -2,9 +2,9 @@
 
     PYTHONPATH=CHECKOUT python benchmarks/sampled_default_fit.py --seeds 0 1 2
 
-prints, of each seed, CPU seconds of ``AnnealedLDA(100)`` on the Debian descriptions less
-5,000, and its score of these in nats a token.  Two checkouts are compared by running
-them in turns, a seed of one and then that of the other.
+prints, of each seed, CPU seconds of ``AnnealedLDA(100)`` on the Debian descriptions
+less 5,000, and its score of these in nats a token.  Two checkouts are compared by
+running them in turns, a seed of one and then that of the other.
 """
 
 import argparse
