@@ -36,6 +36,10 @@ In a loop may be used
     ``log_gamma``, ``exp_digamma``, ``largest``, ...) stand in ``functions.h``.
 ``next_random``, ``random_stream``, ``UNIFORM(bits)``
     Random numbers, a stream for each sample.
+``UNFUSED``, ``FUSED``
+    Lines of their own around functions in which products are rounded before they are
+    added: with sums in a fixed order they give the same bits by all instruction sets.
+    Of the functions above, these call ``NAME(unfused_exp)`` and ``NAME(unfused_log)``.
 ``TINY_MASS``, ``NEGLIGIBLE``, ``FARTHEST``
     The least mass to divide by, a share to leave out, the largest distance that counts.
 ``VECTOR_BYTES``, ``ALWAYS_INLINE``
