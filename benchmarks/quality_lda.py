@@ -52,6 +52,7 @@ from cycler import cycler
 from matplotlib.figure import Figure
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
+from topic_models import fixed, tomotopy_lda, tomotopy_topics
 
 import sktemper
 from sktemper import TemperedLDA
@@ -386,18 +387,6 @@ class Race:
         return seconds >= self.budget
 
 
-def fixed(topics):
-    """Return an estimator that has these topics, and our inference of documents.
-
-    ``init`` sets them, and a document without words makes them a fitted estimator: the
-    rate of a warm-up step is 0, so that they stay what they are.
-    """
-    lda = TemperedLDA(
-        len(topics), tempering=None, init=topics, learning_rate=AdaptiveRate()
-    )
-    return lda.partial_fit(corpora.empty(topics.shape[1]))
-
-
 def race(corpus, parameters, budget):
     setting = parameters["setting"]
     module, peer, *changes = PEERS[setting]
@@ -452,13 +441,8 @@ def gensim(X, K, seed, race):
 
 def tomotopy(X, K, seed, race, eta=ETA):
     """Sample by collapsed Gibbs: the last sample, the mean of the last two thirds."""
-    import tomotopy
-
-    lda = tomotopy.LDAModel(k=K, alpha=ALPHA, eta=eta, seed=seed)
+    lda = tomotopy_lda(X, K, seed, alpha=ALPHA, eta=eta)
     lda.optim_interval = 0  # the prior stays
-    for words, counts in corpora.documents(X):
-        if len(words):
-            lda.add_doc([str(word) for word in np.repeat(words, counts)])
     samples = []
 
     def topics():
@@ -468,11 +452,7 @@ def tomotopy(X, K, seed, race, eta=ETA):
     race.start()
     while not samples or not race.is_over(topics):
         lda.train(10, workers=1)
-        sample = np.full((K, X.shape[1]), eta, dtype=np.float32)
-        sample[:, [int(word) for word in lda.used_vocabs]] = [
-            lda.get_topic_word_dist(k, normalize=False) for k in range(K)
-        ]
-        samples.append(sample)
+        samples.append(tomotopy_topics(lda, X.shape[1]).astype(np.float32))
 
 
 def bigartm(X, K, seed, race):

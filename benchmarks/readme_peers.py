@@ -24,11 +24,16 @@ import numpy as np
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.model_selection import train_test_split
+from topic_models import tomotopy_lda, tomotopy_topics
 
 import sktemper
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper.datasets import load_debian_descriptions
-from sktemper.metrics import completion_log_likelihood, npmi_coherence
+from sktemper.metrics import (
+    completion_log_likelihood,
+    npmi_coherence,
+    topic_diversity,
+)
 
 K, ALPHA, ETA, PASSES, SWEEPS = 50, 0.05, 0.1, 10, 100
 COLUMNS = ["score", "coherence", "diversity", "CPU s"]
@@ -82,19 +87,10 @@ def gensim(X, seed):
 
 
 def tomotopy(X, seed):
-    import tomotopy
-
-    lda = tomotopy.LDAModel(k=K, alpha=ALPHA, eta=ETA, seed=seed)
+    lda = tomotopy_lda(X, K, seed, alpha=ALPHA, eta=ETA)
     lda.optim_interval = 0  # the prior stays
-    for row in X:
-        if row.nnz:
-            lda.add_doc([str(word) for word in np.repeat(row.indices, row.data)])
     lda.train(SWEEPS, workers=1)
-    topics = np.full((K, X.shape[1]), ETA)
-    topics[:, [int(word) for word in lda.used_vocabs]] = [
-        lda.get_topic_word_dist(k, normalize=False) for k in range(K)
-    ]
-    return topics
+    return tomotopy_topics(lda, X.shape[1])
 
 
 CONTESTANTS = {
@@ -118,7 +114,7 @@ def judged(topics, X):
     return [
         completion_log_likelihood(judge, X),
         npmi_coherence(first[:, :10].tolist(), X).mean(),
-        len(np.unique(first)) / first.size,
+        topic_diversity(first),
     ]
 
 

@@ -30,9 +30,9 @@ import numpy as np
 import pandas as pd
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
+from topic_models import fixed, tomotopy_lda, tomotopy_topics
 
-from sktemper import AnnealedLDA, TemperedLDA
-from sktemper.learning_rates import AdaptiveRate
+from sktemper import AnnealedLDA
 from sktemper.metrics import npmi_coherence, topic_diversity
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -63,18 +63,9 @@ def ours(X, K, seed, *, more=1, **parameters):
 
 def tomotopy(X, K, seed, *, n_sweeps):
     """Sample by collapsed Gibbs with tomotopy's defaults, where it learns alpha."""
-    import tomotopy as tp
-
-    lda = tp.LDAModel(k=K, seed=seed)
-    for words, counts in corpora.documents(X):
-        if len(words):
-            lda.add_doc([str(word) for word in np.repeat(words, counts.astype(int))])
+    lda = tomotopy_lda(X, K, seed)
     lda.train(n_sweeps, workers=1)
-    topics = np.full((K, X.shape[1]), lda.eta)
-    topics[:, [int(word) for word in lda.used_vocabs]] = [
-        lda.get_topic_word_dist(k, normalize=False) for k in range(K)
-    ]
-    return topics
+    return tomotopy_topics(lda, X.shape[1])
 
 
 def scikit_learn(X, K, seed):
@@ -130,14 +121,6 @@ def relevance(topics, X, weight):
     log_lift = np.log(probabilities[:, seen]) - np.log(counts[seen] / counts.sum())
     found[:, seen] = weight * np.log(probabilities[:, seen]) + (1 - weight) * log_lift
     return found
-
-
-def fixed(topics):
-    """Return an estimator that has these topics, and our inference of documents."""
-    lda = TemperedLDA(
-        len(topics), tempering=None, init=topics, learning_rate=AdaptiveRate()
-    )
-    return lda.partial_fit(corpora.empty(topics.shape[1]))
 
 
 def run(arguments):

@@ -4,9 +4,10 @@ import copy
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-__all__ = ["check_data", "check_sparse", "looks_like_text"]
+__all__ = ["check_data", "check_init", "check_sparse", "looks_like_text"]
 
 #: Of these many items of an array one tells that it is text.
 LOOKED_AT = 100
@@ -30,6 +31,22 @@ def check_data(estimator, X, **options):
         if "float() argument" not in str(error):
             raise
         raise TypeError(f"X has entries that are no numbers: {error}.") from error
+
+
+def check_init(init, n_components, n_features):
+    """Return where components start, ndarray (n_components, n_features) of float64.
+
+    Raises
+    ------
+    ValueError
+        If ``init`` has another shape, or is not finite.
+    """
+    init = check_array(init, dtype=np.float64, input_name="init")
+    if init.shape != (n_components, n_features):
+        raise ValueError(
+            f"init has shape {init.shape}; expected ({n_components}, {n_features})."
+        )
+    return init
 
 
 def check_sparse(X):

@@ -30,8 +30,13 @@ def _has_sample_temperatures(estimator):
 class AfterFitMixin:
     """Of an estimator with a state: what it says of data, and of itself."""
 
-    #: So many rows are worked on by the calling thread: that takes no time.
+    #: The calling thread works on up to so many rows: to start others takes longer.
     _rows_here = 0
+
+    def _ready(self):
+        """Raise if there is no fit; warn once if it is still hot."""
+        check_is_fitted(self, "state_")
+        warn_of_heat(self)
 
     def _fitted_model(self):
         """Return the model of the parameters that it was fitted with."""

@@ -128,7 +128,7 @@ class TemperedEstimator(
         return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
 
     def _dtype_for(self, X, reset):
-        """Return the dtype in which a matrix under validation will be computed with."""
+        """Return the dtype of computations with a matrix that is being validated."""
         if reset:
             return self._compute_dtype(X)
         dtype = vars(self).get("training_dtype_")

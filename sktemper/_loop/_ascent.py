@@ -32,11 +32,9 @@ class Ascent:
     def __init__(self, problem, tempering, batch, trial):
         self.problem, self.batch, self.trial = problem, batch, trial
         self.policies = Policies(tempering, ConstantRate(1.0), NoNoise())
-        self._units = problem.units_per_row(batch.rows)
+        self._units, self._n_units = problem.units(batch.rows)
         self._random = generator(trial.seed, 0)
         self._prepared = prepared_of(problem.model, trial.globals_, trial.hyper)
-        rows = len(batch.rows)
-        self._n_units = rows if self._units is None else int(self._units.sum())
         self._blocks, self._seen, self._local = (None, None), None, None
         trial.steps = trial.samples = 0
 

@@ -189,12 +189,16 @@ class Problem:
         """Return the part of each row in the lower bound at T=1."""
         return np.concatenate(list(self.map(_row_bounds, prepared, rows)))
 
-    def units_per_row(self, rows):
-        """Return how many units each row has; None where the rows are the units."""
+    def units(self, rows):
+        """Return how many units each row has, and all of them.
+
+        The first is None where the rows are the units.
+        """
         if not self.model.has_units():
-            return None
+            return None, len(rows)
         groups = ((part, (own,)) for part, own, _ in self.data.groups(rows))
-        return np.concatenate(list(self.workers.map(_units, self.model, groups)))
+        per_row = np.concatenate(list(self.workers.map(_units, self.model, groups)))
+        return per_row, int(per_row.sum())
 
     def local_steps(self, batch, seen, tempering, state, blocks=None):
         """Return the sum of the local steps of a batch, block by block.

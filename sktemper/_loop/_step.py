@@ -140,8 +140,7 @@ class Steps:
             self._prepared = prepared_of(model, state.globals_, state.hyper)
         draws = model.is_random or policies.gradient_noise.is_random
         random = generator(state.seed, state.steps) if draws else None
-        units = self.problem.units_per_row(batch.rows)
-        n_units = len(batch.rows) if units is None else int(units.sum())
+        units, n_units = self.problem.units(batch.rows)
         return Seen(
             clock,
             policies.temperature(state.tempering, clock),

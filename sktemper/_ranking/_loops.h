@@ -7,6 +7,8 @@
  * is in registers.  Items come in their order, and one that only equals what is kept is
  * not taken: among equals the first are. */
 
+#include "tiles.h"
+
 #ifdef VECTOR_BYTES
 #define VECTOR NAME(ranking_vector)
 #define MASK NAME(ranking_mask)
@@ -14,17 +16,6 @@ typedef REAL VECTOR
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 typedef INTEGER MASK
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
-#define LANES (VECTOR_BYTES / (intptr_t)sizeof(REAL))
-#else
-#define LANES (16 / (intptr_t)sizeof(REAL))
-#endif
-#define COLUMNS (2 * LANES)
-#if defined(VECTOR_BYTES) && VECTOR_BYTES == 64
-#define ROWS 12
-#define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
-#else
-#define ROWS 6
-#define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5)
 #endif
 
 /* How far ahead items are fetched; and users for whom items are the lanes. */

@@ -54,10 +54,6 @@ class RecommenderMixin(ServingMixin):
     """
 
     # -- what an estimator says --------------------------------------------------------
-    def _ready(self):
-        """Raise if it is not fitted; warn of what should be known."""
-        raise NotImplementedError
-
     def _item_vectors(self):
         """Return the items, ndarray of shape (n_items, width); rows are contiguous."""
         raise NotImplementedError

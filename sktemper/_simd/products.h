@@ -3,22 +3,12 @@
  * neither on how many rows there are nor on its place among them, as they do in a BLAS,
  * which has other loops for the rows that its panels leave over. */
 
+#include "tiles.h"
+
 #ifdef VECTOR_BYTES
 #define VECTOR NAME(product_vector)
 typedef REAL VECTOR
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
-#define LANES (VECTOR_BYTES / (intptr_t)sizeof(REAL))
-#else
-#define LANES (16 / (intptr_t)sizeof(REAL))
-#endif
-/* Columns of a panel; and rows of a tile: as many sums as fit into registers. */
-#define COLUMNS (2 * LANES)
-#if defined(VECTOR_BYTES) && VECTOR_BYTES == 64
-#define ROWS 12
-#define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
-#else
-#define ROWS 6
-#define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5)
 #endif
 /* Terms that are summed before the next tile, and rows before the next panel: the part
  * of a panel stays in the first cache, that of the rows in the second.  Where terms are

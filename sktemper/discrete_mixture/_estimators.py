@@ -19,7 +19,6 @@ from .._estimator import (
     store,
     svi_plus,
     validate_counts,
-    warn_of_heat,
 )
 from .._expfam import WEIGHTS
 from .._limits import check_counts, check_prior
@@ -97,8 +96,7 @@ class _DiscreteMixture(
 
     def _drawn(self, n_samples):
         """Return components, their feature probabilities, and random numbers."""
-        check_is_fitted(self, "state_")
-        warn_of_heat(self)
+        self._ready()
         if not isinstance(n_samples, Integral) or n_samples < 1:
             raise ValueError(
                 f"Invalid value for 'n_samples': {n_samples} . The sampling requires "

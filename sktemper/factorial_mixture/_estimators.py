@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import (
     TOL_OF_BOUND,
@@ -18,11 +17,10 @@ from .._estimator import (
     document,
     store,
     svi_plus,
-    warn_of_heat,
 )
 from .._limits import check_variances
 from .._linalg import tiled_matmul
-from .._validation import check_data
+from .._validation import check_data, check_init
 from ._data import check_range, filled
 from ._model import FactorialMixtureModel
 from ._starts import STARTS
@@ -142,8 +140,7 @@ class _FactorialMixture(
         values : ndarray of shape (n_samples, n_features)
             ``X @ components_``.
         """
-        check_is_fitted(self, "state_")
-        warn_of_heat(self)
+        self._ready()
         X = check_array(X, dtype=[np.float64, np.float32])
         components = self.components_
         if X.shape[1] != len(components):
@@ -234,11 +231,7 @@ def _start(init, n_components, X, hyper, random):
     """Return where the means start, ndarray of shape (n_components, n_features)."""
     if isinstance(init, str):
         return STARTS[init](filled(X), n_components, hyper, random)
-    means = check_array(init, dtype=np.float64, input_name="init")
-    if means.shape != (n_components, X.shape[1]):
-        raise ValueError(
-            f"init has shape {means.shape}; expected ({n_components}, {X.shape[1]})."
-        )
+    means = check_init(init, n_components, X.shape[1])
     check_range(means, np.dtype(X.dtype), hyper.noise_variance, name="init")
     return means
 

@@ -6,7 +6,6 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import (
     TOL_OF_BOUND,
@@ -18,7 +17,6 @@ from .._estimator import (
     document,
     store,
     svi_plus,
-    warn_of_heat,
 )
 from .._expfam import COVARIANCE_TYPES, WEIGHTS
 from .._limits import check_prior, check_values, check_variances
@@ -213,8 +211,7 @@ class _GaussianMixture(
         ValueError
             If ``n_samples`` is less than 1.
         """
-        check_is_fitted(self, "state_")
-        warn_of_heat(self)
+        self._ready()
         if not isinstance(n_samples, Integral) or n_samples > MOST_SAMPLES:
             refuse("n_samples", f"an int from 1 to {MOST_SAMPLES}", n_samples)
         if n_samples < 1:

@@ -14,7 +14,7 @@ from .._estimator import TOL_OF_BOUND, TemperedEstimator, document, store, warn
 from .._expfam import unpacked
 from .._limits import check_values, check_variances
 from .._linalg import tiled_matmul
-from .._validation import check_data
+from .._validation import check_data, check_init
 from ._model import ImplicitFactorizationModel
 from ._pairs import values_of_pairs
 from ._recommend import ImplicitRecommenderMixin
@@ -277,12 +277,7 @@ class ImplicitFactorization(
     def _init(self, n_features, dtype):
         if self.init is None:
             return None
-        init = check_array(self.init, dtype=np.float64, input_name="init")
-        if init.shape != (self.n_components, n_features):
-            raise ValueError(
-                f"init has shape {init.shape}; expected "
-                f"({self.n_components}, {n_features})."
-            )
+        init = check_init(self.init, self.n_components, n_features)
         check_values(init, dtype, "init")
         return init
 

@@ -1,9 +1,7 @@
 """Recommendations of a model of clicks: the items that users will choose."""
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import warn_of_heat
 from .._expfam import unpacked
 from .._frames import frame_library
 from .._ranking._best import Rated, products
@@ -106,10 +104,6 @@ class ImplicitRecommenderMixin(RecommenderMixin):
         self._check_ranked(len(users), model.n_features)
         if self._rated_.values.shape[1:] != (2,):
             raise ValueError("pairs of users have no weights and targets")
-
-    def _ready(self):
-        check_is_fitted(self, "state_")
-        warn_of_heat(self)
 
     def _item_vectors(self):
         return self._remembered(

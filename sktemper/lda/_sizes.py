@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import warn_of_heat
 from .._policy import refuse
 from ._merging import Merging, groups_of_topics, merged_rows
 from ._priors import MOST_ROWS, auto_prior_of_fewer
@@ -87,8 +86,7 @@ class SizesMixin:
         >>> merged.n_components, merged.components_.shape[0], lda.n_components
         (4, 4, 6)
         """
-        check_is_fitted(self, "state_")
-        warn_of_heat(self)
+        self._ready()
         topics = self.state_.globals_
         n_topics = self.n_components_
         if n_components is not None:
@@ -99,11 +97,18 @@ class SizesMixin:
                     "of the fitted model: merging only makes fewer."
                 )
         tokens = topics.tokens().T
-        return self._merged(groups_of_topics(tokens, topics.prior.T, n_components))
+        groups = groups_of_topics(tokens, topics.prior.T, n_components)
+        return self._merged(tokens, groups)
 
-    def _merged(self, groups):
-        """Return a fitted estimator in which the topics of each group are one."""
-        tokens = self.state_.globals_.tokens().T
+    def _merged(self, tokens, groups):
+        """Return a fitted estimator in which the topics of each group are one.
+
+        Parameters
+        ----------
+        tokens : ndarray of shape (n_topics, n_features)
+            Expected ones of the present topics.
+        groups : ndarray of int of shape (n_topics,)
+        """
         parameters = self._parameters_of_groups(groups)
         merged = self._other(parameters)
         merged._without_prior_of_predictions()
@@ -230,13 +235,13 @@ class SizesMixin:
             rows = np.arange(0, n_rows, -(-n_rows // MOST_ROWS))
             data = problem.data.rows(rows)
         sample = data, None if weight is None else weight[rows], n_rows / len(rows)
-        topics = self.state_.globals_
-        merging = Merging(topics.tokens().T, topics.prior.T, None)
+        tokens = self.state_.globals_.tokens().T
+        merging = Merging(tokens, self.state_.globals_.prior.T, None)
         best, bound = self, self._bound_by(*sample)
         while merging.n_left > 1:
             trials = []
             for pair in merging.cheapest_pairs(N_TRIALS):
-                trial = self._merged(merging.groups(pair))
+                trial = self._merged(tokens, merging.groups(pair))
                 trials.append((trial._bound_by(*sample), pair, trial))
             if not trials or (highest := max(trials, key=lambda t: t[0]))[0] <= bound:
                 break

@@ -47,8 +47,7 @@ class TablesMixin:
         --------
         topics : The same as a table, with figures.
         """
-        check_is_fitted(self, "state_")
-        warn_of_heat(self)
+        self._ready()
         names = self._names(feature_names)
         n_words = positive_int(n_words, "n_words")
         order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n_words]

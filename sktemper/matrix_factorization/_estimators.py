@@ -9,7 +9,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import (
     TOL_OF_BOUND,
@@ -20,14 +19,13 @@ from .._estimator import (
     document,
     store,
     svi_plus,
-    warn_of_heat,
 )
 from .._expfam import unpacked
 from .._limits import check_values, check_variances
 from .._linalg import tiled_matmul
 from .._ranking._best import Rated
 from .._ranking._memory import read_only
-from .._validation import check_data
+from .._validation import check_data, check_init
 from ._model import MatrixFactorizationModel
 from ._noise import Noise
 from ._recommend import Posteriors, RatingRecommenderMixin, rows_of_users
@@ -114,12 +112,7 @@ class _MatrixFactorization(
     def _init(self, n_features, dtype):
         if self.init is None:
             return None
-        init = check_array(self.init, dtype=np.float64, input_name="init")
-        if init.shape != (self.n_components, n_features):
-            raise ValueError(
-                f"init has shape {init.shape}; expected "
-                f"({self.n_components}, {n_features})."
-            )
+        init = check_init(self.init, self.n_components, n_features)
         check_values(init, dtype, "init")
         return init
 
@@ -189,8 +182,7 @@ class _MatrixFactorization(
         ratings : ndarray of shape (n_samples, n_items)
             Expected ratings of all items.
         """
-        check_is_fitted(self, "state_")
-        warn_of_heat(self)
+        self._ready()
         X = check_array(X, dtype=[np.float64, np.float32])
         if X.shape[1] != self._rank():
             raise ValueError(
@@ -254,8 +246,7 @@ class _MatrixFactorization(
         std : ndarray of shape (n_pairs,)
             Of what a user would say, noise included.  Only if ``return_std``.
         """
-        check_is_fitted(self, "state_")
-        warn_of_heat(self)
+        self._ready()
         told = Posteriors(*self._fitted_users())
         users, items = self._check_pairs(pairs, len(told.natural))
         mean, std = self._expected(users, items, told, return_std)

@@ -5,9 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr
-from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import warn_of_heat
 from .._frames import frame_library
 from .._limits import check_values
 from .._policy import refuse
@@ -239,10 +237,6 @@ class RatingRecommenderMixin(RecommenderMixin):
             raise ValueError(
                 f"clip must be the two ends of a scale, such as (1, 5), got {clip!r}."
             )
-
-    def _ready(self):
-        check_is_fitted(self, "state_")
-        warn_of_heat(self)
 
     def _item_vectors(self):
         return self._remembered("item_vectors", self._make_item_vectors)
