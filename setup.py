@@ -9,7 +9,7 @@ import re
 import threading
 from pathlib import Path
 
-from Cython.Build import cythonize
+from Cython.Build import Dependencies, cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
@@ -179,6 +179,8 @@ def translate(extension, build_dir):
         generated = write_loops(source.parent, build_dir)
         extension.include_dirs = [*extension.include_dirs, str(build_dir)]
     with TRANSLATING:
+        # else it would look for _loops.pxi where the first extension has its own
+        Dependencies._dep_tree = None
         (translated,) = cythonize(
             [extension],
             build_dir=str(build_dir),

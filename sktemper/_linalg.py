@@ -7,6 +7,7 @@ import threading
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from ._csr import copied_rows, is_canonical
 from ._simd.special import multiply, packed_columns
 
 __all__ = [
@@ -19,8 +20,6 @@ __all__ = [
 
 #: Terms of a product in one call, some milliseconds: between calls it can be stopped.
 TERMS_AT_ONCE = 2**27
-#: Entries of rows that scipy copies in less time than numpy does.
-MANY_ENTRIES = 2**13
 
 
 class _Nested:
@@ -117,9 +116,9 @@ def sparse_rows(X, rows):
 def entries_of_rows(X, rows):
     """Return the arrays of ``X[rows]``; of a slice, views of the last two.
 
-    scipy is only called where there is much to copy: it takes longer to begin, and if
-    ``X.indices`` are of another type than ``X.indptr``, as those of a large collection
-    on disk may be, it converts all of them for the few rows that are asked for.
+    scipy takes longer to begin, and if ``X.indices`` are of another type than
+    ``X.indptr``, as those of a large collection on disk may be, it converts all of them
+    for the few rows that are asked for.
 
     Parameters
     ----------
@@ -138,27 +137,7 @@ def entries_of_rows(X, rows):
         starts = indptr[first : end + 1]
         entries = slice(starts[0], starts[-1])
         return starts - starts[0], columns[entries], values[entries]
-    firsts = indptr.take(rows)
-    lengths = indptr[1:].take(rows) - firsts
-    starts = np.zeros(len(rows) + 1, dtype=np.intp)
-    np.cumsum(lengths, out=starts[1:])
-    if starts[-1] > MANY_ENTRIES and indptr.dtype == columns.dtype:
-        found = X[rows]
-        return found.indptr, found.indices, found.data
-    entries = (firsts - starts[:-1]).repeat(lengths)
-    entries += np.arange(starts[-1])
-    return starts, columns.take(entries), values.take(entries)
-
-
-def is_canonical(starts, columns):
-    """Return whether the columns of each row of a CSR matrix are sorted and distinct.
-
-    Parameters
-    ----------
-    starts : ndarray of shape (n_rows + 1,)
-    columns : ndarray of shape (n_entries,)
-    """
-    rises = np.ones(len(columns) + 1, dtype=bool)
-    np.greater(columns[1:], columns[:-1], out=rises[1:-1])
-    rises[starts] = True  # from one row to the next
-    return bool(rises.all())
+    if all(array.flags.c_contiguous for array in (indptr, columns, values)):
+        return copied_rows(X, rows)
+    found = X[rows]
+    return found.indptr, found.indices, found.data

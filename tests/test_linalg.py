@@ -196,6 +196,29 @@ def test_rows_of_any_index_type(rows, cls):
         np.testing.assert_array_equal(part.toarray(), expected)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.float32, np.float64])
+def test_rows_of_any_values(dtype):
+    X = sparse.random_array((20, 9), density=0.3, rng=np.random.default_rng(0)).tocsr()
+    X = (10 * X).astype(dtype)
+    rows = np.array([19, 3, 3, 0])
+    expected = X.toarray()[rows]
+    np.testing.assert_array_equal(sparse_rows(X, rows).toarray(), expected)
+    X.data = np.repeat(X.data, 2)[::2]  # every other one of an array
+    part = sparse_rows(X, rows)
+    assert part.dtype == dtype
+    np.testing.assert_array_equal(part.toarray(), expected)
+
+
+def test_a_row_that_does_not_exist():
+    X = sparse.csr_array(np.eye(4))
+    for rows in ([4], [0, -1]):
+        with pytest.raises(IndexError, match="is none of a matrix of 4 rows"):
+            sparse_rows(X, np.array(rows))
+    X.indptr[2:] = 7  # more entries than there are
+    with pytest.raises(IndexError, match="row 1 is none"):
+        sparse_rows(X, np.array([0, 1]))
+
+
 def test_a_few_rows_of_a_large_collection_are_read_alone(tmp_path):
     """No copy of all indices, whose type is not that of ``indptr``: 32 MB here."""
     n_rows, per_row, n_columns = 2**18, 32, 100

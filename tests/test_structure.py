@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "_simd": set(),
     "_documentation": set(),
     "_policy": {"_documentation"},
-    "_linalg": {"_simd"},
+    "_linalg": {"_csr", "_simd"},
     "_limits": {"_policy"},
     "_validation": set(),
     "model": {"_expfam"},

@@ -1,0 +1,106 @@
+"""Rows of CSR matrices, copied and looked at, without the GIL."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, intptr_t
+from libc.string cimport memcpy
+
+ctypedef fused index:
+    int32_t
+    int64_t
+
+ctypedef fused column:
+    int32_t
+    int64_t
+
+
+def copied_rows(X, rows):
+    """Return the arrays of ``X[rows]``, see `sktemper._linalg.entries_of_rows`.
+
+    Parameters
+    ----------
+    X : CSR
+        Its arrays are contiguous.
+    rows : ndarray of int of shape (n_rows,)
+
+    Raises
+    ------
+    IndexError
+        If one of the rows, or of its entries, is none of the matrix.
+    """
+    starts = np.empty(len(rows) + 1, dtype=np.intp)
+    rows = np.ascontiguousarray(rows, dtype=np.intp)
+    lengths_of_rows(X.indptr, rows, starts, min(len(X.indices), len(X.data)))
+    columns = np.empty(starts[-1], dtype=X.indices.dtype)
+    values = np.empty(starts[-1], dtype=X.data.dtype)
+    for whole, part in (X.indices, columns), (X.data, values):
+        copy_rows(
+            X.indptr, rows, starts, bytes_of(whole), bytes_of(part), part.itemsize
+        )
+    return starts, columns, values
+
+
+def bytes_of(array):
+    return array.view(np.uint8)
+
+
+def lengths_of_rows(
+    const index[::1] indptr,
+    const intptr_t[::1] rows,
+    intptr_t[::1] starts,
+    intptr_t n_entries,
+):
+    """Fill ``starts`` with where the rows begin once they follow one another."""
+    cdef intptr_t i, row, total = 0, n_rows = indptr.shape[0] - 1
+    cdef bint inside = True
+    with nogil:
+        starts[0] = 0
+        for i in range(rows.shape[0]):
+            row = rows[i]
+            if not (
+                0 <= row < n_rows
+                and 0 <= indptr[row] <= indptr[row + 1] <= n_entries
+            ):
+                inside = False
+                break
+            total += indptr[row + 1] - indptr[row]
+            starts[i + 1] = total
+    if not inside:
+        raise IndexError(f"row {row} is none of a matrix of {n_rows} rows")
+
+
+def copy_rows(
+    const index[::1] indptr,
+    const intptr_t[::1] rows,
+    const intptr_t[::1] starts,
+    const unsigned char[::1] whole,
+    unsigned char[::1] part,
+    intptr_t size,
+):
+    """Copy the entries of rows, of so many bytes each, to where they begin."""
+    cdef intptr_t i
+    with nogil:
+        for i in range(rows.shape[0]):
+            if starts[i] < starts[i + 1]:
+                memcpy(
+                    &part[starts[i] * size],
+                    &whole[indptr[rows[i]] * size],
+                    (starts[i + 1] - starts[i]) * size,
+                )
+
+
+def is_canonical(const index[::1] starts, const column[::1] columns):
+    """Return whether the columns of each row of a CSR matrix are sorted and distinct.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n_rows + 1,)
+    columns : ndarray of shape (n_entries,)
+    """
+    cdef intptr_t i, n
+    cdef bint rises = True
+    with nogil:
+        for i in range(starts.shape[0] - 1):
+            for n in range(starts[i] + 1, starts[i + 1]):
+                rises = rises and columns[n - 1] < columns[n]
+    return rises
