@@ -25,7 +25,8 @@ from fits import (
 from sklearn.base import clone
 
 from sktemper import AnnealedGaussianMixture
-from sktemper._loop import History, Workers, _tasks
+from sktemper._data import cuts
+from sktemper._loop import History, Workers, _tasks, _workers
 from sktemper._loop._tasks import Task
 from sktemper.matrix_factorization import _kernels as ratings_kernels
 from sktemper.matrix_factorization import _model as ratings_model
@@ -116,7 +117,10 @@ def test_of_what_is_done_at_once_nothing_begins_after_ctrl_c(n_threads):
     assert not stop[0]
 
 
-def test_what_is_done_at_once_may_fail_and_be_done_again():
+@pytest.mark.parametrize("worthwhile", [0.0, np.inf])
+def test_what_is_done_at_once_may_fail_and_be_done_again(monkeypatch, worthwhile):
+    """Threads share calls unless they are known to be shorter than is worthwhile."""
+    monkeypatch.setattr(_workers, "WORTHWHILE", worthwhile)
     stop = np.zeros(1, dtype=np.intc)
 
     def broken(workers):
@@ -135,9 +139,48 @@ def test_what_is_done_at_once_may_fail_and_be_done_again():
         assert not stop[0]
         _, alone = workers.at_once(everything, 1)
         who, shared = workers.at_once(everything, 5)
-    assert who is workers
+    assert (who is workers) == (worthwhile == 0)
     assert [value for value, _ in alone] == [value for value, _ in shared]
     assert len({ident for _, ident in alone} - {threading.get_ident()}) == 1
+
+
+@pytest.mark.parametrize("are_short", [False, True])
+def test_short_calls_are_made_one_after_another(monkeypatch, are_short):
+    monkeypatch.setattr(_workers, "WORTHWHILE", np.inf if are_short else 0.0)
+    at_work, most = [], []
+
+    def task(shared, part, number):
+        at_work.append(number)
+        if not are_short:  # two meet: else this waits, and the test fails
+            assert number < 2 or until(lambda: most or len(at_work) > 1)
+        most.extend([len(at_work)] * (len(at_work) > 1))
+        time.sleep(1e-3)
+        at_work.remove(number)
+        return number
+
+    with Workers(2, np.zeros(1, dtype=np.intc)) as workers:
+        assert list(workers.map(task, None, [(None, [0])])) == [0]  # how long it takes
+        assert list(workers.map(task, None, [(None, range(12))])) == [*range(12)]
+    assert bool(most) != are_short
+
+
+def test_blocks_are_even():
+    for n_rows, size, shared_from in itertools.product(
+        [0, 1, 31, 32, 33, 100, 127, 128, 150, 850, 1025, 6000],
+        [1, 16, 100, 256, 1024],
+        [None, 128],
+    ):
+        pieces = list(cuts(n_rows, size, shared_from))
+        rows = [n for piece in pieces for n in range(piece.start, piece.stop)]
+        assert rows == list(range(n_rows))
+        lengths = [piece.stop - piece.start for piece in pieces]
+        assert max(lengths, default=0) <= size
+        assert len(set(lengths[:-1])) <= 1
+        if len(lengths) == 1:
+            assert n_rows < (shared_from or np.inf) or n_rows <= 16
+        elif n_rows > 16 * len(lengths) ** 2:  # what is rounded up is not a whole block
+            assert len(lengths) % 2 == 0
+            assert lengths[-1] > lengths[0] - 16 * len(lengths)
 
 
 def test_a_commit_is_made_whole_however_often_ctrl_c_is_pressed():

@@ -1,11 +1,16 @@
 """Parts of data: each block of a batch lies in one."""
 
+import math
+
 import numpy as np
 from scipy import sparse
 
 from .._linalg import sparse_rows
 
 __all__ = ["ByRows", "InMemory", "as_slice", "cuts"]
+
+#: Blocks have a multiple of so many rows: loops over vectors of them leave none over.
+ROWS_TOGETHER = 16
 
 
 class InMemory:
@@ -56,8 +61,16 @@ class ByRows:
         return model.units_per_row(X, np.arange(X.shape[0]))
 
 
-def cuts(n_rows, size):
-    """Yield slices of ``size`` rows, and the rest."""
+def cuts(n_rows, size, shared_from=None):
+    """Yield slices of at most ``size`` rows, the last one shorter.
+
+    If there are several their number is even and all have about as many rows: two
+    threads have as much to do.  From ``shared_from`` rows on there are two at least.
+    """
+    n_blocks = -(-n_rows // size)
+    if n_blocks > 1 or n_rows >= (shared_from or math.inf):
+        rows = -(-n_rows // (n_blocks + n_blocks % 2))
+        size = min(size, -(-rows // ROWS_TOGETHER) * ROWS_TOGETHER)
     return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
 
 

@@ -3,7 +3,9 @@
 import contextlib
 import functools
 import itertools
+import math
 import operator
+import time
 from collections import deque
 
 from .._linalg import one_blas_thread
@@ -16,10 +18,33 @@ __all__ = ["Here", "Workers"]
 #: Calls that one thread makes at once: to hand it work takes longer than many calls do.
 #: Several threads take one each, so that none waits for another at the end.
 CALLS_AT_ONCE = 4
+#: Seconds of calls that threads share: of shorter ones most is Python, and threads that
+#: wait for each other's Python take longer than one does.
+WORTHWHILE = 2.5e-4
+
+
+class _Durations:
+    """How long calls took, in seconds of their thread, the last of each task."""
+
+    def __init__(self):
+        self._of_task = {}
+
+    def measured(self, task, call):
+        """Return ``call()``."""
+        begin = time.thread_time()
+        result = call()
+        self._of_task[task] = time.thread_time() - begin
+        return result
+
+    def are_short(self, *tasks):
+        """Return whether calls are short, of some tasks or of all; not if unknown."""
+        of_task = self._of_task
+        known = [of_task.get(task, math.inf) for task in tasks or list(of_task)]
+        return max(known, default=math.inf) < WORTHWHILE
 
 
 class _Maps:
-    """Maps and sums by ``_results(calls)``, which yields what calls return."""
+    """Maps and sums by ``_results(task, calls)``, which yields what calls return."""
 
     def map(self, task, shared, groups):
         """Yield ``task(shared, part, item)`` in order, few of them ahead.
@@ -33,11 +58,12 @@ class _Maps:
         groups : iterable of (part, items)
             Parts of data, see `sktemper._data`, and what is to be done on each.
         """
-        return self._results(
+        calls = (
             functools.partial(task, shared, part, item)
             for part, items in groups
             for item in items
         )
+        return self._results(task, calls)
 
     def sum(self, task, shared, groups, fan_in):
         """Return the sum of ``task(shared, part, item)``, see `map`.
@@ -53,7 +79,9 @@ class _Maps:
                     numbers.append(number)
                     yield functools.partial(task, shared, part, item)
 
-        results = ((numbers.popleft(), result) for result in self._results(calls()))
+        results = (
+            (numbers.popleft(), result) for result in self._results(task, calls())
+        )
         parts = (
             functools.reduce(operator.add, (result for _, result in group))
             for _, group in itertools.groupby(results, operator.itemgetter(0))
@@ -78,6 +106,7 @@ class Workers(_Maps):
         self.n_threads = n_threads
         self.stop = stop
         self._pool = Pool(n_threads)
+        self._durations = _Durations()
         self._blas = one_blas_thread()
 
     def __enter__(self):
@@ -93,16 +122,17 @@ class Workers(_Maps):
         finally:
             self._blas.__exit__(None, None, None)
 
-    def _results(self, calls):
+    def _results(self, task, calls):
         calls, pending = iter(calls), deque()
-        at_once = CALLS_AT_ONCE if self.n_threads == 1 else 1
         try:
             while True:
-                while len(pending) < 2 * self.n_threads:
-                    made = list(itertools.islice(calls, at_once))
+                alone = self.n_threads == 1 or self._durations.are_short(task)
+                most = 2 if self.n_threads == 1 else 1 if alone else 2 * self.n_threads
+                while len(pending) < most:
+                    made = list(itertools.islice(calls, CALLS_AT_ONCE if alone else 1))
                     if not made:
                         break
-                    pending.append(Task(functools.partial(self._made, made)))
+                    pending.append(Task(functools.partial(self._made, task, made)))
                     self._pool.submit(pending[-1])
                 if not pending:
                     return
@@ -118,13 +148,13 @@ class Workers(_Maps):
                 self.stop[0] = 0  # else a task may be on its way that is not pending
             raise
 
-    def _made(self, calls):
+    def _made(self, task, calls):
         """Make some calls, unless told to stop; return what they return."""
         results = []
         for call in calls:
             if self.stop[0]:
                 raise Stopped
-            results.append(call())
+            results.append(self._durations.measured(task, call))
         return results
 
     def at_once(self, function, n_tasks):
@@ -133,9 +163,10 @@ class Workers(_Maps):
         Where threads cannot share these, one thread makes all of it, so that its many
         small tasks are handed over together.
         """
-        if min(self.n_threads, n_tasks) > 1:
+        if min(self.n_threads, n_tasks) > 1 and not self._durations.are_short():
             return function(self)
-        task = Task(functools.partial(function, Here(1, self.stop)))
+        here = Here(1, self.stop, self._durations)
+        task = Task(functools.partial(function, here))
         try:
             self._pool.submit(task)
             return task.result()
@@ -169,10 +200,12 @@ class Here(_Maps):
         Ignored; here as `Workers` has it.
     stop : ndarray of shape (1,), int
         `ConjugateModel.stop`.
+    durations : _Durations or None
+        Where to note how long tasks take.
     """
 
-    def __init__(self, n_threads, stop):
-        self.stop = stop
+    def __init__(self, n_threads, stop, durations=None):
+        self.stop, self._durations = stop, durations or _Durations()
         self._blas = one_blas_thread()
 
     def __enter__(self):
@@ -182,8 +215,8 @@ class Here(_Maps):
     def __exit__(self, *_):
         self._blas.__exit__(None, None, None)
 
-    def _results(self, calls):
+    def _results(self, task, calls):
         for call in calls:
             if self.stop[0]:
                 raise Stopped
-            yield call()
+            yield self._durations.measured(task, call)

@@ -72,7 +72,7 @@ class LDAModel(ConjugateModel):
         whole counts.
     """
 
-    steps_in_place = True
+    steps_in_place, shared_from = True, 128
     rows_looked_at = 2000  # for the size of batches only
 
     def __init__(
@@ -169,7 +169,7 @@ class LDAModel(ConjugateModel):
         return [(self.n_topics,)]
 
     def prepare(self, globals_, hyper):
-        """Return what `local_step` needs, computed once a step."""
+        """Return what `local_step` needs."""
         totals = globals_.totals()
         normaliser = _dirichlet.log_normaliser(hyper)
         return Prepared(globals_, totals, psi(totals), hyper, normaliser)

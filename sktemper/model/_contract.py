@@ -27,7 +27,11 @@ class ConjugateModel(Capabilities):
     Attributes
     ----------
     block_size : int
-        Rows of a block.  Part of the result's bits: blocks are summed in their order.
+        Rows of a block, at most.  Part of the result's bits: blocks are summed in their
+        order.
+    shared_from : int or None
+        From so many rows on a batch has two blocks at least, which threads share,
+        because a row takes long enough.
     parameter_dtype : dtype
         In which global parameters are kept; float64 unless a model says otherwise.
     rows_looked_at : int
@@ -60,6 +64,7 @@ class ConjugateModel(Capabilities):
     """
 
     block_size = 256
+    shared_from = None
     parameter_dtype = np.dtype(np.float64)
     rows_looked_at = 100_000
     watches_bound = False
