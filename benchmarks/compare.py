@@ -3,6 +3,7 @@
     python benchmarks/compare.py main                       # main and this checkout
     python benchmarks/compare.py v0.1.0 v0.2.0 --pairs 15
     python benchmarks/compare.py main HEAD --cases lda_default gaussian_stream
+    python benchmarks/compare.py main HEAD --peers          # and other packages
 
 A commit is checked out into a temporary folder, where its kernels are compiled; a
 folder is a checkout whose kernels are compiled already.  The cases are those of
@@ -10,7 +11,8 @@ folder is a checkout whose kernels are compiled already.  The cases are those of
 is a process of its own, and the two commits take turns: a machine that is slow for a
 while is so for both.  Prints a table in Markdown of the medians over the pairs: ratios
 above 1 say that the second commit is faster.  A case that a commit cannot run is said
-to have failed there.
+to have failed there.  With ``--peers`` other packages take their turns too, on one
+thread, where a case has a peer that is installed.
 
 OpenBLAS chooses its kernels itself: OPENBLAS_CORETYPE is taken from the environment.
 """
@@ -28,6 +30,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = Path(__file__).with_name("compare_cases.py")
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def git(*arguments):
@@ -60,13 +63,13 @@ def checkout(commit):
             git("worktree", "remove", "--force", folder)
 
 
-def run(folder, *arguments):
+def run(folder, *arguments, **variables):
     """Return what a process prints that has the package of a folder; None if it fails.
 
     Its errors go to the standard error of this one.
     """
     environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
-    environment["PYTHONPATH"] = str(folder)
+    environment |= {"PYTHONPATH": str(folder)} | variables
     process = subprocess.run(
         [sys.executable, "-P", CASES, *arguments],
         env=environment,
@@ -81,34 +84,55 @@ def run(folder, *arguments):
     return told
 
 
-def pairs(folders, case, n_pairs):
-    """Return measurements of both folders, ``n_pairs`` of each, or what failed."""
-    found = [[], []]
+def pairs(folders, case, n_pairs, has_peer):
+    """Return measurements of both folders and of a peer, ``n_pairs`` of each.
+
+    Those of one side are None if it failed; those of the peer if there is none.
+    """
+    found = [[], [], [] if has_peer else None]
     for number in range(n_pairs):
-        for side in (0, 1) if number % 2 == 0 else (1, 0):
-            told = run(folders[side], case)
+        for side in (0, 1, 2) if number % 2 == 0 else (2, 1, 0):
+            if found[side] is None:
+                continue
+            told = (
+                run(folders[1], case, "--peer", **ONE_THREAD)
+                if side == 2
+                else run(folders[side], case)
+            )
             if told is None:
-                return None, f"failed in {'the second' if side else 'the first'}"
-            found[side].append(told)
-    return found, None
+                found[side] = None
+            else:
+                found[side].append(told)
+    return found
 
 
 def row(case, found):
     """Return a row of the table."""
 
-    def seconds(kind):
-        return [[told[kind] for told in side] for side in found]
+    def seconds(side, kind="cpu"):
+        return [told[kind] for told in found[side]]
 
-    def ratios(kind):
-        return [a / b for a, b in zip(*seconds(kind), strict=True)]
+    def median(side):
+        return f"{statistics.median(seconds(side)):.4g}" if found[side] else ""
 
-    cpu, wall = ratios("cpu"), ratios("wall")
-    first, second = map(statistics.median, seconds("cpu"))
+    def ratios(side, kind="cpu"):
+        if not (found[side] and found[1]):
+            return []
+        return [
+            a / b for a, b in zip(seconds(side, kind), seconds(1, kind), strict=True)
+        ]
+
+    def ratio(side, kind="cpu"):
+        of_pairs = ratios(side, kind)
+        return f"{statistics.median(of_pairs):.2f}" if of_pairs else ""
+
+    cpu = ratios(0)
     quartiles = statistics.quantiles(cpu, n=4)[::2] if len(cpu) > 2 else sorted(cpu)
+    spread = f"{quartiles[0]:.2f} to {quartiles[-1]:.2f}" if quartiles else ""
+    first, second = (median(side) if found[side] else "failed" for side in (0, 1))
     return (
-        f"| {case} | {first:.4g} | {second:.4g} | {statistics.median(cpu):.2f} "
-        f"| {quartiles[0]:.2f} to {quartiles[-1]:.2f} "
-        f"| {statistics.median(wall):.2f} |"
+        f"| {case} | {first} | {second} | {ratio(0)} | {spread} | {ratio(0, 'wall')} "
+        f"| {median(2)} | {ratio(2)} |"
     )
 
 
@@ -122,20 +146,25 @@ def processor():
 
 
 def compare(names, folders, cases, n_pairs):
-    """Yield the lines of the table; the last ones say what was measured, and where."""
+    """Yield the lines of the table; the last ones say what was measured, and where.
+
+    Parameters
+    ----------
+    names, folders : pair of str, pair of Path
+    cases : dict
+        Of each what it is: a text, and whether a peer is to be measured.
+    n_pairs : int
+    """
     first, second = names
     yield (
         f"| case | {first}, CPU s | {second}, CPU s | {first} / {second}, CPU "
-        "| quartiles | wall |"
+        f"| quartiles | wall | peer, CPU s | peer / {second} |"
     )
-    yield "|---|---:|---:|---:|---:|---:|"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
     blas = set()
-    for case in cases:
-        found, failure = pairs(folders, case, n_pairs)
-        if failure:
-            yield f"| {case} | | | {failure} | | |"
-            continue
-        blas |= {told["blas"] for side in found for told in side}
+    for case, told in cases.items():
+        found = pairs(folders, case, n_pairs, told["has_peer"])
+        blas |= {told["blas"] for side in found[:2] for told in side or ()}
         yield row(case, found)
     yield ""
     yield (
@@ -145,8 +174,7 @@ def compare(names, folders, cases, n_pairs):
         f"{', '.join(sorted(blas)) or 'unknown'}."
     )
     yield ""
-    described = run(folders[1], "--list")
-    yield from (f"- {case}: {described[case]}" for case in cases)
+    yield from (f"- {case}: {told['text']}" for case, told in cases.items())
 
 
 def main():
@@ -157,6 +185,7 @@ def main():
     parser.add_argument("second", nargs="?", default=ROOT, help="by default this one")
     parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--cases", nargs="+", help="by default all")
+    parser.add_argument("--peers", action="store_true", help="other packages, too")
     parser.add_argument("--output", type=Path, help="a file for the table, too")
     arguments = parser.parse_args()
     with (
@@ -164,9 +193,14 @@ def main():
         checkout(arguments.second) as (second, changed),
     ):
         known = run(changed, "--list") or parser.exit(1, "The cases do not load.\n")
-        cases = arguments.cases or list(known)
-        if unknown := set(cases) - set(known):
+        names = arguments.cases or list(known)
+        if unknown := set(names) - set(known):
             parser.error(f"no such cases: {', '.join(sorted(unknown))}")
+        cases = {
+            case: known[case]
+            | {"has_peer": known[case]["has_peer"] and arguments.peers}
+            for case in names
+        }
         lines = []
         for line in compare(
             (first, second), (base, changed), cases, max(arguments.pairs, 1)

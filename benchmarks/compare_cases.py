@@ -1,6 +1,7 @@
 """The fixed cases that `compare.py` measures: each run is a process of its own.
 
     PYTHONPATH=CHECKOUT python -P benchmarks/compare_cases.py lda_default
+    PYTHONPATH=CHECKOUT python -P benchmarks/compare_cases.py lda_default --peer
     PYTHONPATH=CHECKOUT python -P benchmarks/compare_cases.py --list
 
 The first line makes one measurement with the package of that checkout, whose kernels
@@ -8,7 +9,7 @@ must be compiled, and prints it as JSON: CPU seconds, of all threads, and wall s
 A case is a function that prepares its data and returns what is timed.  That is called
 once to warm up, then again and again until `LEAST` CPU seconds are over: printed is the
 mean of these calls.  Cases use public names only, so that they run with older commits
-too.
+too.  With ``--peer`` another package does the same work, see `PEERS`.
 """
 
 import argparse
@@ -79,6 +80,25 @@ def ratings(n_users):
     return sparse.csr_array(X)
 
 
+def many_ratings():
+    """Return a million ratings by 20,000 users of 5,000 items, few of them popular."""
+    random = np.random.default_rng(0)
+    users = random.integers(20_000, size=1_100_000)
+    items = (5000 * random.random(len(users)) ** 2).astype(np.int64)
+    entries = np.unique(users * 5000 + items)
+    values = random.integers(1, 6, size=len(entries)).astype(np.float64)
+    parts = values, (entries // 5000, entries % 5000)
+    return sparse.csr_array(parts, shape=(20_000, 5000))
+
+
+def sweeps(rank):
+    """Return 5 sweeps over a million ratings."""
+    X = many_ratings()
+    return lambda: AnnealedMatrixFactorization(
+        rank, max_iter=5, tol=0.0, random_state=0
+    ).fit(X)
+
+
 def stream(make, X):
     """Return what fits a new estimator to small pieces of data."""
     pieces = [X[i : i + PIECE] for i in range(0, X.shape[0], PIECE)]
@@ -89,6 +109,18 @@ def stream(make, X):
             estimator.partial_fit(piece)
 
     return run
+
+
+def online(n_topics, X):
+    """Return a pass of plain variational inference over documents, 256 a step."""
+    return lambda: TemperedLDA(
+        n_topics,
+        tempering=None,
+        doc_update="variational",
+        batch_size=256,
+        max_iter=1,
+        random_state=0,
+    ).fit(X)
 
 
 def lda_default():
@@ -133,6 +165,26 @@ def lda_global_temperature():
     )
 
 
+def lda_online():
+    """A pass by mean field, `batch_size=256`, K=20, 6,000 short texts"""
+    return online(20, documents(6000))
+
+
+def lda_online_float32():
+    """The same in float32"""
+    return online(20, documents(6000, np.float32))
+
+
+def lda_online_many_topics():
+    """The same in float64, K=100"""
+    return online(100, documents(6000))
+
+
+def lda_online_long():
+    """The same, K=100, 1,500 long texts"""
+    return online(100, long_documents(1500))
+
+
 def lda_transform():
     """`transform` in float64, K=100, 6,000 short texts"""
     X = documents(6000)
@@ -165,6 +217,18 @@ def gaussian_default():
     """`AnnealedGaussianMixture(8).fit`, 3,000 samples, 4 features"""
     X = clusters(3000, 4, 6)
     return lambda: AnnealedGaussianMixture(8, random_state=0).fit(X)
+
+
+def gaussian_toy():
+    """`AnnealedGaussianMixture(5).fit`, 500 samples, 2 features"""
+    X = clusters(500, 2, 5)
+    return lambda: AnnealedGaussianMixture(5, random_state=0).fit(X)
+
+
+def gaussian_fifty():
+    """`AnnealedGaussianMixture(50).fit`, 10,000 samples of 50 clusters, 16 features"""
+    X = clusters(10000, 16, 50)
+    return lambda: AnnealedGaussianMixture(50, random_state=0).fit(X)
 
 
 def gaussian_without_moves():
@@ -240,6 +304,24 @@ def ratings_default():
     return lambda: AnnealedMatrixFactorization(10, random_state=0).fit(X)
 
 
+def ratings_sweeps():
+    """5 sweeps, 10 factors, a million ratings of 20,000 users and 5,000 items"""
+    return sweeps(10)
+
+
+def ratings_sweeps_wide():
+    """The same, 32 factors"""
+    return sweeps(32)
+
+
+def clicks_sweeps():
+    """`ImplicitFactorization(32)`, 5 sweeps of a million pairs"""
+    X = many_ratings()
+    return lambda: sktemper.ImplicitFactorization(
+        32, max_iter=5, tol=0.0, random_state=0
+    ).fit(X)
+
+
 def ratings_minibatches():
     """`batch_size=300`, 10 factors, 4 passes of 3,000 users"""
     X = ratings(3000)
@@ -267,6 +349,114 @@ def bernoulli_default():
     return lambda: AnnealedBernoulliMixture(10, random_state=0).fit(X)
 
 
+# -- the same work by other packages ---------------------------------------------------
+
+
+def allocation(**parameters):
+    """Return scikit-learn's latent Dirichlet allocation."""
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    return LatentDirichletAllocation(random_state=0, **parameters)
+
+
+def allocation_online(n_topics, X):
+    """scikit-learn, one online pass"""
+    lda = allocation(
+        n_components=n_topics, learning_method="online", batch_size=256, max_iter=1
+    )
+    return lambda: lda.fit(X)
+
+
+def allocation_default(n_topics, X):
+    """scikit-learn's fit with its defaults, 10 passes"""
+    lda = allocation(n_components=n_topics)
+    return lambda: lda.fit(X)
+
+
+def allocation_transform(n_topics, X):
+    """scikit-learn"""
+    lda = allocation(n_components=n_topics, learning_method="online", max_iter=2).fit(X)
+    return lambda: lda.transform(X)
+
+
+def gibbs(n_topics, X, n_sweeps):
+    """tomotopy, 40 sweeps on one thread"""
+    import tomotopy
+
+    texts = [
+        [str(word) for word in np.repeat(row.indices, row.data.astype(int))]
+        for row in sparse.csr_matrix(X)
+    ]
+
+    def run():
+        lda = tomotopy.LDAModel(k=n_topics, seed=0)
+        for text in filter(None, texts):
+            lda.add_doc(text)
+        lda.train(n_sweeps, workers=1)
+
+    return run
+
+
+def mixture(n_components, X, **parameters):
+    """scikit-learn's `GaussianMixture`, one fit"""
+    from sklearn.mixture import GaussianMixture
+
+    return lambda: GaussianMixture(n_components, random_state=0, **parameters).fit(X)
+
+
+def mixture_scores(n_components, X):
+    """scikit-learn"""
+    from sklearn.mixture import GaussianMixture
+
+    fitted = GaussianMixture(n_components, max_iter=2, random_state=0).fit(X)
+    return lambda: fitted.score_samples(X)
+
+
+def alternating(rank):
+    """cmfrec, 5 sweeps by Cholesky factors"""
+    from cmfrec import CMF
+
+    X = many_ratings().tocoo()
+    return lambda: CMF(
+        k=rank, lambda_=10.0, use_cg=False, niter=5, nthreads=1, verbose=False
+    ).fit(X)
+
+
+def alternating_implicit(rank):
+    """implicit, 5 sweeps by Cholesky factors"""
+    from implicit.als import AlternatingLeastSquares
+
+    X = sparse.csr_matrix(many_ratings(), dtype=np.float32)
+    return lambda: AlternatingLeastSquares(
+        rank, iterations=5, use_cg=False, num_threads=1, random_state=0
+    ).fit(X, show_progress=False)
+
+
+TWENTY = {"max_iter": 20, "tol": 0.0}
+#: What other packages take for the work of a case, or for what its users want of it.
+PEERS = {
+    "lda_default": lambda: allocation_default(20, documents(6000)),
+    "lda_many_topics": lambda: allocation_default(100, documents(6000)),
+    "lda_sampled": lambda: gibbs(20, documents(6000), 40),
+    "lda_online": lambda: allocation_online(20, documents(6000)),
+    "lda_online_float32": lambda: allocation_online(20, documents(6000)),
+    "lda_online_many_topics": lambda: allocation_online(100, documents(6000)),
+    "lda_online_long": lambda: allocation_online(100, long_documents(1500)),
+    "lda_transform": lambda: allocation_transform(100, documents(6000)),
+    "lda_transform_float32": lambda: allocation_transform(100, documents(6000)),
+    "lda_transform_long": lambda: allocation_transform(20, long_documents(1500)),
+    "gaussian_default": lambda: mixture(8, clusters(3000, 4, 6)),
+    "gaussian_toy": lambda: mixture(5, clusters(500, 2, 5)),
+    "gaussian_fifty": lambda: mixture(50, clusters(10000, 16, 50)),
+    "gaussian_without_moves": lambda: mixture(10, clusters(20000, 8, 10), **TWENTY),
+    "gaussian_diagonal": lambda: mixture(
+        20, clusters(10000, 32, 20), covariance_type="diag", **TWENTY
+    ),
+    "gaussian_scores": lambda: mixture_scores(20, clusters(20000, 32, 20)),
+    "ratings_sweeps": lambda: alternating(10),
+    "ratings_sweeps_wide": lambda: alternating(32),
+    "clicks_sweeps": lambda: alternating_implicit(32),
+}
 CASES = {
     case.__name__: case
     for case in (
@@ -276,11 +466,17 @@ CASES = {
         lda_sampled,
         lda_variational,
         lda_global_temperature,
+        lda_online,
+        lda_online_float32,
+        lda_online_many_topics,
+        lda_online_long,
         lda_transform,
         lda_transform_float32,
         lda_transform_long,
         lda_stream,
         gaussian_default,
+        gaussian_toy,
+        gaussian_fifty,
         gaussian_without_moves,
         gaussian_two_threads,
         gaussian_diagonal,
@@ -290,6 +486,9 @@ CASES = {
         factorial_default,
         factorial_transform,
         ratings_default,
+        ratings_sweeps,
+        ratings_sweeps_wide,
+        clicks_sweeps,
         ratings_minibatches,
         ratings_transform,
         multinomial_default,
@@ -298,9 +497,8 @@ CASES = {
 }
 
 
-def measure(case):
-    """Return CPU and wall seconds of a call of a case, and what it ran with."""
-    run = CASES[case]()
+def measure(run):
+    """Return CPU and wall seconds of a call, and what it ran with."""
     run()
     calls, passed = 0, 0.0
     cpu, wall = time.process_time(), time.perf_counter()
@@ -317,16 +515,23 @@ def measure(case):
     }
 
 
+def described(case):
+    """Return what a case is, and whether it has a peer."""
+    return {"text": inspect.getdoc(CASES[case]), "has_peer": case in PEERS}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("case", nargs="?", choices=CASES)
+    parser.add_argument("--peer", action="store_true", help="by another package")
     parser.add_argument("--list", action="store_true", help="print all cases")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     if arguments.list:
-        print(json.dumps({name: inspect.getdoc(f) for name, f in CASES.items()}))
+        print(json.dumps({name: described(name) for name in CASES}))
     elif arguments.case:
-        print(json.dumps(measure(arguments.case)))
+        kind = PEERS if arguments.peer else CASES
+        print(json.dumps(measure(kind[arguments.case]())))
     else:
         parser.error("a case, or --list")
 
