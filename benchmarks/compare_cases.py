@@ -398,17 +398,22 @@ def gibbs(n_topics, X, n_sweeps):
 
 
 def mixture(n_components, X, **parameters):
-    """scikit-learn's `GaussianMixture`, one fit"""
-    from sklearn.mixture import GaussianMixture
+    """scikit-learn's variational Gaussian mixture, one fit"""
+    from sklearn.mixture import BayesianGaussianMixture
 
-    return lambda: GaussianMixture(n_components, random_state=0, **parameters).fit(X)
+    mixture = BayesianGaussianMixture(
+        n_components=n_components, random_state=0, **parameters
+    )
+    return lambda: mixture.fit(X)
 
 
 def mixture_scores(n_components, X):
     """scikit-learn"""
-    from sklearn.mixture import GaussianMixture
+    from sklearn.mixture import BayesianGaussianMixture
 
-    fitted = GaussianMixture(n_components, max_iter=2, random_state=0).fit(X)
+    fitted = BayesianGaussianMixture(
+        n_components=n_components, max_iter=2, random_state=0
+    ).fit(X)
     return lambda: fitted.score_samples(X)
 
 
