@@ -248,6 +248,7 @@ def test_the_kernel_ends_whatever_it_is_given(dtype, of_each, heat, cooling):
         products,
         gram,
         np.zeros((5 if of_each else 1, 2), dtype=dtype),
+        np.zeros(2, dtype=dtype),
         of_each,
         np.ones(1),
         False,
@@ -257,6 +258,7 @@ def test_the_kernel_ends_whatever_it_is_given(dtype, of_each, heat, cooling):
         10,
         np.zeros(1, dtype=np.intc),
         np.full((5, 2), 0.5, dtype=dtype),
+        np.empty(5),
         np.empty(5),
         np.empty(5),
     )
