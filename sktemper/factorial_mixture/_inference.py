@@ -35,22 +35,21 @@ class Inference:
 
         From the priors, cooled down, and from ``local_init`` if there is one.
         """
-        prior = self.hyper.inclusion_probability
-        nu = np.empty(self.products.shape, dtype=self.model.dtype)
-        nu[...] = prior
+        fresh = np.empty(self.products.shape, dtype=self.model.dtype)
+        fresh[...] = self.hyper.inclusion_probability
         if local_init is None:
-            return nu, *self.run(nu, cooled=True)
-        fresh, nu = nu, nu.copy()
-        nu[...] = local_init
+            return fresh, *self.run(fresh, cooled=True)
+        nu = np.array(local_init, dtype=self.model.dtype, order="C")
         likelihoods, scores, bounds, n_iterations = self.run(nu, cooled=False)
         if self.model.local_cooling is not None:
             *others, more_iterations = self.run(fresh, cooled=True)
-            better = others[2] > bounds
             n_iterations += more_iterations
-            for kept, other in zip(
-                (nu, likelihoods, scores, bounds), (fresh, *others), strict=True
-            ):
-                kept[better] = other[better]
+            better = np.flatnonzero(others[2] > bounds)
+            if len(better):
+                for kept, other in zip(
+                    (nu, likelihoods, scores, bounds), (fresh, *others), strict=True
+                ):
+                    kept[better] = other[better]
         return nu, likelihoods, scores, bounds, n_iterations
 
     def run(self, nu, *, cooled):
@@ -74,7 +73,7 @@ class Inference:
         return likelihoods, scores, bounds, n_iterations
 
     def _optimise(self, nu, cooled):
-        """Optimise nu in place; return each row's fit, score, entropy, and the sweeps."""
+        """Optimise nu in place; return fits, scores, entropies and the sweeps."""
         model = self.model
         powers = np.asarray(self.powers.local, dtype=float)
         outcomes = [np.empty(len(nu)) for _ in range(3)]
