@@ -122,8 +122,8 @@ INLINE void NAME(binary_update)(const int parts, const VECTOR *restrict slopes,
     }
 }
 
-/* One sweep over the features of a panel; what is `exponents` is as `x` above.  The newest term, that of k - 1, is the last,
- * so that the others do not wait for it. */
+/* One sweep over the features of a panel, which leaves each x in `exponents`.  The newest
+ * term, that of k - 1, is the last, so that the others do not wait for it. */
 INLINE void NAME(binary_sweep)(const int parts, intptr_t n_features,
                                const REAL *restrict gram, const VECTOR *restrict products,
                                const VECTOR *restrict slopes, VECTOR *restrict nu,
@@ -180,9 +180,9 @@ INLINE void NAME(binary_own_sweep)(const int parts, intptr_t n_features,
 }
 
 #ifdef VECTOR_BYTES
-/* The same where lanes are few.  Where exponents will be are the products less what the
- * features before have told: so all that is read of the grams is each row of their triangle, once.
- * Terms are added up in turns: a lone sum would wait. */
+/* The same where lanes are few.  In place of exponents that are still to come are the
+ * products less what features before have told: so all that is read of the grams is each
+ * row of their triangle, once.  Terms are added up in turns: a lone sum would wait. */
 INLINE void NAME(binary_few_sweep)(intptr_t n_features, const VECTOR *restrict row,
                                    const VECTOR *restrict products,
                                    const VECTOR *restrict slopes, VECTOR *restrict nu,
