@@ -35,8 +35,8 @@ class Inference:
 
         From the priors, cooled down, and from ``local_init`` if there is one.
         """
-        fresh = np.empty(self.products.shape, dtype=self.model.dtype)
-        fresh[...] = self.hyper.inclusion_probability
+        prior = self.hyper.inclusion_probability.astype(self.model.dtype)
+        fresh = prior[None].repeat(len(self.products), axis=0)
         if local_init is None:
             return fresh, *self.run(fresh, cooled=True)
         nu = np.array(local_init, dtype=self.model.dtype, order="C")
