@@ -248,6 +248,7 @@ def test_the_kernel_ends_whatever_it_is_given(dtype, of_each, heat, cooling):
         products,
         gram,
         np.zeros((5 if of_each else 1, 2), dtype=dtype),
+        np.zeros(2, dtype=dtype),
         of_each,
         np.ones(1),
         False,
@@ -259,8 +260,52 @@ def test_the_kernel_ends_whatever_it_is_given(dtype, of_each, heat, cooling):
         np.full((5, 2), 0.5, dtype=dtype),
         np.empty(5),
         np.empty(5),
+        np.empty(5),
     )
     assert 5 <= n_sweeps <= 5 * (10 + 101)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("of_each", [True, False])
+@pytest.mark.parametrize("k", [1, 7, 64, 65, 72, 73, 130])
+def test_terms_of_the_bound_are_those_of_the_probabilities(dtype, of_each, k):
+    # panels of all widths, the last one not full; logits up to hundreds
+    random, n = np.random.default_rng(k), 150
+    factor = random.normal(0, 1, (k, k + 2))
+    gram = (factor @ factor.T / k).astype(dtype)
+    products = random.normal(0, 30, (n, k)).astype(dtype)
+    prior_logits = random.normal(-1, 1, k).astype(dtype)
+    offsets = (prior_logits - np.diag(gram) / 2)[None]
+    nu, outcomes = np.full((n, k), 0.5, dtype=dtype), np.empty((3, n))
+    powers = random.uniform(0.01, 1, n)
+    n_sweeps = _kernels.local_step(
+        products,
+        np.tile(gram[np.triu_indices(k)], (n, 1)) if of_each else gram,
+        np.tile(offsets, (n, 1)) if of_each else offsets,
+        prior_logits,
+        of_each,
+        powers,
+        True,
+        np.ones(n if of_each else 1),
+        1.0,
+        100 * np.finfo(dtype).eps,
+        300,
+        np.zeros(1, dtype=np.intc),
+        nu,
+        *outcomes,
+    )
+    assert 2 * n <= n_sweeps < 300 * n
+    p, gram, products = (x.astype(float) for x in (nu, gram, products))
+    off = gram - np.diag(np.diag(gram))
+    logits = powers[:, None] * (products + offsets - p @ off)
+    size = {np.float32: 1e-4, np.float64: 1e-12}[dtype]
+    np.testing.assert_allclose(p, expit(logits), rtol=size, atol=size)
+    fits = (p * (products - np.diag(gram) / 2 - p @ off / 2)).sum(axis=1)
+    entropies = -(xlogy(p, p) + xlogy(1 - p, 1 - p)).sum(axis=1)
+    expected = fits, fits + p @ prior_logits, entropies
+    scales = np.abs(fits).max(), np.abs(fits).max(), k
+    for outcome, terms, scale in zip(outcomes, expected, scales, strict=True):
+        np.testing.assert_allclose(outcome / scale, terms / scale, atol=size)
 
 
 @pytest.mark.parametrize("cooling", [None, 2.0])

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, cholesky
 from scipy.linalg.blas import dtrsm
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ._natural import Natural
 
@@ -45,7 +45,7 @@ class SharedGaussian(Natural):
 
     def means(self):
         """Return the means, of shape (n_components, n_features)."""
-        root = cholesky(self.precision, lower=True)
+        root = _root(self.precision, lower=1)
         # from the right: of the transpose BLAS needs no copy
         half = dtrsm(1.0, root, self.weighted_means.T, side=1, lower=1, trans_a=1)
         return dtrsm(1.0, root, half, side=1, lower=1, overwrite_b=1).T
@@ -53,15 +53,16 @@ class SharedGaussian(Natural):
     def covariance(self, structured=True):
         """Return the covariance in each dimension, (n_components, n_components)."""
         if structured:
-            return cho_solve(cho_factor(self.precision), np.eye(len(self.precision)))
+            root = _root(self.precision, lower=0)
+            return dpotrs(root, np.eye(len(root)), lower=0)[0]
         return np.diag(1 / np.diag(self.precision))
 
     def log_determinant(self, structured=True):
         """Return that of the covariance."""
         try:
-            return 2 * np.log(np.diag(cholesky(self.covariance(structured)))).sum()
+            return _log_determinant(self.covariance(structured))
         except np.linalg.LinAlgError:  # an inverse may be none where a matrix just is
-            return -2 * np.log(np.diag(cholesky(self.precision))).sum()
+            return -_log_determinant(self.precision)
 
     def fisher_product(self, change, structured=True):
         """Return the change of the mean parameters along a change of the natural ones.
@@ -81,6 +82,21 @@ class SharedGaussian(Natural):
         n_features = means.shape[1]
         second_change -= n_features * (covariance @ precision @ covariance)
         return type(self)(-0.5 * second_change, means_change)
+
+
+def _root(matrix, lower):
+    """Return the triangle whose square is a matrix; the other one is zeros.
+
+    By LAPACK itself: for a few components, scipy's checks would take most of the time.
+    """
+    root, info = dpotrf(matrix, lower=lower)
+    if info:
+        raise np.linalg.LinAlgError("The matrix is not positive definite.")
+    return root
+
+
+def _log_determinant(matrix):
+    return 2 * np.log(np.diag(_root(matrix, lower=0))).sum()
 
 
 #: Natural parameters that were found last, for priors that are asked again and again:

@@ -1,5 +1,7 @@
 /* A panel of samples with binary latent features has at most as many as fit into this. */
-#define BINARY_BYTES (4 * SIMD_BYTES)
+#define BINARY_BYTES (8 * SIMD_BYTES)
+/* The same where each sample has a gram of its own. */
+#define OWN_BYTES (4 * SIMD_BYTES)
 
 /* A block of samples with binary latent features: what `binary_local_step` reads and
  * writes.  Given the rest of a sample's features, the logit of one is
@@ -8,7 +10,8 @@ typedef struct {
     intptr_t n_samples, n_features;
     const void *products;                /* (n_samples, n_features) */
     const void *gram;                    /* (n_features, n_features), symmetric */
-    const void *offsets;                 /* (n_features,) */
+    const void *offsets;                 /* (n_features,): prior_logits - diagonal / 2 */
+    const void *prior_logits;            /* (n_features,) */
     /* whether each sample has a gram, its upper triangle, and offsets of its own */
     int gram_per_sample;
     const double *powers;                /* one, or one a sample */
@@ -24,9 +27,10 @@ typedef struct {
     void *nu;
     /* out: (n_samples,) */
     double *fits;                        /* nu . products - E[z . gram z] / 2 */
+    double *scores;                      /* the same and nu . prior_logits */
     double *entropies;
     intptr_t n_iterations;
-    /* (3 n_features, BINARY_BYTES), and as many more as a gram has entries */
+    /* (4 n_features, BINARY_BYTES), and as many OWN_BYTES as a gram has entries */
     void *scratch;
 } binary_block;
 

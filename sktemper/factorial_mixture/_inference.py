@@ -35,22 +35,21 @@ class Inference:
 
         From the priors, cooled down, and from ``local_init`` if there is one.
         """
-        prior = self.hyper.inclusion_probability
-        nu = np.empty(self.products.shape, dtype=self.model.dtype)
-        nu[...] = prior
+        prior = self.hyper.inclusion_probability.astype(self.model.dtype)
+        fresh = prior[None].repeat(len(self.products), axis=0)
         if local_init is None:
-            return nu, *self.run(nu, cooled=True)
-        fresh, nu = nu, nu.copy()
-        nu[...] = local_init
+            return fresh, *self.run(fresh, cooled=True)
+        nu = np.array(local_init, dtype=self.model.dtype, order="C")
         likelihoods, scores, bounds, n_iterations = self.run(nu, cooled=False)
         if self.model.local_cooling is not None:
             *others, more_iterations = self.run(fresh, cooled=True)
-            better = others[2] > bounds
             n_iterations += more_iterations
-            for kept, other in zip(
-                (nu, likelihoods, scores, bounds), (fresh, *others), strict=True
-            ):
-                kept[better] = other[better]
+            better = np.flatnonzero(others[2] > bounds)
+            if len(better):
+                for kept, other in zip(
+                    (nu, likelihoods, scores, bounds), (fresh, *others), strict=True
+                ):
+                    kept[better] = other[better]
         return nu, likelihoods, scores, bounds, n_iterations
 
     def run(self, nu, *, cooled):
@@ -62,31 +61,33 @@ class Inference:
         n_iterations : int
         """
         noise, prior = self.hyper.noise_variance, self.hyper.inclusion_probability
-        fits, entropies, n_iterations = self._optimise(
+        likelihoods, scores, bounds, n_iterations = self._optimise(
             nu, cooled and self.model.local_cooling is not None
         )
-        likelihoods = fits - self.block.squares / (2 * noise)
-        # not by BLAS, whose bits depend on the number of rows
-        scores = likelihoods + (nu * logit(prior)).sum(axis=1) + np.log1p(-prior).sum()
-        bounds = entropies + self.powers.local * (
-            scores - 0.5 * self.block.observed * math.log(2 * math.pi * noise)
-        )
+        squares = self.block.squares / (2 * noise)
+        likelihoods -= squares
+        scores -= squares
+        scores += np.log1p(-prior).sum()
+        normalisers = self.block.observed * (0.5 * math.log(2 * math.pi * noise))
+        bounds += self.powers.local * (scores - normalisers)
         return likelihoods, scores, bounds, n_iterations
 
     def _optimise(self, nu, cooled):
-        """Optimise nu in place; return each row's fit and entropy, and the sweeps."""
-        model, prior = self.model, self.hyper.inclusion_probability
+        """Optimise nu in place; return fits, scores, entropies and the sweeps."""
+        model = self.model
         powers = np.asarray(self.powers.local, dtype=float)
-        fits, entropies = np.empty(len(nu)), np.empty(len(nu))
+        outcomes = [np.empty(len(nu)) for _ in range(3)]
+        prior_logits = logit(self.hyper.inclusion_probability)
         n_iterations = 0
         for rows, gram, diagonal, of_each in self.couplings:
-            offsets = logit(prior) - 0.5 * diagonal
+            offsets = prior_logits - 0.5 * diagonal
             heats = np.maximum(0.5 * diagonal.max(axis=1), 1.0)
-            parts = nu[rows], fits[rows], entropies[rows]
+            parts = [part[rows] for part in (nu, *outcomes)]
             sweeps = _kernels.local_step(
                 self.products[rows],
                 np.ascontiguousarray(gram, dtype=model.dtype),
                 np.ascontiguousarray(offsets, dtype=model.dtype),
+                prior_logits.astype(model.dtype),
                 of_each,
                 np.atleast_1d(powers[rows] if powers.ndim else powers),
                 powers.ndim > 0,
@@ -101,5 +102,6 @@ class Inference:
                 raise Stopped
             n_iterations += sweeps
             if not isinstance(rows, slice):
-                nu[rows], fits[rows], entropies[rows] = parts
-        return fits, entropies, n_iterations
+                for whole, part in zip((nu, *outcomes), parts, strict=True):
+                    whole[rows] = part
+        return *outcomes, n_iterations

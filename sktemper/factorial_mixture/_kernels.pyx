@@ -17,6 +17,7 @@ def local_step(
     const floating[:, ::1] products,
     const floating[:, ::1] gram,
     const floating[:, ::1] offsets,
+    const floating[::1] prior_logits,
     bint gram_per_sample,
     const double[::1] powers,
     bint power_per_sample,
@@ -27,6 +28,7 @@ def local_step(
     const int[::1] stop,
     floating[:, ::1] probabilities,
     double[::1] fits,
+    double[::1] scores,
     double[::1] entropies,
 ):
     """Bring each sample's probabilities to the optimum of its (tempered) bound.
@@ -41,6 +43,8 @@ def local_step(
     gram : ndarray of shape (n_features, n_features)
         E[components times components], over the noise variance; symmetric.
     offsets : ndarray of shape (1, n_features)
+        ``prior_logits`` less half of the gram's diagonal.
+    prior_logits : ndarray of shape (n_features,)
     gram_per_sample : bool
         Whether each sample has a gram and offsets of its own, that is a row of ``gram``
         from `grams` and one of ``offsets``.
@@ -62,6 +66,8 @@ def local_step(
         Where to start; the optimum on return.
     fits : ndarray of shape (n_samples,)
         Receives ``p @ products - E[z @ gram @ z] / 2``.
+    scores : ndarray of shape (n_samples,)
+        Receives the same plus ``p @ prior_logits``.
     entropies : ndarray of shape (n_samples,)
         Receives the entropies of the probabilities.
 
@@ -76,13 +82,15 @@ def local_step(
     dtype = np.float32 if floating is float else np.float64
     block.n_samples = products.shape[0]
     block.n_features = products.shape[1]
-    lanes = BINARY_BYTES // <intptr_t>sizeof(floating)
-    height = 3 * block.n_features + (gram.shape[1] if gram_per_sample else 0)
-    kept = aligned(np.empty, height * lanes, dtype)
+    size = 4 * block.n_features * BINARY_BYTES
+    if gram_per_sample:
+        size += gram.shape[1] * OWN_BYTES
+    kept = aligned(np.empty, size // <intptr_t>sizeof(floating), dtype)
     cdef floating[::1] scratch = kept
     block.products = &products[0, 0]
     block.gram = &gram[0, 0]
     block.offsets = &offsets[0, 0]
+    block.prior_logits = &prior_logits[0]
     block.gram_per_sample = gram_per_sample
     block.powers = &powers[0]
     block.power_per_sample = power_per_sample
@@ -93,6 +101,7 @@ def local_step(
     block.stop = &stop[0]
     block.nu = &probabilities[0, 0]
     block.fits = &fits[0]
+    block.scores = &scores[0]
     block.entropies = &entropies[0]
     block.scratch = &scratch[0]
     with nogil:

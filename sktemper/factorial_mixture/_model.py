@@ -233,15 +233,17 @@ class FactorialMixtureModel(NaturalModel):
         )
 
     def _statistics(self, block, prepared, nu, residuals, factors):
-        on = nu.astype(np.float64)
-        weighted = factors[:, None] * on
+        on = nu.astype(np.float64, copy=False)
+        weighted = on if (factors == 1).all() else factors[:, None] * on
         second = weighted.T @ on
-        second[np.diag_indices_from(second)] = weighted.sum(axis=0)
+        np.fill_diagonal(second, factors @ on)
         values = block.values
         if block.missing is not None:
             # E[z x^T] of a missing x is E[z z^T] mu
             values = np.where(block.missing, on @ prepared.means, values)
-        cross = weighted.astype(self.dtype).T @ values.astype(self.dtype, copy=False)
+        cross = weighted.T.astype(self.dtype, copy=False) @ values.astype(
+            self.dtype, copy=False
+        )
         cross = cross.astype(np.float64, copy=False)
         if block.missing is not None:
             cross += (weighted * (1 - on)).T @ block.missing * prepared.means

@@ -1,0 +1,211 @@
+/* One sweep over the binary features of a panel of samples, one a lane: the field of each
+ * feature, given the others, and the probability that follows from it.
+ *
+ * Samples that miss values have a gram each: its upper triangle, row by row.  In a panel
+ * each entry of it is one of the lanes, as the probabilities are. */
+
+/* Probabilities, one half at least, whose product is no subnormal number. */
+#define FACTORS 64
+#define LOG2_E 1.4426950408889634074
+#define LN2 0.69314718055994530942
+/* Where row k of an upper triangle begins, at its diagonal. */
+#define TRIANGLE(n, k) ((k) * (2 * (n) - (k) + 1) / 2)
+
+/* Before a function whose loops are short and stay as they are: copies of them for whole
+ * vectors, and for arrays that do not overlap, would take longer to choose from. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define PLAIN_LOOPS                                                                    \
+    __attribute__((noinline,                                                           \
+                   optimize("no-tree-vectorize", "no-version-loops-for-strides")))
+#else
+#define PLAIN_LOOPS
+#endif
+
+/* As many vectors as hide the latency of a sum and of a probability; fewer where each
+ * sample has a gram, and one where that would not fit into a cache. */
+#ifdef VECTOR_BYTES
+#define INLINE ALWAYS_INLINE
+#define PARTS (BINARY_BYTES / SIMD_BYTES)
+#define OWN_PARTS (OWN_BYTES / SIMD_BYTES)
+#define FEW_PARTS 1
+#define VECTOR NAME(sample_vector)
+#define WORDS NAME(sample_words)
+typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), may_alias));
+typedef INTEGER WORDS __attribute__((vector_size(VECTOR_BYTES), may_alias));
+#define TO_WORDS(x) ((WORDS)(x))
+#define TO_REALS(words) ((VECTOR)(words))
+#define WHERE(condition) ((WORDS)(condition))
+#else
+#define INLINE static inline
+#define PARTS (SIMD_BYTES / (int)sizeof(REAL))
+#define OWN_PARTS PARTS
+#define FEW_PARTS PARTS
+#define VECTOR REAL
+#define WORDS INTEGER
+#define TO_WORDS(x) ((INTEGER)NAME(to_bits)(x))
+#define TO_REALS(words) NAME(from_bits)((BITS)(words))
+#define WHERE(condition) (-(INTEGER)(condition))
+#endif
+#define WIDTH ((int)(sizeof(VECTOR) / sizeof(REAL)))
+#define LANES (PARTS * WIDTH)
+#define FEW_LANES (FEW_PARTS * WIDTH)
+/* Of words; what is chosen `WHERE` something holds. */
+#define SELECT(choice, x, y) (((x) & (choice)) | ((y) & ~(choice)))
+#define SELECT_REALS(choice, x, y) TO_REALS(SELECT(choice, TO_WORDS(x), TO_WORDS(y)))
+/* All bits but the sign; words without it are ordered as the numbers are. */
+#define SIZE_BITS ((INTEGER)(~(BITS)0 >> 1))
+
+/* 2^f for -1/2 <= f <= 1/2, relative error < eps / 5: Chebyshev's interpolation.  Beyond
+ * 2^FARTHEST_POWER a probability is 0 or 1. */
+#if MANTISSA_BITS == 52
+#define FARTHEST_POWER 1000.0
+static const double NAME(power_of_two)[] = {
+    4.455817908336064493e-10, 7.074194297288521006e-9, 1.01780570877339411e-7,
+    1.321543253591237617e-6,  1.525273384155677259e-5, 1.540353046372435421e-4,
+    1.33335581464064707e-3,   9.618129107587256668e-3, 5.550410866482162704e-2,
+    .2402265069591015957,     .6931471805599453093,    1.0};
+#else
+#define FARTHEST_POWER 120.0f
+static const float NAME(power_of_two)[] = {1.54614447e-4f, 1.340042818e-3f,
+                                           9.618056679e-3f, 5.550327227e-2f,
+                                           .2402265092f, .6931472067f, 1.0f};
+#endif
+#define DEGREE ((int)(sizeof(NAME(power_of_two)) / sizeof(REAL)) - 1)
+
+/* p = 1 / (1 + 2^x) */
+INLINE void NAME(binary_probabilities)(const int parts, const VECTOR *restrict x,
+                                       VECTOR *restrict p)
+{
+    VECTOR f[PARTS], scale[PARTS];
+    for (int i = 0; i < parts; i++)
+        f[i] = x[i] - ((x[i] + ROUNDER) - ROUNDER);
+    for (int i = 0; i < parts; i++) {
+        const WORDS words = TO_WORDS(x[i]), size = words & SIZE_BITS;
+        const WORDS farthest = (words & 0) + (INTEGER)NAME(to_bits)(FARTHEST_POWER);
+        const WORDS near = SELECT(WHERE(size < farthest), size, farthest);
+        const VECTOR shifted = TO_REALS(near | (words & ~SIZE_BITS)) + ROUNDER;
+        scale[i] = TO_REALS((TO_WORDS(shifted) + EXPONENT_BIAS) << MANTISSA_BITS);
+    }
+    for (int i = 0; i < parts; i++)
+        p[i] = f[i] * NAME(power_of_two)[0] + NAME(power_of_two)[1];
+    for (int n = 2; n <= DEGREE; n++)
+        for (int i = 0; i < parts; i++)
+            p[i] = p[i] * f[i] + NAME(power_of_two)[n];
+    for (int i = 0; i < parts; i++)
+        p[i] = 1 / (1 + scale[i] * p[i]);
+}
+
+/* What a sweep says of each lane's sample: its score, and the largest change, a word. */
+typedef struct {
+    VECTOR scores[PARTS];
+    WORDS changes[PARTS];
+} NAME(binary_results);
+
+/* The new probabilities of a feature: x = slope * (before + after), where `before` is the
+ * product less what the features before it tell.  So each pair is in the score once. */
+INLINE void NAME(binary_update)(const int parts, const VECTOR *restrict slopes,
+                                const VECTOR *restrict before, VECTOR *restrict after,
+                                VECTOR *restrict nu, VECTOR *restrict exponents,
+                                NAME(binary_results) *restrict results)
+{
+    VECTOR p[PARTS];
+    for (int i = 0; i < parts; i++)
+        after[i] = slopes[i] * (before[i] + after[i]);
+    NAME(binary_probabilities)(parts, after, p);
+    for (int i = 0; i < parts; i++) {
+        const WORDS change = TO_WORDS(p[i] - nu[i]) & SIZE_BITS;
+        const WORDS largest = results->changes[i];
+        results->changes[i] = SELECT(WHERE(change > largest), change, largest);
+        results->scores[i] += p[i] * before[i];
+        exponents[i] = after[i];
+        nu[i] = p[i];
+    }
+}
+
+/* One sweep over the features of a panel, which leaves each x in `exponents`.  The newest
+ * term, that of k - 1, is the last, so that the others do not wait for it. */
+INLINE void NAME(binary_sweep)(const int parts, intptr_t n_features,
+                               const REAL *restrict gram, const VECTOR *restrict products,
+                               const VECTOR *restrict slopes, VECTOR *restrict nu,
+                               VECTOR *restrict exponents,
+                               NAME(binary_results) *restrict results)
+{
+    memset(results, 0, sizeof(*results));
+    for (intptr_t k = 0; k < n_features; k++) {
+        const REAL *restrict row = gram + k * n_features;
+        VECTOR before[PARTS], after[PARTS];
+        for (int i = 0; i < parts; i++)
+            after[i] = TO_REALS(TO_WORDS(products[i]) & 0);
+        for (intptr_t j = k + 1; j < n_features; j++)
+            for (int i = 0; i < parts; i++)
+                after[i] -= row[j] * nu[j * parts + i];
+        for (int i = 0; i < parts; i++)
+            before[i] = products[k * parts + i];
+        for (intptr_t j = 0; j < k; j++)
+            for (int i = 0; i < parts; i++)
+                before[i] -= row[j] * nu[j * parts + i];
+        NAME(binary_update)(parts, slopes, before, after, nu + k * parts,
+                            exponents + k * parts, results);
+    }
+}
+
+/* The same where each lane has a gram of its own. */
+INLINE void NAME(binary_own_sweep)(const int parts, intptr_t n_features,
+                                   const VECTOR *restrict grams,
+                                   const VECTOR *restrict products,
+                                   const VECTOR *restrict slopes, VECTOR *restrict nu,
+                                   VECTOR *restrict exponents,
+                                   NAME(binary_results) *restrict results)
+{
+    memset(results, 0, sizeof(*results));
+    for (intptr_t k = 0; k < n_features; k++) {
+        const VECTOR *restrict row = grams + TRIANGLE(n_features, k) * parts;
+        const VECTOR *restrict column = grams + k * parts;
+        VECTOR before[PARTS], after[PARTS];
+        for (int i = 0; i < parts; i++)
+            after[i] = TO_REALS(TO_WORDS(products[i]) & 0);
+        for (intptr_t j = k + 1; j < n_features; j++)
+            for (int i = 0; i < parts; i++)
+                after[i] -= row[(j - k) * parts + i] * nu[j * parts + i];
+        for (int i = 0; i < parts; i++)
+            before[i] = products[k * parts + i];
+        for (intptr_t j = 0; j < k; j++) {
+            for (int i = 0; i < parts; i++)
+                before[i] -= column[i] * nu[j * parts + i];
+            column += (n_features - j - 1) * parts;
+        }
+        NAME(binary_update)(parts, slopes, before, after, nu + k * parts,
+                            exponents + k * parts, results);
+    }
+}
+
+#ifdef VECTOR_BYTES
+/* The same where lanes are few.  In place of exponents that are still to come are the
+ * products less what features before have told: so all that is read of the grams is each
+ * row of their triangle, once.  Terms are added up in turns: a lone sum would wait. */
+INLINE void NAME(binary_few_sweep)(intptr_t n_features, const VECTOR *restrict row,
+                                   const VECTOR *restrict products,
+                                   const VECTOR *restrict slopes, VECTOR *restrict nu,
+                                   VECTOR *restrict exponents,
+                                   NAME(binary_results) *restrict results)
+{
+    memset(results, 0, sizeof(*results));
+    memcpy(exponents, products, (size_t)n_features * sizeof(VECTOR));
+    for (intptr_t k = 0; k < n_features; k++) {
+        VECTOR sums[4] = {{0}, {0}, {0}, {0}};
+        intptr_t j = k + 1;
+        row -= k;
+        for (; j + 4 <= n_features; j += 4)
+            for (int i = 0; i < 4; i++)
+                sums[i] -= row[j + i] * nu[j + i];
+        for (; j < n_features; j++)
+            sums[0] -= row[j] * nu[j];
+        sums[0] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        const VECTOR before = exponents[k];
+        NAME(binary_update)(1, slopes, &before, sums, nu + k, exponents + k, results);
+        for (j = k + 1; j < n_features; j++)
+            exponents[j] -= row[j] * nu[k];
+        row += n_features;
+    }
+}
+#endif
