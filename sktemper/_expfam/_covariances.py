@@ -70,9 +70,26 @@ class Covariance:
         """Return what the type keeps of the data's covariance."""
         return covariance
 
-    def reduced(self, responsibilities, seconds):
-        """Return the weighted sums of the samples' second moments."""
-        return self.unpacked(responsibilities.T @ seconds)
+    def moments(self, sums, responsibilities, n_first, n_moments):
+        """Return the weighted sums of the samples' moments.
+
+        Parameters
+        ----------
+        sums : callable
+            ``sums(shares, n)`` returns those of the first ``n`` moments, packed, of
+            shape (n_shares, n).
+        responsibilities : ndarray of shape (n_samples, n_components)
+        n_first, n_moments : int
+            Those before the second ones, and all.
+
+        Returns
+        -------
+        sums : ndarray of shape (n_components, n_first) or more
+        second : ndarray
+            In this type's shape.
+        """
+        packed = sums(responsibilities, n_moments)
+        return packed, self.unpacked(packed[:, n_first:])
 
     def unpacked(self, packed):
         """Return symmetric matrices from upper triangles by rows."""
@@ -178,9 +195,11 @@ class Tied(Covariance):
         """Return the prior's inverse scale."""
         return np.asarray(inverse_scale)
 
-    def reduced(self, responsibilities, seconds):
-        """Return the mean over the components."""
-        return self.unpacked(responsibilities.sum(axis=1) @ seconds) / self.n_components
+    def moments(self, sums, responsibilities, n_first, n_moments):
+        """Return the weighted sums, of the second moments the components' mean."""
+        totals = responsibilities.sum(axis=1, dtype=np.float64, keepdims=True)
+        second = sums(totals, n_moments)[0, n_first:]
+        return sums(responsibilities, n_first), self.unpacked(second) / self.n_components
 
     def blurred(self, counts, variance):
         """Return what a variance added to the samples adds to the second moments."""

@@ -25,6 +25,8 @@ from ._starts import looked_at, mean_and_covariance, order_of_rows
 
 #: Numbers in a block's table of moments, about, and the fewest and most of its rows.
 BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**18, 128, 1024
+#: What samples count for, by default.
+ONCE = np.ones(1)
 
 
 class GaussianMixtureModel(NaturalModel):
@@ -186,10 +188,10 @@ class GaussianMixtureModel(NaturalModel):
         responsibilities, bounds, scores = self.run_kernel(block, prepared, local)
         statistics = None
         if "statistics" in request.want:
-            shares, factors = responsibilities, request.factors(len(block))
-            if np.any(factors != 1):
-                shares = shares * factors[:, None]
-            statistics = self.statistics(block, prepared.hyper, shares)
+            factors = request.factors(len(block))
+            statistics = self.statistics(
+                block, prepared.hyper, responsibilities, factors
+            )
         return LocalStep.of_rows(
             statistics=statistics,
             row_observed=np.ones(len(block)),
@@ -226,18 +228,46 @@ class GaussianMixtureModel(NaturalModel):
             raise Stopped
         return out, bounds, scores
 
-    def statistics(self, block, hyper, responsibilities):
-        """Return the sums over samples, each times its responsibilities."""
-        moments = self.moments(block, hyper)
-        shares = responsibilities.astype(np.float64, copy=False)
+    def statistics(self, block, hyper, responsibilities, factors=ONCE):
+        """Return the sums over samples, each times its responsibilities.
+
+        And times its factor, of shape (n_samples,) or (1,).
+        """
+
+        def sums(shares, n_moments):
+            return self.weighted_moments(block, hyper, shares, factors, n_moments)
+
         first = 1 + self.n_features
-        sums = shares.T @ moments[:, :first]
+        sums, second = self.covariance.moments(
+            sums, responsibilities, first, self.n_moments
+        )
         counts = sums[:, 0]
-        second = self.covariance.reduced(shares, moments[:, first:])
         return Parameters.of(
             self.weights.counted(counts),
-            self.family.counted(counts, sums[:, 1:], second, self.reg_covar),
+            self.family.counted(counts, sums[:, 1:first], second, self.reg_covar),
         )
+
+    def weighted_moments(self, block, hyper, shares, factors, n_moments):
+        """Return the sums of the first so many moments of a sample, times its shares.
+
+        Returns
+        -------
+        sums : ndarray of shape (n_components, n_moments)
+        """
+        out = np.empty((shares.shape[1], n_moments))
+        dtype = block.dtype if block.dtype == shares.dtype else np.float64
+        stopped = _kernels.weighted_moments(
+            np.asarray(block, dtype=dtype),
+            hyper.origin,
+            not self.covariance.products,
+            np.ascontiguousarray(shares, dtype=dtype),
+            factors,
+            self.stop,
+            out,
+        )
+        if stopped:
+            raise Stopped
+        return out
 
     def moments(self, block, hyper):
         """Return 1, x and its second moments, packed, of each sample."""
