@@ -11,6 +11,7 @@ import functools
 import numpy as np
 
 from ..model._values import IllDefined
+from . import _kernels
 
 __all__ = ["ILL_DEFINED", "COVARIANCE_TYPES"]
 
@@ -121,22 +122,20 @@ class Covariance:
         IllDefined
             If an inverse scale is not positive definite.
         """
-        try:
-            lower = np.linalg.cholesky(inverse_scale)
-        except np.linalg.LinAlgError:
-            raise IllDefined(ILL_DEFINED) from None
-        if not np.isfinite(lower).all():
+        factors, log_determinants, n_bad = _kernels.inverse_factors(
+            np.ascontiguousarray(inverse_scale).reshape(-1, *inverse_scale.shape[-2:])
+        )
+        if n_bad:
             raise IllDefined(ILL_DEFINED)
-        diagonal = np.diagonal(lower, axis1=-2, axis2=-1)
-        return np.linalg.inv(lower), -2 * np.log(diagonal).sum(axis=-1)
+        shape = inverse_scale.shape
+        return factors.reshape(shape), log_determinants.reshape(shape[:-2])
 
-    def trace_with(self, scale_factors, matrices):
-        """Return tr(scale @ matrix) of each component, both in this type's shape."""
-        return (scale_factors @ matrices * scale_factors).sum(axis=(-2, -1))
+    def traces_and_squares(self, scale_factors, matrices, vectors):
+        """Return tr(scale @ matrix) and ``v^T @ scale @ v`` of each component.
 
-    def squares(self, scale_factors, vectors):
-        """Return ``v^T @ scale @ v`` of each component."""
-        return ((scale_factors @ vectors[..., None]) ** 2).sum(axis=(-2, -1))
+        Factors and matrices are in this type's shape.
+        """
+        return _kernels.traces_and_squares(scale_factors, matrices, vectors)
 
     def packed(self, factors):
         """Return the factors as the kernel takes them."""
@@ -213,6 +212,11 @@ class Tied(Covariance):
         """Return the mean over the components."""
         return (factors * vectors.T) @ vectors / self.n_components
 
+    def traces_and_squares(self, scale_factors, matrices, vectors):
+        """Return tr(scale @ matrix), and ``v^T @ scale @ v`` of each component."""
+        trace = (scale_factors @ matrices * scale_factors).sum()
+        return trace, ((scale_factors @ vectors[..., None]) ** 2).sum(axis=(-2, -1))
+
     def matrices(self, covariances):
         """Return covariances in this type's shape as matrices, one a component."""
         return self.each(covariances)
@@ -265,13 +269,10 @@ class Diagonal(Covariance):
             raise IllDefined(ILL_DEFINED)
         return inverse_scale**-0.5, -np.log(inverse_scale).sum(axis=-1)
 
-    def trace_with(self, scale_factors, matrices):
-        """Return tr(scale @ matrix) of each component."""
-        return (scale_factors**2 * matrices).sum(axis=-1)
-
-    def squares(self, scale_factors, vectors):
-        """Return ``v^T @ scale @ v`` of each component."""
-        return ((scale_factors * vectors) ** 2).sum(axis=-1)
+    def traces_and_squares(self, scale_factors, matrices, vectors):
+        """Return tr(scale @ matrix) and ``v^T @ scale @ v`` of each component."""
+        scale = scale_factors**2
+        return (scale * matrices).sum(axis=-1), (scale * vectors**2).sum(axis=-1)
 
     def packed(self, factors):
         """Return the factors as the kernel takes them."""
@@ -330,9 +331,10 @@ class Spherical(Diagonal):
         """Return the roots of the scales for each dimension, and log |scale|."""
         return super().factors(self._each_dimension(inverse_scale))
 
-    def trace_with(self, scale_factors, matrices):
-        """Return tr(scale @ matrix) of each component."""
-        return super().trace_with(scale_factors, self._each_dimension(matrices))
+    def traces_and_squares(self, scale_factors, matrices, vectors):
+        """Return tr(scale @ matrix) and ``v^T @ scale @ v`` of each component."""
+        matrices = self._each_dimension(matrices)
+        return super().traces_and_squares(scale_factors, matrices, vectors)
 
     def derivative(self, inverse_scale, change):
         """Return the change of the scale, and tr(W dW^-1)."""

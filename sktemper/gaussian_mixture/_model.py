@@ -23,8 +23,8 @@ from ._parameters import Last, LastArray, Parameters, Prepared
 from ._proposals import birth, split_merge
 from ._starts import looked_at, mean_and_covariance, order_of_rows
 
-#: Numbers in a block's table of moments, about, and the fewest and most of its rows.
-BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**18, 128, 1024
+#: Samples of a block: many, for what is done once a block takes as long as hundreds.
+BLOCK_ROWS = 1024
 #: What samples count for, by default.
 ONCE = np.ones(1)
 
@@ -51,6 +51,7 @@ class GaussianMixtureModel(NaturalModel):
     watches_bound = True
     scores_whole_rows = True
     birth_steps = 15
+    block_size = BLOCK_ROWS
     parameters = Parameters
 
     def __init__(
@@ -82,8 +83,6 @@ class GaussianMixtureModel(NaturalModel):
         if self.covariance.products:
             n_second = n_features * (n_features + 1) // 2
         self.n_moments = 1 + n_features + n_second
-        rows = max(BLOCK_ELEMENTS // self.n_moments, 1)
-        self.block_size = min(max(1 << rows.bit_length() - 1, FEWEST_ROWS), MOST_ROWS)
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
