@@ -32,12 +32,6 @@ def _places(n_features):
     return places
 
 
-@functools.lru_cache(maxsize=8)
-def _lower(n_features):
-    """Return the places of a lower triangle in a matrix."""
-    return np.tril_indices(n_features)
-
-
 class Covariance:
     """Full: a matrix for each component.
 
@@ -54,6 +48,7 @@ class Covariance:
 
     def __init__(self, n_components, n_features):
         self.n_components, self.n_features = n_components, n_features
+        self._eye = np.eye(n_features)
 
     def separate(self, n_components):
         """Return the type of as many components that have nothing in common."""
@@ -98,7 +93,7 @@ class Covariance:
 
     def blurred(self, counts, variance):
         """Return what a variance added to the samples adds to the second moments."""
-        return counts[:, None, None] * variance * np.eye(self.n_features)
+        return np.multiply.outer(counts * variance, self._eye)
 
     def counted(self, counts):
         """Return the samples' share in the degrees of freedom."""
@@ -137,9 +132,9 @@ class Covariance:
         """
         return _kernels.traces_and_squares(scale_factors, matrices, vectors)
 
-    def packed(self, factors):
-        """Return the factors as the kernel takes them."""
-        return factors[..., *_lower(self.n_features)]
+    def packed(self, factors, scales):
+        """Return scales times factors, a scale a component, as the kernel takes them."""
+        return _kernels.packed_triangles(factors, scales)
 
     def derivative(self, inverse_scale, change):
         """Return the change of the scale, -W dW^-1 W, and tr(W dW^-1)."""
@@ -197,12 +192,14 @@ class Tied(Covariance):
     def moments(self, sums, responsibilities, n_first, n_moments):
         """Return the weighted sums, of the second moments the components' mean."""
         totals = responsibilities.sum(axis=1, dtype=np.float64, keepdims=True)
-        second = sums(totals, n_moments)[0, n_first:]
-        return sums(responsibilities, n_first), self.unpacked(second) / self.n_components
+        second = sums(totals, n_moments)[0, n_first:] / self.n_components
+        return sums(responsibilities, n_first), self.unpacked(
+            second
+        ) / self.n_components
 
     def blurred(self, counts, variance):
         """Return what a variance added to the samples adds to the second moments."""
-        return counts.mean() * variance * np.eye(self.n_features)
+        return counts.mean() * variance * self._eye
 
     def counted(self, counts):
         """Return the mean number of samples."""
@@ -274,9 +271,9 @@ class Diagonal(Covariance):
         scale = scale_factors**2
         return (scale * matrices).sum(axis=-1), (scale * vectors**2).sum(axis=-1)
 
-    def packed(self, factors):
-        """Return the factors as the kernel takes them."""
-        return factors
+    def packed(self, factors, scales):
+        """Return scales times factors, a scale a component, as the kernel takes them."""
+        return scales[:, None] * factors
 
     def derivative(self, inverse_scale, change):
         """Return the change of the scale, and tr(W dW^-1)."""

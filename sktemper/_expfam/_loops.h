@@ -51,6 +51,16 @@ LOOP intptr_t NAME(inverse_factors)(intptr_t n, intptr_t d,
     return n_bad;
 }
 
+/* packed = the rows of lower triangles, each triangle times its scale. */
+LOOP void NAME(packed_triangles)(intptr_t n, intptr_t d, const double *restrict factors,
+                                 const double *restrict scales, double *restrict packed)
+{
+    for (intptr_t k = 0; k < n; k++)
+        for (intptr_t i = 0; i < d; i++, factors += d)
+            for (intptr_t j = 0; j <= i; j++)
+                *packed++ = scales[k] * factors[j];
+}
+
 /* traces = tr(F^T F matrix), squares = |F vector|^2, of each F, lower triangular. */
 LOOP void NAME(traces_and_squares)(intptr_t n, intptr_t d, const double *restrict factors,
                                    const double *restrict matrices,

@@ -19,14 +19,13 @@ from .._expfam import (
 from .._linalg import tiled_matmul
 from ..model import IllDefined, LocalStep, Powers, Stopped, all_finite
 from . import _kernels
+from ._moments import ONCE, factors_of, moments, weighted_moments
 from ._parameters import Last, LastArray, Parameters, Prepared
 from ._proposals import birth, split_merge
 from ._starts import looked_at, mean_and_covariance, order_of_rows
 
 #: Samples of a block: many, for what is done once a block takes as long as hundreds.
 BLOCK_ROWS = 1024
-#: What samples count for, by default.
-ONCE = np.ones(1)
 
 
 class GaussianMixtureModel(NaturalModel):
@@ -146,17 +145,14 @@ class GaussianMixtureModel(NaturalModel):
             + 0.5 * self.family.log_precision(usual)
             - 0.5 * D * (math.log(2 * math.pi) + 1 / usual.precision)
         )
-        whitening, means = None, usual.means
-        factors = usual.factors * root.reshape(
-            root.shape + (1,) * (usual.factors.ndim - root.ndim)
-        )
-        if factors.ndim == 2 and root.ndim == 0:  # the same for all components
-            whitening = factors.T
-            means = means @ whitening
+        whitening = None
+        if self.covariance.shared:
+            whitening = (usual.factors * root).T
+            means = usual.means @ whitening
             packed = np.ones((self.n_components, D))
         else:
-            packed = self.covariance.packed(factors)
-            means = means + hyper.origin
+            packed = self.covariance.packed(usual.factors, root)
+            means = usual.means + hyper.origin
         return Prepared(
             np.ascontiguousarray(means, dtype=self.dtype),
             np.ascontiguousarray(packed, dtype=self.dtype),
@@ -171,7 +167,9 @@ class GaussianMixtureModel(NaturalModel):
         """Return whether the tables are, in which all parameters are; priors stay."""
         if prepared is None:
             return all_finite(globals_)
-        return all_finite(prepared.constants, prepared.means, prepared.factors)
+        tables = prepared.constants, prepared.means, prepared.factors
+        # a sum may overflow by itself
+        return math.isfinite(sum(t.sum() for t in tables)) or all_finite(*tables)
 
     def usual(self, globals_):
         """Return the components' parameters as they are usually written, `Usual`.
@@ -187,9 +185,8 @@ class GaussianMixtureModel(NaturalModel):
         responsibilities, bounds, scores = self.run_kernel(block, prepared, local)
         statistics = None
         if "statistics" in request.want:
-            factors = request.factors(len(block))
             statistics = self.statistics(
-                block, prepared.hyper, responsibilities, factors
+                block, prepared.hyper, responsibilities, factors_of(request, len(block))
             )
         return LocalStep.of_rows(
             statistics=statistics,
@@ -234,7 +231,7 @@ class GaussianMixtureModel(NaturalModel):
         """
 
         def sums(shares, n_moments):
-            return self.weighted_moments(block, hyper, shares, factors, n_moments)
+            return weighted_moments(self, block, hyper, shares, factors, n_moments)
 
         first = 1 + self.n_features
         sums, second = self.covariance.moments(
@@ -246,33 +243,9 @@ class GaussianMixtureModel(NaturalModel):
             self.family.counted(counts, sums[:, 1:first], second, self.reg_covar),
         )
 
-    def weighted_moments(self, block, hyper, shares, factors, n_moments):
-        """Return the sums of the first so many moments of a sample, times its shares.
-
-        Returns
-        -------
-        sums : ndarray of shape (n_components, n_moments)
-        """
-        out = np.empty((shares.shape[1], n_moments))
-        dtype = block.dtype if block.dtype == shares.dtype else np.float64
-        stopped = _kernels.weighted_moments(
-            np.asarray(block, dtype=dtype),
-            hyper.origin,
-            not self.covariance.products,
-            np.ascontiguousarray(shares, dtype=dtype),
-            factors,
-            self.stop,
-            out,
-        )
-        if stopped:
-            raise Stopped
-        return out
-
     def moments(self, block, hyper):
         """Return 1, x and its second moments, packed, of each sample."""
-        moments = np.empty((len(block), self.n_moments))
-        _kernels.moments(block, hyper.origin, self.covariance.products, moments)
-        return moments
+        return moments(self, block, hyper)
 
     def prior(self, hyper):
         """Return the prior's natural parameters; those of the last one are known."""
