@@ -133,7 +133,7 @@ class Covariance:
         return _kernels.traces_and_squares(scale_factors, matrices, vectors)
 
     def packed(self, factors, scales):
-        """Return scales times factors, a scale a component, as the kernel takes them."""
+        """Return scales times factors, one a component, as the kernel takes them."""
         return _kernels.packed_triangles(factors, scales)
 
     def derivative(self, inverse_scale, change):
@@ -193,9 +193,7 @@ class Tied(Covariance):
         """Return the weighted sums, of the second moments the components' mean."""
         totals = responsibilities.sum(axis=1, dtype=np.float64, keepdims=True)
         second = sums(totals, n_moments)[0, n_first:] / self.n_components
-        return sums(responsibilities, n_first), self.unpacked(
-            second
-        ) / self.n_components
+        return sums(responsibilities, n_first), self.unpacked(second)
 
     def blurred(self, counts, variance):
         """Return what a variance added to the samples adds to the second moments."""
@@ -272,7 +270,7 @@ class Diagonal(Covariance):
         return (scale * matrices).sum(axis=-1), (scale * vectors**2).sum(axis=-1)
 
     def packed(self, factors, scales):
-        """Return scales times factors, a scale a component, as the kernel takes them."""
+        """Return scales times factors, one a component, as the kernel takes them."""
         return scales[:, None] * factors
 
     def derivative(self, inverse_scale, change):
