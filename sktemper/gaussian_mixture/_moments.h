@@ -22,32 +22,43 @@ typedef double DOUBLES;
 #define COLUMNS (2 * SIZE)
 #define EACH_HEIGHT(X) X(2) X(4) X(6) X(8) X(10) X(12)
 
-/* Where the moments of a sample begin: of row i of the products those from j on. */
+/* A vector of moments: y[i] times those from y[j] on, or, for i < 0, these squared; those
+ * behind the last that is wanted are overwritten by the next. */
 typedef struct {
-    intptr_t i, j;
-} NAME(place);
+    intptr_t to, i, j;
+} NAME(piece);
 
-/* Writes the next `n` moments of a sample, and up to SIZE - 1 numbers behind them; returns
- * where those behind them begin. */
-static inline NAME(place) NAME(write_moments)(NAME(place) at, intptr_t n, intptr_t end,
-                                              int squares, const double *restrict y,
-                                              double *restrict out)
+/* The pieces of `n` moments, from that of row i and column j on; moves i and j behind
+ * them, and returns how many pieces there are. */
+static intptr_t NAME(cut_moments)(intptr_t n, intptr_t end, int squares, intptr_t *i,
+                                  intptr_t *j, NAME(piece) * pieces)
 {
-    while (n > 0) {
-        const double *restrict left = y + at.j;
-        const int alone = squares && at.i > 0;
-        const intptr_t length = end - at.j < n ? end - at.j : n;
+    intptr_t n_pieces = 0;
+    for (intptr_t to = 0; to < n;) {
+        const intptr_t length = end - *j < n - to ? end - *j : n - to;
         for (intptr_t t = 0; t < length; t += SIZE) {
-            const DOUBLES own = *(const DOUBLES *)(left + t);
-            *(DOUBLES *)(out + t) = alone ? own * own : own * y[at.i];
+            const NAME(piece) one = {to + t, squares && *i > 0 ? -1 : *i, *j + t};
+            pieces[n_pieces++] = one;
         }
-        out += length;
-        n -= length;
-        at.j += length;
-        if (at.j == end)
-            at.j = ++at.i;
+        to += length;
+        *j += length;
+        if (*j == end)
+            *j = ++*i;
     }
-    return at;
+    return n_pieces;
+}
+
+static void NAME(write_moments)(intptr_t n, intptr_t n_pieces,
+                                const NAME(piece) *restrict pieces,
+                                const double *restrict y, intptr_t y_width,
+                                double *restrict table, intptr_t stride)
+{
+    for (intptr_t row = 0; row < n; row++, y += y_width, table += stride)
+        for (intptr_t p = 0; p < n_pieces; p++) {
+            const DOUBLES own = *(const DOUBLES *)(y + pieces[p].j);
+            *(DOUBLES *)(table + pieces[p].to) =
+                pieces[p].i < 0 ? own * own : own * y[pieces[p].i];
+        }
 }
 
 /* out (+)= shares^T moments, of a tile; `height` and `wide` are known when it is compiled. */
@@ -111,7 +122,8 @@ static void NAME(add_moments)(intptr_t n, intptr_t n_tiles, intptr_t height,
         }
 }
 
-/* A part of the samples: y, and the shares in float64, each row `width` numbers. */
+/* A part of the samples: y, behind which is room for a vector, and the shares in float64,
+ * each row `width` numbers. */
 static void NAME(begin_part)(const moments_block *block, intptr_t first, intptr_t n,
                              intptr_t y_width, double *restrict y, intptr_t width,
                              double *restrict shares)
@@ -127,8 +139,6 @@ static void NAME(begin_part)(const moments_block *block, intptr_t first, intptr_
         VECTORISE
         for (intptr_t d = 0; d < D; d++)
             own[1 + d] = (double)x[d] - origin[d];
-        for (intptr_t d = 1 + D; d < y_width; d++)
-            own[d] = 0;
         VECTORISE
         for (intptr_t k = 0; k < K; k++)
             share[k] = factor * (double)given[k];
@@ -161,20 +171,20 @@ LOOP int NAME(weighted_moments)(moments_block *block)
     double *restrict shares = block->scratch, *restrict y = shares + MOMENT_ROWS * width;
     double *restrict table = y + MOMENT_ROWS * y_width;
     double *restrict sums = table + MOMENT_ROWS * stride;
+    NAME(piece) pieces[MOMENT_COLUMNS];
     for (intptr_t first = 0; first < block->n_samples; first += MOMENT_ROWS) {
         const intptr_t left = block->n_samples - first;
         const intptr_t n = left < MOMENT_ROWS ? left : MOMENT_ROWS;
-        NAME(place) begin = {0, 0}, end = begin;
+        intptr_t i = 0, j = 0;
         NAME(begin_part)(block, first, n, y_width, y, width, shares);
-        for (intptr_t column = 0; column < M; column += MOMENT_COLUMNS, begin = end) {
+        for (intptr_t column = 0; column < M; column += MOMENT_COLUMNS) {
             const intptr_t n_columns =
                 M - column < MOMENT_COLUMNS ? M - column : MOMENT_COLUMNS;
+            const intptr_t n_pieces = NAME(cut_moments)(
+                n_columns, 1 + block->n_features, block->squares, &i, &j, pieces);
             if (*block->stop)
                 return -1;
-            for (intptr_t i = 0; i < n; i++)
-                end = NAME(write_moments)(begin, n_columns, 1 + block->n_features,
-                                          block->squares, y + i * y_width,
-                                          table + i * stride);
+            NAME(write_moments)(n, n_pieces, pieces, y, y_width, table, stride);
             NAME(add_moments)(n, n_tiles, height, n_columns, shares, table, stride,
                               first == 0, sums + column * width);
         }
