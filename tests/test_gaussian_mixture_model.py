@@ -335,12 +335,14 @@ def test_the_kernel_of_wishart_terms(d):
     freedom = d - 1 + np.array([1e-3, 0.5, 1, 2, 10, 1e4, 1e9, 1e14, 1e16, 1e30, 1e100])
     precision = np.geomspace(1e-5, 1e9, len(freedom))
     log_determinants = np.linspace(-50, 50, len(freedom))
-    logs, normalisers = wishart_kernels.wishart_terms(
+    logs, normalisers, densities = wishart_kernels.wishart_terms(
         d, precision, freedom, log_determinants
     )
     expected = log_determinants + d * np.log(2)
     expected = expected + psi(0.5 * (freedom[:, None] - np.arange(d))).sum(axis=1)
     np.testing.assert_allclose(logs, expected, rtol=1e-12, atol=1e-12)
+    expected = 0.5 * (expected - d * (np.log(2 * np.pi) + 1 / precision))
+    np.testing.assert_allclose(densities, expected, rtol=1e-12, atol=1e-12)
     expected = 0.5 * d * np.log(precision / (2 * np.pi)) - multigammaln(
         0.5 * freedom, d
     )

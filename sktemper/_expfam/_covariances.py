@@ -103,6 +103,11 @@ class Covariance:
         """Return the sums' part ``weights * v v^T``, one for each component."""
         return factors[:, None, None] * vectors[:, :, None] * vectors[:, None, :]
 
+    def centred(self, precision, sums, second):
+        """Return means, and inverse scales, of natural parameters."""
+        given = precision, sums, second
+        return _kernels.centred(*map(np.ascontiguousarray, given))
+
     def factors(self, inverse_scale):
         """Return, for each component, F with F^T F = scale, and log |scale|.
 
@@ -207,6 +212,11 @@ class Tied(Covariance):
         """Return the mean over the components."""
         return (factors * vectors.T) @ vectors / self.n_components
 
+    def centred(self, precision, sums, second):
+        """Return means, and inverse scales, of natural parameters."""
+        means = sums / precision[:, None]
+        return means, second - self.outer(precision, means)
+
     def traces_and_squares(self, scale_factors, matrices, vectors):
         """Return tr(scale @ matrix), and ``v^T @ scale @ v`` of each component."""
         trace = (scale_factors @ matrices * scale_factors).sum()
@@ -257,6 +267,11 @@ class Diagonal(Covariance):
     def outer(self, factors, vectors):
         """Return the diagonals."""
         return factors[:, None] * vectors**2
+
+    def centred(self, precision, sums, second):
+        """Return means, and inverse scales, of natural parameters."""
+        means = sums / precision[:, None]
+        return means, second - self.outer(precision, means)
 
     def factors(self, inverse_scale):
         """Return the roots of the scales, and log |scale|."""

@@ -85,6 +85,43 @@ def traces_and_squares(
     return out[0], out[1]
 
 
+def centred(
+    const double[::1] precisions,
+    const double[:, ::1] sums,
+    const double[:, :, ::1] second,
+):
+    """Return means and inverse scales of Normal-Wishart distributions.
+
+    Parameters
+    ----------
+    precisions : ndarray of shape (n,)
+    sums : ndarray of shape (n, d)
+        Precisions times means.
+    second : ndarray of shape (n, d, d)
+        Inverse scales, plus precisions times the means' products.
+
+    Returns
+    -------
+    means : ndarray of shape (n, d)
+    inverse_scales : ndarray of shape (n, d, d)
+    """
+    cdef intptr_t n = sums.shape[0], d = sums.shape[1]
+    means, inverse_scales = np.empty((n, d)), np.empty((n, d, d))
+    cdef double[:, ::1] own = means
+    cdef double[:, :, ::1] matrices = inverse_scales
+    with nogil:
+        SIMD.centred_f64(
+            n,
+            d,
+            &precisions[0],
+            &sums[0, 0],
+            &second[0, 0, 0],
+            &own[0, 0],
+            &matrices[0, 0, 0],
+        )
+    return means, inverse_scales
+
+
 def wishart_terms(
     intptr_t n_features,
     const double[::1] precision,
@@ -101,14 +138,14 @@ def wishart_terms(
 
     Returns
     -------
-    log_precisions, log_normalisers : ndarray of shape (n,)
-        E log |precision|, and the logarithm of the density's normaliser, but for
-        |precision|.
+    log_precisions, log_normalisers, log_densities : ndarray of shape (n,)
+        E log |precision|; the logarithm of the density's normaliser, but for
+        |precision|; and the expected log density of samples, but for their distance.
     """
     cdef intptr_t n = freedom.shape[0]
-    out = np.empty((2, n))
+    out = np.empty((3, n))
     if n == 0:
-        return out[0], out[1]
+        return tuple(out)
     cdef double[:, ::1] results = out
     with nogil:
         SIMD.wishart_terms_f64(
@@ -119,5 +156,48 @@ def wishart_terms(
             &log_determinants[0],
             &results[0, 0],
             &results[1, 0],
+            &results[2, 0],
         )
-    return out[0], out[1]
+    return tuple(out)
+
+
+def wishart_bounds(
+    intptr_t n_features,
+    double power,
+    tuple q,
+    tuple p,
+    const double[::1] traces,
+    const double[::1] squares,
+):
+    """Return power * E log p - E log q of Normal-Wishart distributions, (n,).
+
+    Parameters
+    ----------
+    n_features : int
+    power : float
+    q, p : tuple of four ndarray of shape (n,)
+        Precisions, degrees of freedom, and the first two of `wishart_terms`.
+    traces, squares : ndarray of shape (n,)
+        See `traces_and_squares`.
+    """
+    cdef const double *of_q[4]
+    cdef const double *of_p[4]
+    cdef const double[::1] values
+    for i in range(4):
+        values = q[i]
+        of_q[i] = &values[0]
+        values = p[i]
+        of_p[i] = &values[0]
+    out = np.empty(traces.shape[0])
+    cdef double[::1] bounds = out
+    SIMD.wishart_bounds_f64(
+        traces.shape[0],
+        n_features,
+        power,
+        of_q,
+        of_p,
+        &traces[0],
+        &squares[0],
+        &bounds[0],
+    )
+    return out

@@ -51,6 +51,28 @@ LOOP intptr_t NAME(inverse_factors)(intptr_t n, intptr_t d,
     return n_bad;
 }
 
+/* Of the natural parameters of Normal-Wishart distributions, means and inverse scales. */
+LOOP void NAME(centred)(intptr_t n, intptr_t d, const double *restrict precisions,
+                        const double *restrict sums, const double *restrict second,
+                        double *restrict means, double *restrict inverse_scales)
+{
+    for (intptr_t k = 0; k < n; k++) {
+        const double precision = precisions[k];
+        for (intptr_t i = 0; i < d; i++)
+            means[i] = sums[i] / precision;
+        for (intptr_t i = 0; i < d; i++) {
+            const double factor = precision * means[i];
+            VECTORISE
+            for (intptr_t j = 0; j < d; j++)
+                inverse_scales[j] = second[j] - factor * means[j];
+            inverse_scales += d;
+            second += d;
+        }
+        means += d;
+        sums += d;
+    }
+}
+
 /* packed = the rows of lower triangles, each triangle times its scale. */
 LOOP void NAME(packed_triangles)(intptr_t n, intptr_t d, const double *restrict factors,
                                  const double *restrict scales, double *restrict packed)
@@ -103,13 +125,15 @@ static inline double NAME(log_gamma_of_any)(double x, double known)
     return x < 1e15 ? known : (x - 0.5) * log(x) - x + 0.91893853320467274178;
 }
 
-/* Of Normal-Wishart distributions in `d` dimensions, E log |precision|, and the logarithm
- * of the density's normaliser, but for |precision|. */
+/* Of Normal-Wishart distributions in `d` dimensions, E log |precision|, the logarithm of
+ * the density's normaliser, but for |precision|, and the expected log density of samples,
+ * but for their distance. */
 LOOP void NAME(wishart_terms)(intptr_t n, intptr_t d, const double *restrict precision,
                               const double *restrict freedom,
                               const double *restrict log_determinants,
                               double *restrict log_precisions,
-                              double *restrict log_normalisers)
+                              double *restrict log_normalisers,
+                              double *restrict log_densities)
 {
     const double log_2 = 0.693147180559945309417, log_pi = 1.14472988584940017414;
     for (intptr_t first = 0; first < n; first += LANES) {
@@ -133,7 +157,26 @@ LOOP void NAME(wishart_terms)(intptr_t n, intptr_t d, const double *restrict pre
             log_normalisers[k] = 0.5 * d * (log(precision[k]) - log_2 - log_pi)
                                  - 0.5 * freedom[k] * log_scale - gammas[lane]
                                  - 0.25 * d * (d - 1) * log_pi;
+            log_densities[k] =
+                0.5 * (log_precisions[k] - d * (log_2 + log_pi + 1 / precision[k]));
         }
+    }
+}
+
+/* power * E log p - E log q of each of `n` distributions q, which have the terms above;
+ * traces and squares are those of q's factors with p's matrices and means. */
+LOOP void NAME(wishart_bounds)(intptr_t n, intptr_t d, double power,
+                               const double *const *q, const double *const *p,
+                               const double *restrict traces,
+                               const double *restrict squares, double *restrict bounds)
+{
+    for (intptr_t k = 0; k < n; k++) {
+        const double precision = q[0][k], nu = q[1][k], log_precision = q[2][k];
+        const double log_q = q[3][k] + 0.5 * (nu - d) * log_precision - 0.5 * d * (1 + nu);
+        const double log_p = p[3][k] + 0.5 * (p[1][k] - d) * log_precision
+                             - 0.5 * p[0][k] * (d / precision + nu * squares[k])
+                             - 0.5 * nu * traces[k];
+        bounds[k] = power * log_p - log_q;
     }
 }
 

@@ -139,44 +139,45 @@ class NormalWishartFamily:
         kappa = parameters.precision
         if not ((kappa > 0).all() and (parameters.freedom > -1).all()):
             raise IllDefined(ILL_DEFINED)
-        means = parameters.means / kappa[:, None]
-        inverse_scale = parameters.second - self.covariance.outer(kappa, means)
+        means, inverse_scale = self.covariance.centred(
+            kappa, parameters.means, parameters.second
+        )
         freedom = parameters.freedom + self.n_features
         factors = self.covariance.factors(inverse_scale)
         return Usual(kappa, means, inverse_scale, freedom, *factors)
-
-    def log_precision(self, usual):
-        """Return E log |precision| of each component."""
-        return self._terms.of(usual, self._terms_of)[0]
 
     def log_normaliser(self, usual):
         """Return the log normaliser of a Normal-Wishart density, but for |Lambda|."""
         return self._terms.of(usual, self._terms_of)[1]
 
+    def log_density(self, usual):
+        """Return the expected log density of samples, but for their distance."""
+        return self._terms.of(usual, self._terms_of)[2]
+
     def _terms_of(self, usual):
-        """Return both, of the shape of the components."""
+        """Return all three, of the shape of the components."""
         shape = usual.precision.shape
         given = usual.precision, usual.freedom, usual.log_determinants
         given = (np.ravel(_like(value, shape)) for value in given)
         terms = _kernels.wishart_terms(self.n_features, *given)
-        return tuple(term.reshape(shape) for term in terms)
+        return terms if len(shape) == 1 else tuple(t.reshape(shape) for t in terms)
 
     def bound(self, q, p, power):
         """Return power * E log p - E log q of each component; both are `Usual`."""
-        D, nu = self.n_features, q.freedom
-        log_precision, log_normaliser = self._terms.of(q, self._terms_of)
-        _, prior_normaliser = self._prior_terms.of(p, self._terms_of)
-        traces, distances = self.covariance.traces_and_squares(
+        shape = q.precision.shape
+        terms = self._terms.of(q, self._terms_of)
+        prior_terms = self._prior_terms.of(p, self._terms_of)
+        traces, squares = self.covariance.traces_and_squares(
             q.factors, p.inverse_scale, q.means - p.means
         )
-        log_prior = (
-            prior_normaliser
-            + 0.5 * (p.freedom - D) * log_precision
-            - 0.5 * p.precision * (D / q.precision + nu * distances)
-            - 0.5 * nu * traces
+        return _kernels.wishart_bounds(
+            self.n_features,
+            power,
+            (q.precision, _like(q.freedom, shape), *terms[:2]),
+            (p.precision, _like(p.freedom, shape), *prior_terms[:2]),
+            _like(traces, shape),
+            squares,
         )
-        log_q = log_normaliser + 0.5 * (nu - D) * log_precision - 0.5 * D * (1 + nu)
-        return power * log_prior - log_q
 
     def fisher_product(self, usual, change):
         """Return the change of the expected statistics along ``change``."""

@@ -137,19 +137,15 @@ class GaussianMixtureModel(NaturalModel):
 
     def prepare(self, globals_, hyper):
         """Return what `local_step` needs, computed once a step."""
-        D = self.n_features
         usual = self.usual(globals_)
         root = np.sqrt(usual.freedom)
-        constants = (
-            self.weights.expected_log(globals_.weights)
-            + 0.5 * self.family.log_precision(usual)
-            - 0.5 * D * (math.log(2 * math.pi) + 1 / usual.precision)
-        )
+        constants = self.weights.expected_log(globals_.weights)
+        constants = constants + self.family.log_density(usual)
         whitening = None
         if self.covariance.shared:
             whitening = (usual.factors * root).T
             means = usual.means @ whitening
-            packed = np.ones((self.n_components, D))
+            packed = np.ones((self.n_components, self.n_features))
         else:
             packed = self.covariance.packed(usual.factors, root)
             means = usual.means + hyper.origin
