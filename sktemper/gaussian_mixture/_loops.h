@@ -8,7 +8,7 @@ static inline void NAME(add_four_rows)(intptr_t i, const REAL *restrict a,
                                        const REAL *restrict z, VECTOR *restrict total)
 {
     const REAL *restrict b = a + i + 1, *restrict c = b + i + 2, *restrict d = c + i + 3;
-    VECTOR p[VECTORS] = {{0}}, q[VECTORS] = {{0}}, r[VECTORS] = {{0}}, s[VECTORS] = {{0}};
+    VECTOR p[VECTORS] = ZEROS, q[VECTORS] = ZEROS, r[VECTORS] = ZEROS, s[VECTORS] = ZEROS;
     for (intptr_t j = 0; j <= i; j++) {
         const REAL *restrict zj = z + j * LANES;
         EACH {
@@ -42,7 +42,7 @@ static inline void NAME(triangular_distances)(intptr_t n_features,
                                               const REAL *restrict x, REAL *restrict z,
                                               REAL *restrict distances)
 {
-    VECTOR total[VECTORS] = {{0}};
+    VECTOR total[VECTORS] = ZEROS;
     intptr_t i = 0;
     for (intptr_t d = 0; d < n_features; d++)
         EACH AT(z + d * LANES, v) = AT(x + d * LANES, v) - mean[d];
@@ -51,7 +51,7 @@ static inline void NAME(triangular_distances)(intptr_t n_features,
         factor += 4 * i + 10;
     }
     for (; i < n_features; i++) {
-        VECTOR p[VECTORS] = {{0}};
+        VECTOR p[VECTORS] = ZEROS;
         for (intptr_t j = 0; j <= i; j++)
             EACH p[v] += factor[j] * AT(z + j * LANES, v);
         factor += i + 1;
@@ -67,7 +67,7 @@ static inline void NAME(diagonal_distances)(intptr_t n_features,
                                             const REAL *restrict x,
                                             REAL *restrict distances)
 {
-    VECTOR total[VECTORS] = {{0}};
+    VECTOR total[VECTORS] = ZEROS;
     for (intptr_t j = 0; j < n_features; j++) {
         EACH {
             const VECTOR y = factor[j] * AT(x + j * LANES, v) - shift[j];
@@ -225,4 +225,5 @@ LOOP void NAME(moments)(intptr_t n, intptr_t n_features, int triangular,
 #undef VECTORS
 #undef LANES
 #undef AT
+#undef ZEROS
 #undef EACH

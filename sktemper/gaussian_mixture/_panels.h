@@ -17,6 +17,11 @@ typedef REAL VECTOR;
 #endif
 #define LANES (VECTORS * WIDTH)
 #define AT(x, v) (*(VECTOR *)((x) + (v) * WIDTH))
+#ifdef VECTOR_BYTES
+#define ZEROS {{0}}
+#else
+#define ZEROS {0}
+#endif
 #define EACH for (int v = 0; v < VECTORS; v++)
 
 /* A square of WIDTH vectors: each round moves the lowest bit of a number's place to the
