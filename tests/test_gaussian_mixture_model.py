@@ -14,6 +14,7 @@ from sklearn.mixture import BayesianGaussianMixture
 
 from sktemper import TemperedGaussianMixture
 from sktemper._expfam import WEIGHTS
+from sktemper._expfam import _kernels as wishart_kernels
 from sktemper._simd import special
 from sktemper.gaussian_mixture import _kernels
 from sktemper.gaussian_mixture._evidence import Evidence
@@ -225,6 +226,128 @@ def test_the_kernel_of_moments(dtype, products):
         out = np.empty((9, 1 + d + seconds.shape[1]))
         _kernels.moments(X, origin, products, out)
         np.testing.assert_array_equal(out, np.hstack([np.ones((9, 1)), x, seconds]))
+
+
+def moments_of(X, origin, products):
+    """What `_kernels.moments` writes, which is tested above."""
+    d = X.shape[1]
+    out = np.empty((len(X), 1 + d + (d * (d + 1) // 2 if products else d)))
+    _kernels.moments(X, origin, products, out)
+    return out
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("products", [False, True])
+@pytest.mark.parametrize("k", [1, 2, 5, 12, 13, 50])
+def test_the_kernel_of_weighted_moments(dtype, products, k):
+    stop = np.zeros(1, dtype=np.intc)
+    for d, n in (1, 1), (2, 7), (8, 128), (16, 129), (23, 300), (40, 20):
+        random = np.random.default_rng(100 * d + k)
+        X = random.normal(100, 1, (n, d)).astype(dtype)
+        origin = random.normal(100, 1, d)
+        shares = random.uniform(size=(n, k)).astype(dtype)
+        moments = moments_of(X, origin, products)
+        for factors in (np.ones(1), np.full(1, 0.5), random.uniform(size=n)):
+            expected = (shares * factors[:, None].astype(float)).T @ moments
+            for n_moments in (1 + d, moments.shape[1]):
+                out = np.full((k, n_moments), np.nan)
+                arguments = X, origin, not products, shares, factors, stop, out
+                assert _kernels.weighted_moments(*arguments) == 0
+                tol = 1e-13 * n * np.abs(moments).max()
+                np.testing.assert_allclose(
+                    out, expected[:, :n_moments], rtol=1e-12, atol=tol
+                )
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_kernel_of_weighted_moments_stops(dtype):
+    X, out = np.ones((5, 2), dtype=dtype), np.zeros((3, 6))
+    shares, stop = np.ones((5, 3), dtype=dtype), np.ones(1, dtype=np.intc)
+    arguments = X, np.zeros(2), False, shares, np.ones(1), stop, out
+    assert _kernels.weighted_moments(*arguments) == -1
+    stop[0] = 0
+    assert (
+        _kernels.weighted_moments(
+            X[:0], arguments[1], False, shares[:0], *arguments[4:]
+        )
+        == 0
+    )
+    np.testing.assert_array_equal(out, 0)
+
+
+@pytest.mark.parametrize("dtype, tol", [(np.float64, 1e-7), (np.float32, 1e-7)])
+def test_the_kernel_of_weighted_moments_keeps_the_digits_of_far_clusters(dtype, tol):
+    """Of clusters 10,000 standard deviations from the origin the covariances stay."""
+    random, n = np.random.default_rng(0), 400
+    X = random.normal(size=(2 * n, 3))
+    X[:n] += 1e4
+    X[n:] -= 1e4
+    X = np.round(X * 2**8).astype(dtype) / 2**8  # exact in either type
+    shares = np.repeat(np.eye(2), n, axis=0).astype(dtype)
+    out = np.empty((2, 10))
+    arguments = shares, np.ones(1), np.zeros(1, dtype=np.intc), out
+    _kernels.weighted_moments(X, np.zeros(3), False, *arguments)
+    for k, own in enumerate((X[:n].astype(float), X[n:].astype(float))):
+        mean, second = out[k, 1:4] / n, np.zeros((3, 3))
+        second[np.triu_indices(3)] = out[k, 4:] / n
+        covariance = (second - np.outer(mean, mean))[np.triu_indices(3)]
+        expected = np.cov(own.T, bias=True)[np.triu_indices(3)]
+        np.testing.assert_allclose(covariance, expected, atol=tol)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 50])
+def test_the_kernel_of_factors_inverts(n):
+    for d in (1, 2, 3, 4, 5, 8, 13, 16, 33):
+        random = np.random.default_rng(d)
+        roots = random.normal(size=(n, d, d))
+        matrices = roots @ roots.swapaxes(1, 2) + 0.1 * np.eye(d)
+        factors, logs, n_bad = wishart_kernels.inverse_factors(matrices)
+        assert n_bad == 0
+        np.testing.assert_array_equal(factors, np.tril(factors))
+        inverses = factors.swapaxes(1, 2) @ factors
+        np.testing.assert_allclose(
+            inverses @ matrices, np.tile(np.eye(d), (n, 1, 1)), atol=1e-8
+        )
+        np.testing.assert_allclose(logs, -np.linalg.slogdet(matrices)[1], atol=1e-9)
+        scales = random.uniform(1, 2, n)
+        packed = wishart_kernels.packed_triangles(factors, scales)
+        lower = (scales[:, None, None] * factors)[:, *np.tril_indices(d)]
+        np.testing.assert_array_equal(packed, lower)
+        others, vectors = matrices[::-1].copy(), random.normal(size=(n, d))
+        traces, squares = wishart_kernels.traces_and_squares(factors, others, vectors)
+        expected = np.trace(inverses @ others, axis1=1, axis2=2)
+        np.testing.assert_allclose(traces, expected, rtol=1e-9)
+        expected = np.einsum("ki,kij,kj->k", vectors, inverses, vectors)
+        np.testing.assert_allclose(squares, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("value", [-1.0, 0.0, np.nan, np.inf])
+def test_the_kernel_of_factors_says_what_has_none(value):
+    matrices = np.tile(np.eye(3), (11, 1, 1))
+    matrices[4, 1, 1] = value
+    assert wishart_kernels.inverse_factors(matrices)[2] == 1
+    matrices[9, 2, 0] = 5.0
+    assert wishart_kernels.inverse_factors(matrices)[2] == 2
+
+
+@pytest.mark.parametrize("d", [1, 2, 17])
+def test_the_kernel_of_wishart_terms(d):
+    freedom = d - 1 + np.array([1e-3, 0.5, 1, 2, 10, 1e4, 1e9, 1e14, 1e16, 1e30, 1e100])
+    precision = np.geomspace(1e-5, 1e9, len(freedom))
+    log_determinants = np.linspace(-50, 50, len(freedom))
+    logs, normalisers, densities = wishart_kernels.wishart_terms(
+        d, precision, freedom, log_determinants
+    )
+    expected = log_determinants + d * np.log(2)
+    expected = expected + psi(0.5 * (freedom[:, None] - np.arange(d))).sum(axis=1)
+    np.testing.assert_allclose(logs, expected, rtol=1e-12, atol=1e-12)
+    expected = 0.5 * (expected - d * (np.log(2 * np.pi) + 1 / precision))
+    np.testing.assert_allclose(densities, expected, rtol=1e-12, atol=1e-12)
+    expected = 0.5 * d * np.log(precision / (2 * np.pi)) - multigammaln(
+        0.5 * freedom, d
+    )
+    expected -= 0.5 * freedom * (d * np.log(2) + log_determinants)
+    np.testing.assert_allclose(normalisers, expected, rtol=1e-11)
 
 
 def test_the_kernel_stops():

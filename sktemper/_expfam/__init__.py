@@ -13,7 +13,7 @@ from ._gaussian import (
     unpacked,
 )
 from ._mixture import Mixture, MixtureHyper, MixtureModel
-from ._natural import Natural, NaturalModel, rate_to_zero
+from ._natural import Last, Natural, NaturalModel, rate_to_zero
 from ._normal_wishart import (
     NormalWishart,
     NormalWishartFamily,
@@ -30,6 +30,7 @@ __all__ = [
     "Family",
     "GammaFamily",
     "GaussianPrior",
+    "Last",
     "Mixture",
     "MixtureHyper",
     "MixtureModel",

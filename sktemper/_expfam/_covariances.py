@@ -11,6 +11,7 @@ import functools
 import numpy as np
 
 from ..model._values import IllDefined
+from . import _kernels
 
 __all__ = ["ILL_DEFINED", "COVARIANCE_TYPES"]
 
@@ -31,12 +32,6 @@ def _places(n_features):
     return places
 
 
-@functools.lru_cache(maxsize=8)
-def _lower(n_features):
-    """Return the places of a lower triangle in a matrix."""
-    return np.tril_indices(n_features)
-
-
 class Covariance:
     """Full: a matrix for each component.
 
@@ -53,6 +48,7 @@ class Covariance:
 
     def __init__(self, n_components, n_features):
         self.n_components, self.n_features = n_components, n_features
+        self._eye = np.eye(n_features)
 
     def separate(self, n_components):
         """Return the type of as many components that have nothing in common."""
@@ -70,9 +66,26 @@ class Covariance:
         """Return what the type keeps of the data's covariance."""
         return covariance
 
-    def reduced(self, responsibilities, seconds):
-        """Return the weighted sums of the samples' second moments."""
-        return self.unpacked(responsibilities.T @ seconds)
+    def moments(self, sums, responsibilities, n_first, n_moments):
+        """Return the weighted sums of the samples' moments.
+
+        Parameters
+        ----------
+        sums : callable
+            ``sums(shares, n)`` returns those of the first ``n`` moments, packed, of
+            shape (n_shares, n).
+        responsibilities : ndarray of shape (n_samples, n_components)
+        n_first, n_moments : int
+            Those before the second ones, and all.
+
+        Returns
+        -------
+        sums : ndarray of shape (n_components, n_first) or more
+        second : ndarray
+            In this type's shape.
+        """
+        packed = sums(responsibilities, n_moments)
+        return packed, self.unpacked(packed[:, n_first:])
 
     def unpacked(self, packed):
         """Return symmetric matrices from upper triangles by rows."""
@@ -80,7 +93,7 @@ class Covariance:
 
     def blurred(self, counts, variance):
         """Return what a variance added to the samples adds to the second moments."""
-        return counts[:, None, None] * variance * np.eye(self.n_features)
+        return np.multiply.outer(counts * variance, self._eye)
 
     def counted(self, counts):
         """Return the samples' share in the degrees of freedom."""
@@ -89,6 +102,11 @@ class Covariance:
     def outer(self, factors, vectors):
         """Return the sums' part ``weights * v v^T``, one for each component."""
         return factors[:, None, None] * vectors[:, :, None] * vectors[:, None, :]
+
+    def centred(self, precision, sums, second):
+        """Return means, and inverse scales, of natural parameters."""
+        given = precision, sums, second
+        return _kernels.centred(*map(np.ascontiguousarray, given))
 
     def factors(self, inverse_scale):
         """Return, for each component, F with F^T F = scale, and log |scale|.
@@ -104,26 +122,24 @@ class Covariance:
         IllDefined
             If an inverse scale is not positive definite.
         """
-        try:
-            lower = np.linalg.cholesky(inverse_scale)
-        except np.linalg.LinAlgError:
-            raise IllDefined(ILL_DEFINED) from None
-        if not np.isfinite(lower).all():
+        factors, log_determinants, n_bad = _kernels.inverse_factors(
+            np.ascontiguousarray(inverse_scale).reshape(-1, *inverse_scale.shape[-2:])
+        )
+        if n_bad:
             raise IllDefined(ILL_DEFINED)
-        diagonal = np.diagonal(lower, axis1=-2, axis2=-1)
-        return np.linalg.inv(lower), -2 * np.log(diagonal).sum(axis=-1)
+        shape = inverse_scale.shape
+        return factors.reshape(shape), log_determinants.reshape(shape[:-2])
 
-    def trace_with(self, scale_factors, matrices):
-        """Return tr(scale @ matrix) of each component, both in this type's shape."""
-        return (scale_factors @ matrices * scale_factors).sum(axis=(-2, -1))
+    def traces_and_squares(self, scale_factors, matrices, vectors):
+        """Return tr(scale @ matrix) and ``v^T @ scale @ v`` of each component.
 
-    def squares(self, scale_factors, vectors):
-        """Return ``v^T @ scale @ v`` of each component."""
-        return ((scale_factors @ vectors[..., None]) ** 2).sum(axis=(-2, -1))
+        Factors and matrices are in this type's shape.
+        """
+        return _kernels.traces_and_squares(scale_factors, matrices, vectors)
 
-    def packed(self, factors):
-        """Return the factors as the kernel takes them."""
-        return factors[..., *_lower(self.n_features)]
+    def packed(self, factors, scales):
+        """Return scales times factors, one a component, as the kernel takes them."""
+        return _kernels.packed_triangles(factors, scales)
 
     def derivative(self, inverse_scale, change):
         """Return the change of the scale, -W dW^-1 W, and tr(W dW^-1)."""
@@ -178,13 +194,15 @@ class Tied(Covariance):
         """Return the prior's inverse scale."""
         return np.asarray(inverse_scale)
 
-    def reduced(self, responsibilities, seconds):
-        """Return the mean over the components."""
-        return self.unpacked(responsibilities.sum(axis=1) @ seconds) / self.n_components
+    def moments(self, sums, responsibilities, n_first, n_moments):
+        """Return the weighted sums, of the second moments the components' mean."""
+        totals = responsibilities.sum(axis=1, dtype=np.float64, keepdims=True)
+        second = sums(totals, n_moments)[0, n_first:] / self.n_components
+        return sums(responsibilities, n_first), self.unpacked(second)
 
     def blurred(self, counts, variance):
         """Return what a variance added to the samples adds to the second moments."""
-        return counts.mean() * variance * np.eye(self.n_features)
+        return counts.mean() * variance * self._eye
 
     def counted(self, counts):
         """Return the mean number of samples."""
@@ -193,6 +211,16 @@ class Tied(Covariance):
     def outer(self, factors, vectors):
         """Return the mean over the components."""
         return (factors * vectors.T) @ vectors / self.n_components
+
+    def centred(self, precision, sums, second):
+        """Return means, and inverse scales, of natural parameters."""
+        means = sums / precision[:, None]
+        return means, second - self.outer(precision, means)
+
+    def traces_and_squares(self, scale_factors, matrices, vectors):
+        """Return tr(scale @ matrix), and ``v^T @ scale @ v`` of each component."""
+        trace = (scale_factors @ matrices * scale_factors).sum()
+        return trace, ((scale_factors @ vectors[..., None]) ** 2).sum(axis=(-2, -1))
 
     def matrices(self, covariances):
         """Return covariances in this type's shape as matrices, one a component."""
@@ -240,23 +268,25 @@ class Diagonal(Covariance):
         """Return the diagonals."""
         return factors[:, None] * vectors**2
 
+    def centred(self, precision, sums, second):
+        """Return means, and inverse scales, of natural parameters."""
+        means = sums / precision[:, None]
+        return means, second - self.outer(precision, means)
+
     def factors(self, inverse_scale):
         """Return the roots of the scales, and log |scale|."""
         if not ((inverse_scale > 0) & (inverse_scale < np.inf)).all():
             raise IllDefined(ILL_DEFINED)
         return inverse_scale**-0.5, -np.log(inverse_scale).sum(axis=-1)
 
-    def trace_with(self, scale_factors, matrices):
-        """Return tr(scale @ matrix) of each component."""
-        return (scale_factors**2 * matrices).sum(axis=-1)
+    def traces_and_squares(self, scale_factors, matrices, vectors):
+        """Return tr(scale @ matrix) and ``v^T @ scale @ v`` of each component."""
+        scale = scale_factors**2
+        return (scale * matrices).sum(axis=-1), (scale * vectors**2).sum(axis=-1)
 
-    def squares(self, scale_factors, vectors):
-        """Return ``v^T @ scale @ v`` of each component."""
-        return ((scale_factors * vectors) ** 2).sum(axis=-1)
-
-    def packed(self, factors):
-        """Return the factors as the kernel takes them."""
-        return factors
+    def packed(self, factors, scales):
+        """Return scales times factors, one a component, as the kernel takes them."""
+        return scales[:, None] * factors
 
     def derivative(self, inverse_scale, change):
         """Return the change of the scale, and tr(W dW^-1)."""
@@ -311,9 +341,10 @@ class Spherical(Diagonal):
         """Return the roots of the scales for each dimension, and log |scale|."""
         return super().factors(self._each_dimension(inverse_scale))
 
-    def trace_with(self, scale_factors, matrices):
-        """Return tr(scale @ matrix) of each component."""
-        return super().trace_with(scale_factors, self._each_dimension(matrices))
+    def traces_and_squares(self, scale_factors, matrices, vectors):
+        """Return tr(scale @ matrix) and ``v^T @ scale @ v`` of each component."""
+        matrices = self._each_dimension(matrices)
+        return super().traces_and_squares(scale_factors, matrices, vectors)
 
     def derivative(self, inverse_scale, change):
         """Return the change of the scale, and tr(W dW^-1)."""

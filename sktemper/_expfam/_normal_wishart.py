@@ -3,16 +3,16 @@
 In the usual letters: m, kappa, W, nu.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, polygamma, psi
+from scipy.special import polygamma
 
 from ..model._values import IllDefined
+from . import _kernels
 from ._covariances import COVARIANCE_TYPES, ILL_DEFINED
-from ._natural import Natural
+from ._natural import Last, Natural
 
 __all__ = ["NormalWishart", "NormalWishartFamily", "Usual"]
 
@@ -88,6 +88,7 @@ class NormalWishartFamily:
     def __init__(self, n_components, n_features, covariance_type="full"):
         self.n_components, self.n_features = n_components, n_features
         self.covariance = COVARIANCE_TYPES[covariance_type](n_components, n_features)
+        self._terms, self._prior_terms = Last(), Last()
 
     def shapes(self):
         """Return the shapes of the arrays of `NormalWishart`."""
@@ -138,53 +139,45 @@ class NormalWishartFamily:
         kappa = parameters.precision
         if not ((kappa > 0).all() and (parameters.freedom > -1).all()):
             raise IllDefined(ILL_DEFINED)
-        means = parameters.means / kappa[:, None]
-        inverse_scale = parameters.second - self.covariance.outer(kappa, means)
+        means, inverse_scale = self.covariance.centred(
+            kappa, parameters.means, parameters.second
+        )
         freedom = parameters.freedom + self.n_features
         factors = self.covariance.factors(inverse_scale)
         return Usual(kappa, means, inverse_scale, freedom, *factors)
 
-    def log_precision(self, usual):
-        """Return E log |precision| of each component."""
-        halves = 0.5 * (
-            np.asarray(usual.freedom)[..., None] - np.arange(self.n_features)
-        )
-        return (
-            psi(halves).sum(axis=-1)
-            + self.n_features * math.log(2)
-            + usual.log_determinants
-        )
-
     def log_normaliser(self, usual):
         """Return the log normaliser of a Normal-Wishart density, but for |Lambda|."""
-        D, nu = self.n_features, np.asarray(usual.freedom)
-        # the multivariate gamma function
-        log_gamma = gammaln(0.5 * (nu[..., None] - np.arange(D))).sum(axis=-1)
-        log_gamma = log_gamma + 0.25 * D * (D - 1) * math.log(math.pi)
-        return (
-            0.5 * D * np.log(usual.precision / (2 * math.pi))
-            - 0.5 * nu * (D * math.log(2) + usual.log_determinants)
-            - log_gamma
-        )
+        return self._terms.of(usual, self._terms_of)[1]
+
+    def log_density(self, usual):
+        """Return the expected log density of samples, but for their distance."""
+        return self._terms.of(usual, self._terms_of)[2]
+
+    def _terms_of(self, usual):
+        """Return all three, of the shape of the components."""
+        shape = usual.precision.shape
+        given = usual.precision, usual.freedom, usual.log_determinants
+        given = (np.ravel(_like(value, shape)) for value in given)
+        terms = _kernels.wishart_terms(self.n_features, *given)
+        return terms if len(shape) == 1 else tuple(t.reshape(shape) for t in terms)
 
     def bound(self, q, p, power):
         """Return power * E log p - E log q of each component; both are `Usual`."""
-        D = self.n_features
-        log_precision = np.broadcast_to(self.log_precision(q), self.n_components)
-        nu = np.broadcast_to(q.freedom, self.n_components)
-        shifts = q.means - p.means
-        trace = self.covariance.trace_with(q.factors, p.inverse_scale)
-        distances = self.covariance.squares(q.factors, shifts)
-        log_prior = (
-            self.log_normaliser(p)
-            + 0.5 * (p.freedom - D) * log_precision
-            - 0.5 * p.precision * (D / q.precision + nu * distances)
-            - 0.5 * nu * trace
+        shape = q.precision.shape
+        terms = self._terms.of(q, self._terms_of)
+        prior_terms = self._prior_terms.of(p, self._terms_of)
+        traces, squares = self.covariance.traces_and_squares(
+            q.factors, p.inverse_scale, q.means - p.means
         )
-        log_q = (
-            self.log_normaliser(q) + 0.5 * (nu - D) * log_precision - 0.5 * D * (1 + nu)
+        return _kernels.wishart_bounds(
+            self.n_features,
+            power,
+            (q.precision, _like(q.freedom, shape), *terms[:2]),
+            (p.precision, _like(p.freedom, shape), *prior_terms[:2]),
+            _like(traces, shape),
+            squares,
         )
-        return power * log_prior - log_q
 
     def fisher_product(self, usual, change):
         """Return the change of the expected statistics along ``change``."""
@@ -213,6 +206,11 @@ class NormalWishartFamily:
         paired = paired + kind.paired(change.freedom, scale)
         log_change = log_change if np.ndim(freedom) else log_change.sum()
         return NormalWishart(-0.5 * precision, first, paired, 0.5 * log_change)
+
+
+def _like(value, shape):
+    """Return a value of all components together for each of them."""
+    return value if np.shape(value) == shape else np.full(shape, value)
 
 
 def _symmetric(covariance, factors, left, right):

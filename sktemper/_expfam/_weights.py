@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import betaln
 
 from . import _dirichlet
+from ._natural import Last
 
 __all__ = ["WEIGHTS"]
 
@@ -15,11 +16,24 @@ __all__ = ["WEIGHTS"]
 ORDER_DECIMALS = 6
 
 
+def _expected_log(parameters):
+    return _dirichlet.expected_log(parameters + 1.0)
+
+
+def _log_normaliser(parameters):
+    return _dirichlet.log_normaliser(parameters + 1.0)
+
+
+def _log_betas(parameters):
+    return betaln(*(parameters + 1.0).T).sum()
+
+
 class DirichletWeights:
     """A symmetric Dirichlet distribution: parameters of shape (n_components,)."""
 
     def __init__(self, n_components):
         self.n_components = n_components
+        self._logs, self._prior = Last(), Last()
 
     def prior(self, concentration):
         """Return the prior's parameters."""
@@ -47,7 +61,7 @@ class DirichletWeights:
 
     def expected_log(self, parameters):
         """Return E log pi, of shape (n_components,)."""
-        return _dirichlet.expected_log(parameters + 1.0)
+        return self._logs.of(parameters, _expected_log)
 
     def mean(self, parameters):
         """Return E pi, of shape (n_components,)."""
@@ -57,8 +71,8 @@ class DirichletWeights:
     def bound(self, parameters, prior, power):
         """Return power * E log p(pi) - E log q(pi)."""
         log_weights = self.expected_log(parameters)
-        log_prior = _dirichlet.log_normaliser(prior + 1.0) + prior @ log_weights
-        log_q = _dirichlet.log_normaliser(parameters + 1.0) + parameters @ log_weights
+        log_prior = self._prior.of(prior, _log_normaliser) + prior @ log_weights
+        log_q = _log_normaliser(parameters) + parameters @ log_weights
         return power * log_prior - log_q
 
     def fisher_product(self, parameters, change):
@@ -82,6 +96,7 @@ class StickBreaking:
 
     def __init__(self, n_components):
         self.n_components = n_components
+        self._logs, self._prior = Last(), Last()
 
     def prior(self, concentration):
         """Return the prior's parameters."""
@@ -89,8 +104,10 @@ class StickBreaking:
 
     def counted(self, counts):
         """Return what the components' numbers of samples add."""
-        behind = np.append(np.cumsum(counts[:0:-1])[::-1], 0.0)
-        return np.stack([counts, behind], axis=1)
+        counted = np.zeros((self.n_components, 2))
+        counted[:, 0] = counts
+        np.cumsum(counts[:0:-1], out=counted[-2::-1, 1])
+        return counted
 
     def counts(self, counted):
         """Return the components' numbers of samples, see `counted`."""
@@ -115,8 +132,10 @@ class StickBreaking:
 
     def expected_log(self, parameters):
         """Return E log pi, of shape (n_components,)."""
-        taken, left = _dirichlet.expected_log(parameters + 1.0).T
-        return taken + np.append(0.0, np.cumsum(left)[:-1])
+        logs = self._logs.of(parameters, _expected_log)
+        behind = np.zeros(self.n_components)
+        np.cumsum(logs[:-1, 1], out=behind[1:])
+        return logs[:, 0] + behind
 
     def mean(self, parameters):
         """Return E pi, of shape (n_components,), scaled to sum to 1."""
@@ -127,9 +146,9 @@ class StickBreaking:
 
     def bound(self, parameters, prior, power):
         """Return power * E log p(sticks) - E log q(sticks)."""
-        logs = _dirichlet.expected_log(parameters + 1.0)
-        log_prior = (prior * logs).sum() - betaln(*(prior + 1.0).T).sum()
-        log_q = (parameters * logs).sum() - betaln(*(parameters + 1.0).T).sum()
+        logs = self._logs.of(parameters, _expected_log)
+        log_prior = (prior * logs).sum() - self._prior.of(prior, _log_betas)
+        log_q = (parameters * logs).sum() - _log_betas(parameters)
         return power * log_prior - log_q
 
     def fisher_product(self, parameters, change):

@@ -33,7 +33,8 @@ class Ascent:
         self.problem, self.batch, self.trial = problem, batch, trial
         self.policies = Policies(tempering, ConstantRate(1.0), NoNoise())
         self._units, self._n_units = problem.units(batch.rows)
-        self._random = generator(trial.seed, 0)
+        is_random = problem.model.is_random
+        self._random = generator(trial.seed, 0) if is_random else None
         self._prepared = prepared_of(problem.model, trial.globals_, trial.hyper)
         self._blocks, self._seen, self._local = (None, None), None, None
         trial.steps = trial.samples = 0
@@ -122,7 +123,8 @@ class Ascent:
     def _cut(self, seen):
         """Return the blocks of a step: of the last one, where they are the same."""
         model, powers = self.problem.model, seen.powers
-        if any(map(np.ndim, powers)) or model.is_random or model.keeps_local:
+        are_common = not any(isinstance(power, np.ndarray) for power in powers)
+        if not are_common or model.is_random or model.keeps_local:
             return self.problem.blocks(self.batch, seen, self.trial)
         known, blocks = self._blocks
         if known != powers:

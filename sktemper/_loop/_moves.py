@@ -169,10 +169,10 @@ class _Trials:
         """
         done, weight = state.moves, self.problem.sample_weight
         # the same ones for a while, so that the present state is seldom fitted to them
-        number = done.made - done.failed % MOVES_OF_A_PART
-        part = Rows(self.rows).some(
-            policy.max_samples, generator(state.seed, number, TRYING)
-        )
+        number, part = done.made - done.failed % MOVES_OF_A_PART, self.rows
+        if policy.max_samples < len(part):
+            drawing = generator(state.seed, number, TRYING)
+            part = Rows(part).some(policy.max_samples, drawing)
         random = generator(state.seed, done.made, PROPOSING)
         proposal = proposed(
             policy,

@@ -8,8 +8,6 @@ import numpy as np
 
 from cython cimport floating
 
-from sktemper._simd.special import aligned
-
 include "_loops.pxi"
 
 
@@ -66,11 +64,13 @@ def local_step(
     block.n_samples = samples.shape[0]
     block.n_features = samples.shape[1]
     block.n_components = means.shape[0]
-    block.triangular = factors.shape[1] != block.n_features or block.n_features == 1
+    block.triangular = factors.shape[1] != block.n_features
     lanes = MIXTURE_BYTES // <intptr_t>sizeof(floating)
     n_vectors = 2 * block.n_features + block.n_components
-    kept = aligned(np.empty, n_vectors * lanes, dtype)
-    cdef floating[::1] scratch = kept
+    n_shifts = block.n_components * block.n_features
+    # from whole vectors on
+    cdef floating[::1] scratch = np.empty((n_vectors + 1) * lanes + n_shifts, dtype)
+    start = (SIMD_BYTES - <intptr_t>&scratch[0] % SIMD_BYTES) // <intptr_t>sizeof(floating)
     block.samples = &samples[0, 0]
     block.means = &means[0, 0]
     block.factors = &factors[0, 0]
@@ -82,7 +82,7 @@ def local_step(
     block.responsibilities = &responsibilities[0, 0]
     block.bounds = &bounds[0]
     block.scores = &scores[0]
-    block.scratch = &scratch[0]
+    block.scratch = &scratch[start]
     with nogil:
         mode = simd_flush_subnormals()
         if floating is float:
@@ -131,3 +131,68 @@ def moments(
                 &origin[0],
                 &out[0, 0],
             )
+
+
+def weighted_moments(
+    const floating[:, ::1] samples,
+    const double[::1] origin,
+    bint squares,
+    const floating[:, ::1] shares,
+    const double[::1] factors,
+    const int[::1] stop,
+    double[:, ::1] out,
+):
+    """Sum 1, x and as many second moments of x as ``out`` has room for.
+
+    Parameters
+    ----------
+    samples : ndarray of shape (n_samples, n_features)
+    origin : ndarray of shape (n_features,)
+        Subtracted first.
+    squares : bool
+        Whether the second moments are ``x_i^2``, and not ``x_i x_j``, i <= j.
+    shares : ndarray of shape (n_samples, n_components)
+        What each sample counts for, times
+    factors : ndarray of shape (1,) or (n_samples,)
+    stop : ndarray of shape (1,)
+        Set it to make the call return.
+    out : ndarray of shape (n_components, n_moments)
+        Receives the sums for each component.
+
+    Returns
+    -------
+    status : int
+        0, or -1 if stopped.
+    """
+    cdef moments_block block
+    cdef int status
+    cdef unsigned int mode
+    if samples.shape[0] == 0:
+        out[:] = 0
+        return 0
+    block.n_samples = samples.shape[0]
+    block.n_features = samples.shape[1]
+    block.n_components = shares.shape[1]
+    block.n_moments = out.shape[1]
+    # tiles are even in height, and at least half full
+    width = block.n_components + block.n_components // 3 + 2
+    row = width + block.n_features + min(block.n_moments, MOMENT_COLUMNS) + SIMD_BYTES
+    n_sums = width * (block.n_moments + SIMD_BYTES)
+    cdef double[::1] scratch = np.empty(MOMENT_ROWS * row + n_sums)
+    block.squares = squares
+    block.samples = &samples[0, 0]
+    block.origin = &origin[0]
+    block.shares = &shares[0, 0]
+    block.factors = &factors[0]
+    block.factor_per_sample = factors.shape[0] != 1
+    block.stop = &stop[0]
+    block.scratch = &scratch[0]
+    block.out = &out[0, 0]
+    with nogil:
+        mode = simd_flush_subnormals()
+        if floating is float:
+            status = SIMD.weighted_moments_f32(&block)
+        else:
+            status = SIMD.weighted_moments_f64(&block)
+        simd_restore_subnormals(mode)
+    return status

@@ -1,165 +1,187 @@
 /* Responsibilities of Gaussian components for samples, for one floating type: a panel
  * of samples at a time, one a lane.  Distances are taken from the means, so that no
  * digits are lost far from the origin. */
+#include "_panels.h"
 
-/* With 32 registers there is room for the sums of two vectors of samples, which hides
- * the latency of an addition; with 16 there is not. */
-#if defined(VECTOR_BYTES) && VECTOR_BYTES == 64
-#define LANES (MIXTURE_BYTES / (intptr_t)sizeof(REAL))
-#else
-#define LANES (SIMD_BYTES / (intptr_t)sizeof(REAL))
-#endif
-
-/* distances[lane] = |F z|^2, F lower triangular, its rows packed. */
-static inline void NAME(triangular_distances)(intptr_t n_features,
-                                              const REAL *restrict factor,
-                                              const REAL *restrict z,
-                                              REAL *restrict distances)
+/* total += p^2, over the rows i to i + 3 of a triangle: p = F z. */
+static inline void NAME(add_four_rows)(intptr_t i, const REAL *restrict a,
+                                       const REAL *restrict z, VECTOR *restrict total)
 {
-    REAL total[LANES] = {0};
-    intptr_t i = 0;
-    for (; i + 4 <= n_features; i += 4) {
-        const REAL *restrict a = factor, *restrict b = a + i + 1;
-        const REAL *restrict c = b + i + 2, *restrict d = c + i + 3;
-        factor = d + i + 4;
-        REAL p[LANES] = {0}, q[LANES] = {0}, r[LANES] = {0}, s[LANES] = {0};
-        for (intptr_t j = 0; j <= i; j++) {
-            const REAL *restrict zj = z + j * LANES;
-            VECTORISE
-            for (intptr_t lane = 0; lane < LANES; lane++) {
-                p[lane] += a[j] * zj[lane];
-                q[lane] += b[j] * zj[lane];
-                r[lane] += c[j] * zj[lane];
-                s[lane] += d[j] * zj[lane];
-            }
-        }
-        const REAL *restrict z1 = z + (i + 1) * LANES;
-        const REAL *restrict z2 = z1 + LANES, *restrict z3 = z2 + LANES;
-        VECTORISE
-        for (intptr_t lane = 0; lane < LANES; lane++) {
-            q[lane] += b[i + 1] * z1[lane];
-            r[lane] += c[i + 1] * z1[lane] + c[i + 2] * z2[lane];
-            s[lane] += d[i + 1] * z1[lane] + d[i + 2] * z2[lane] + d[i + 3] * z3[lane];
-            total[lane] += p[lane] * p[lane] + q[lane] * q[lane] + r[lane] * r[lane]
-                           + s[lane] * s[lane];
+    const REAL *restrict b = a + i + 1, *restrict c = b + i + 2, *restrict d = c + i + 3;
+    VECTOR p[VECTORS] = ZEROS, q[VECTORS] = ZEROS, r[VECTORS] = ZEROS, s[VECTORS] = ZEROS;
+    for (intptr_t j = 0; j <= i; j++) {
+        const REAL *restrict zj = z + j * LANES;
+        EACH {
+            const VECTOR own = AT(zj, v);
+            p[v] += a[j] * own;
+            q[v] += b[j] * own;
+            r[v] += c[j] * own;
+            s[v] += d[j] * own;
         }
     }
-    for (; i < n_features; i++) {
-        REAL p[LANES] = {0};
-        for (intptr_t j = 0; j <= i; j++) {
-            const REAL *restrict zj = z + j * LANES;
-            VECTORISE
-            for (intptr_t lane = 0; lane < LANES; lane++)
-                p[lane] += factor[j] * zj[lane];
-        }
-        factor += i + 1;
-        VECTORISE
-        for (intptr_t lane = 0; lane < LANES; lane++)
-            total[lane] += p[lane] * p[lane];
+    z += (i + 1) * LANES;
+    EACH {
+        const VECTOR second = AT(z, v), third = AT(z + LANES, v);
+        q[v] += b[i + 1] * second;
+        r[v] += c[i + 1] * second;
+        s[v] += d[i + 1] * second;
+        r[v] += c[i + 2] * third;
+        s[v] += d[i + 2] * third;
+        s[v] += d[i + 3] * AT(z + 2 * LANES, v);
+        total[v] += p[v] * p[v];
+        total[v] += q[v] * q[v];
+        total[v] += r[v] * r[v];
+        total[v] += s[v] * s[v];
     }
-    for (intptr_t lane = 0; lane < LANES; lane++)
-        distances[lane] = total[lane];
 }
 
+/* distances[lane] = |F (x - mean)|^2, F lower triangular, its rows packed; z is scratch. */
+static inline void NAME(triangular_distances)(intptr_t n_features,
+                                              const REAL *restrict factor,
+                                              const REAL *restrict mean,
+                                              const REAL *restrict x, REAL *restrict z,
+                                              REAL *restrict distances)
+{
+    VECTOR total[VECTORS] = ZEROS;
+    intptr_t i = 0;
+    for (intptr_t d = 0; d < n_features; d++)
+        EACH AT(z + d * LANES, v) = AT(x + d * LANES, v) - mean[d];
+    for (; i + 4 <= n_features; i += 4) {
+        NAME(add_four_rows)(i, factor, z, total);
+        factor += 4 * i + 10;
+    }
+    for (; i < n_features; i++) {
+        VECTOR p[VECTORS] = ZEROS;
+        for (intptr_t j = 0; j <= i; j++)
+            EACH p[v] += factor[j] * AT(z + j * LANES, v);
+        factor += i + 1;
+        EACH total[v] += p[v] * p[v];
+    }
+    EACH AT(distances, v) = total[v];
+}
+
+/* distances[lane] = |f x - shift|^2, element by element. */
 static inline void NAME(diagonal_distances)(intptr_t n_features,
                                             const REAL *restrict factor,
-                                            const REAL *restrict z,
+                                            const REAL *restrict shift,
+                                            const REAL *restrict x,
                                             REAL *restrict distances)
 {
-    REAL total[LANES] = {0};
+    VECTOR total[VECTORS] = ZEROS;
     for (intptr_t j = 0; j < n_features; j++) {
-        const REAL scale = factor[j];
-        const REAL *restrict zj = z + j * LANES;
-        VECTORISE
-        for (intptr_t lane = 0; lane < LANES; lane++) {
-            const REAL y = scale * zj[lane];
-            total[lane] += y * y;
+        EACH {
+            const VECTOR y = factor[j] * AT(x + j * LANES, v) - shift[j];
+            total[v] += y * y;
         }
     }
+    EACH AT(distances, v) = total[v];
+}
+
+/* Of the logarithms of a panel their shares, not yet divided by `sums`; and what is said
+ * of all of them. */
+static inline void NAME(shares)(intptr_t n_components, const REAL *restrict powers,
+                                REAL *restrict logs, REAL *restrict sums,
+                                double *restrict bounds, double *restrict scores)
+{
+    REAL top[LANES], total[LANES] = {0}, sum[LANES] = {0};
     for (intptr_t lane = 0; lane < LANES; lane++)
-        distances[lane] = total[lane];
+        top[lane] = logs[lane];
+    for (intptr_t k = 1; k < n_components; k++) {
+        const REAL *restrict log_k = logs + k * LANES;
+        VECTORISE
+        for (intptr_t lane = 0; lane < LANES; lane++)
+            top[lane] = log_k[lane] > top[lane] ? log_k[lane] : top[lane];
+    }
+    for (intptr_t k = 0; k < n_components; k++) {
+        REAL *restrict log_k = logs + k * LANES;
+        VECTORISE
+        for (intptr_t lane = 0; lane < LANES; lane++) {
+            const REAL below = log_k[lane] - top[lane];
+            const REAL share = NAME(exp)(powers[lane] * below);
+            sum[lane] += share;
+            total[lane] += share * below;
+            log_k[lane] = share;
+        }
+    }
+    VECTORISE
+    for (intptr_t lane = 0; lane < LANES; lane++) {
+        bounds[lane] = (double)powers[lane] * (double)top[lane]
+                       + (double)NAME(log)(sum[lane]);
+        scores[lane] = (double)top[lane] + (double)(total[lane] / sum[lane]);
+        sums[lane] = 1 / sum[lane];
+    }
+    for (intptr_t k = 0; k < n_components; k++) {
+        REAL *restrict log_k = logs + k * LANES;
+        VECTORISE
+        for (intptr_t lane = 0; lane < LANES; lane++)
+            log_k[lane] *= sums[lane];
+    }
+}
+
+/* The squared distances of a panel, or its log densities; 0, or -1 when told to stop. */
+static inline int NAME(densities)(const mixture_block *block, const REAL *restrict shifts,
+                                  const REAL *restrict x, REAL *restrict z,
+                                  REAL *restrict logs)
+{
+    const intptr_t D = block->n_features;
+    const intptr_t factor_size = block->triangular ? D * (D + 1) / 2 : D;
+    const REAL *restrict factors = block->factors;
+    for (intptr_t k = 0; k < block->n_components; k++) {
+        REAL *restrict own = logs + k * LANES;
+        if (*block->stop)
+            return -1;
+        if (block->triangular)
+            NAME(triangular_distances)(D, factors + k * factor_size, shifts + k * D, x, z,
+                                       own);
+        else
+            NAME(diagonal_distances)(D, factors + k * factor_size, shifts + k * D, x, own);
+        /* of what overflowed, NaN among it, only that it is far is known */
+        const REAL constant = block->only_distances ? 0 : (REAL)block->constants[k];
+        const REAL scale = block->only_distances ? 1 : (REAL)-0.5;
+        VECTORISE
+        for (intptr_t lane = 0; lane < LANES; lane++) {
+            const REAL distance = own[lane] < FARTHEST ? own[lane] : FARTHEST;
+            own[lane] = constant + scale * distance;
+        }
+    }
+    return 0;
 }
 
 /* The responsibilities of a block; 0, or -1 when told to stop. */
 LOOP int NAME(mixture_local_step)(mixture_block *block)
 {
     const intptr_t D = block->n_features, K = block->n_components, n = block->n_samples;
-    const intptr_t factor_size = block->triangular ? D * (D + 1) / 2 : D;
-    const REAL *restrict all_x = block->samples, *restrict means = block->means;
-    const REAL *restrict factors = block->factors;
+    const REAL *restrict samples = block->samples, *restrict means = block->means;
+    const REAL *restrict shifts = means, *restrict factors = block->factors;
     REAL *restrict out = block->responsibilities;
     REAL *restrict x = block->scratch;
     REAL *restrict z = x + D * LANES;
     REAL *restrict logs = z + D * LANES;
+    REAL *restrict scaled = logs + K * LANES;
+    REAL powers[LANES], sums[LANES];
+    double bounds[LANES], scores[LANES];
+    if (!block->triangular) {
+        for (intptr_t i = 0; i < K * D; i++)
+            scaled[i] = (REAL)((double)factors[i] * (double)means[i]);
+        shifts = scaled;
+    }
     for (intptr_t first = 0; first < n; first += LANES) {
         const intptr_t width = n - first < LANES ? n - first : LANES;
-        REAL powers[LANES], top[LANES], sums[LANES] = {0}, scores[LANES] = {0};
-        REAL distances[LANES];
-        /* lanes behind the last sample repeat it */
-        for (intptr_t lane = 0; lane < LANES; lane++) {
-            const intptr_t i = first + (lane < width ? lane : width - 1);
-            powers[lane] = (REAL)block->powers[block->power_per_sample ? i : 0];
-            for (intptr_t d = 0; d < D; d++)
-                x[d * LANES + lane] = all_x[i * D + d];
-        }
-        for (intptr_t k = 0; k < K; k++) {
-            if (*block->stop)
-                return -1;
-            for (intptr_t d = 0; d < D; d++) {
-                const REAL mean = means[k * D + d];
-                VECTORISE
-                for (intptr_t lane = 0; lane < LANES; lane++)
-                    z[d * LANES + lane] = x[d * LANES + lane] - mean;
-            }
-            if (block->triangular)
-                NAME(triangular_distances)(D, factors + k * factor_size, z, distances);
-            else
-                NAME(diagonal_distances)(D, factors + k * factor_size, z, distances);
-            /* of what overflowed, NaN among it, only that it is far is known */
-            VECTORISE
-            for (intptr_t lane = 0; lane < LANES; lane++)
-                distances[lane] = distances[lane] < FARTHEST ? distances[lane] : FARTHEST;
-            if (block->only_distances) {
-                for (intptr_t lane = 0; lane < width; lane++)
-                    out[(first + lane) * K + k] = distances[lane];
-                continue;
-            }
-            const REAL constant = (REAL)block->constants[k];
-            REAL *restrict log_k = logs + k * LANES;
-            VECTORISE
-            for (intptr_t lane = 0; lane < LANES; lane++)
-                log_k[lane] = constant - (REAL)0.5 * distances[lane];
-        }
-        if (block->only_distances)
-            continue;
-        for (intptr_t lane = 0; lane < LANES; lane++)
-            top[lane] = logs[lane];
-        for (intptr_t k = 1; k < K; k++) {
-            const REAL *restrict log_k = logs + k * LANES;
-            VECTORISE
-            for (intptr_t lane = 0; lane < LANES; lane++)
-                top[lane] = log_k[lane] > top[lane] ? log_k[lane] : top[lane];
-        }
-        for (intptr_t k = 0; k < K; k++) {
-            REAL *restrict log_k = logs + k * LANES;
-            VECTORISE
+        NAME(load_panel)(width, D, samples + first * D, x);
+        if (NAME(densities)(block, shifts, x, z, logs))
+            return -1;
+        if (!block->only_distances) {
             for (intptr_t lane = 0; lane < LANES; lane++) {
-                const REAL below = log_k[lane] - top[lane];
-                const REAL share = NAME(exp)(powers[lane] * below);
-                sums[lane] += share;
-                scores[lane] += share * below;
-                log_k[lane] = share;
+                const intptr_t i = first + (lane < width ? lane : width - 1);
+                powers[lane] = (REAL)block->powers[block->power_per_sample ? i : 0];
+            }
+            NAME(shares)(K, powers, logs, sums, bounds, scores);
+            for (intptr_t lane = 0; lane < width; lane++) {
+                block->bounds[first + lane] = bounds[lane];
+                block->scores[first + lane] = scores[lane];
             }
         }
-        for (intptr_t lane = 0; lane < width; lane++) {
-            const intptr_t i = first + lane;
-            block->bounds[i] = (double)powers[lane] * (double)top[lane]
-                               + (double)NAME(log)(sums[lane]);
-            block->scores[i] = (double)top[lane] + (double)(scores[lane] / sums[lane]);
-            const REAL scale = 1 / sums[lane];
-            for (intptr_t k = 0; k < K; k++)
-                out[i * K + k] = logs[k * LANES + lane] * scale;
-        }
+        NAME(store_panel)(width, K, logs, out + first * K);
     }
     return 0;
 }
@@ -196,4 +218,12 @@ LOOP void NAME(moments)(intptr_t n, intptr_t n_features, int triangular,
     }
 }
 
+#include "_moments.h"
+
+#undef VECTOR
+#undef WIDTH
+#undef VECTORS
 #undef LANES
+#undef AT
+#undef ZEROS
+#undef EACH

@@ -19,12 +19,13 @@ from .._expfam import (
 from .._linalg import tiled_matmul
 from ..model import IllDefined, LocalStep, Powers, Stopped, all_finite
 from . import _kernels
+from ._moments import ONCE, factors_of, moments, weighted_moments
 from ._parameters import Last, LastArray, Parameters, Prepared
 from ._proposals import birth, split_merge
 from ._starts import looked_at, mean_and_covariance, order_of_rows
 
-#: Numbers in a block's table of moments, about, and the fewest and most of its rows.
-BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**18, 128, 1024
+#: Samples of a block: many, for what is done once a block takes as long as hundreds.
+BLOCK_ROWS = 1024
 
 
 class GaussianMixtureModel(NaturalModel):
@@ -49,6 +50,7 @@ class GaussianMixtureModel(NaturalModel):
     watches_bound = True
     scores_whole_rows = True
     birth_steps = 15
+    block_size = BLOCK_ROWS
     parameters = Parameters
 
     def __init__(
@@ -80,8 +82,6 @@ class GaussianMixtureModel(NaturalModel):
         if self.covariance.products:
             n_second = n_features * (n_features + 1) // 2
         self.n_moments = 1 + n_features + n_second
-        rows = max(BLOCK_ELEMENTS // self.n_moments, 1)
-        self.block_size = min(max(1 << rows.bit_length() - 1, FEWEST_ROWS), MOST_ROWS)
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
@@ -137,25 +137,18 @@ class GaussianMixtureModel(NaturalModel):
 
     def prepare(self, globals_, hyper):
         """Return what `local_step` needs, computed once a step."""
-        D = self.n_features
         usual = self.usual(globals_)
         root = np.sqrt(usual.freedom)
-        constants = (
-            self.weights.expected_log(globals_.weights)
-            + 0.5 * self.family.log_precision(usual)
-            - 0.5 * D * (math.log(2 * math.pi) + 1 / usual.precision)
-        )
-        whitening, means = None, usual.means
-        factors = usual.factors * root.reshape(
-            root.shape + (1,) * (usual.factors.ndim - root.ndim)
-        )
-        if factors.ndim == 2 and root.ndim == 0:  # the same for all components
-            whitening = factors.T
-            means = means @ whitening
-            packed = np.ones((self.n_components, D))
+        constants = self.weights.expected_log(globals_.weights)
+        constants = constants + self.family.log_density(usual)
+        whitening = None
+        if self.covariance.shared:
+            whitening = (usual.factors * root).T
+            means = usual.means @ whitening
+            packed = np.ones((self.n_components, self.n_features))
         else:
-            packed = self.covariance.packed(factors)
-            means = means + hyper.origin
+            packed = self.covariance.packed(usual.factors, root)
+            means = usual.means + hyper.origin
         return Prepared(
             np.ascontiguousarray(means, dtype=self.dtype),
             np.ascontiguousarray(packed, dtype=self.dtype),
@@ -170,7 +163,9 @@ class GaussianMixtureModel(NaturalModel):
         """Return whether the tables are, in which all parameters are; priors stay."""
         if prepared is None:
             return all_finite(globals_)
-        return all_finite(prepared.constants, prepared.means, prepared.factors)
+        tables = prepared.constants, prepared.means, prepared.factors
+        # a sum may overflow by itself
+        return math.isfinite(sum(t.sum() for t in tables)) or all_finite(*tables)
 
     def usual(self, globals_):
         """Return the components' parameters as they are usually written, `Usual`.
@@ -186,10 +181,9 @@ class GaussianMixtureModel(NaturalModel):
         responsibilities, bounds, scores = self.run_kernel(block, prepared, local)
         statistics = None
         if "statistics" in request.want:
-            shares, factors = responsibilities, request.factors(len(block))
-            if np.any(factors != 1):
-                shares = shares * factors[:, None]
-            statistics = self.statistics(block, prepared.hyper, shares)
+            statistics = self.statistics(
+                block, prepared.hyper, responsibilities, factors_of(request, len(block))
+            )
         return LocalStep.of_rows(
             statistics=statistics,
             row_observed=np.ones(len(block)),
@@ -226,24 +220,28 @@ class GaussianMixtureModel(NaturalModel):
             raise Stopped
         return out, bounds, scores
 
-    def statistics(self, block, hyper, responsibilities):
-        """Return the sums over samples, each times its responsibilities."""
-        moments = self.moments(block, hyper)
-        shares = responsibilities.astype(np.float64, copy=False)
+    def statistics(self, block, hyper, responsibilities, factors=ONCE):
+        """Return the sums over samples, each times its responsibilities.
+
+        And times its factor, of shape (n_samples,) or (1,).
+        """
+
+        def sums(shares, n_moments):
+            return weighted_moments(self, block, hyper, shares, factors, n_moments)
+
         first = 1 + self.n_features
-        sums = shares.T @ moments[:, :first]
+        sums, second = self.covariance.moments(
+            sums, responsibilities, first, self.n_moments
+        )
         counts = sums[:, 0]
-        second = self.covariance.reduced(shares, moments[:, first:])
         return Parameters.of(
             self.weights.counted(counts),
-            self.family.counted(counts, sums[:, 1:], second, self.reg_covar),
+            self.family.counted(counts, sums[:, 1:first], second, self.reg_covar),
         )
 
     def moments(self, block, hyper):
         """Return 1, x and its second moments, packed, of each sample."""
-        moments = np.empty((len(block), self.n_moments))
-        _kernels.moments(block, hyper.origin, self.covariance.products, moments)
-        return moments
+        return moments(self, block, hyper)
 
     def prior(self, hyper):
         """Return the prior's natural parameters; those of the last one are known."""

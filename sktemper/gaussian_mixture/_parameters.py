@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._expfam import Natural, Usual
+from .._expfam import Last, Natural, Usual
 
 __all__ = ["Hyper", "Last", "LastArray", "Parameters", "Prepared"]
 
@@ -68,23 +68,8 @@ class Prepared(NamedTuple):
     hyper: Hyper
 
 
-class Last:
-    """What a function said of its last argument, which it is asked for again."""
-
-    def __init__(self):
-        self._known = None, None
-
-    def of(self, argument, function):
-        """Return ``function(argument)``, by default of the same object as before."""
-        known, value = self._known
-        if known is not argument:
-            value = function(argument)
-            self._known = argument, value
-        return value
-
-
 class LastArray(Last):
-    """The same for an array, which is another one if its numbers are."""
+    """What a function said of its last array; another one is one of other numbers."""
 
     def of(self, argument, function):
         """Return ``function(argument)``; of equal arrays, what is known."""

@@ -1,0 +1,203 @@
+"""Wishart distributions: factors of matrices, and sums of special functions.
+
+Arrays go in and come out.  The loops themselves are C, in ``_loops.h``, compiled for
+each instruction set.
+"""
+
+import numpy as np
+
+include "_loops.pxi"
+
+
+def inverse_factors(const double[:, :, ::1] matrices):
+    """Return F with F^T F = matrix^-1 of symmetric matrices, and log |matrix^-1|.
+
+    Parameters
+    ----------
+    matrices : ndarray of shape (n, d, d)
+        Of which the lower triangles are read.
+
+    Returns
+    -------
+    factors : ndarray of shape (n, d, d)
+        Lower triangular.
+    log_determinants : ndarray of shape (n,)
+    n_bad : int
+        How many are not positive definite, or not finite.
+    """
+    cdef intptr_t n = matrices.shape[0], d = matrices.shape[1], n_bad
+    factors, log_determinants = np.empty((n, d, d)), np.empty(n)
+    if n == 0:
+        return factors, log_determinants, 0
+    cdef double[:, :, ::1] triangles = factors
+    cdef double[::1] logs = log_determinants
+    cdef double[::1] scratch = np.empty((d * (d + 2) + 1) * FACTOR_LANES)
+    # from whole vectors on
+    cdef intptr_t start = (SIMD_BYTES - <intptr_t>&scratch[0] % SIMD_BYTES) // 8
+    with nogil:
+        n_bad = SIMD.inverse_factors_f64(
+            n, d, &matrices[0, 0, 0], &triangles[0, 0, 0], &logs[0], &scratch[start]
+        )
+    return factors, log_determinants, n_bad
+
+
+def packed_triangles(const double[:, :, ::1] factors, const double[::1] scales):
+    """Return scales times lower triangles, each as its rows, (n, d * (d + 1) / 2)."""
+    cdef intptr_t n = factors.shape[0], d = factors.shape[1]
+    out = np.empty((n, d * (d + 1) // 2))
+    cdef double[:, ::1] packed = out
+    with nogil:
+        SIMD.packed_triangles_f64(n, d, &factors[0, 0, 0], &scales[0], &packed[0, 0])
+    return out
+
+
+def traces_and_squares(
+    const double[:, :, ::1] factors,
+    const double[:, :, ::1] matrices,
+    const double[:, ::1] vectors,
+):
+    """Return tr(F^T F matrix) and |F vector|^2 for each F, lower triangular.
+
+    Parameters
+    ----------
+    factors, matrices : ndarray of shape (n, d, d)
+    vectors : ndarray of shape (n, d)
+
+    Returns
+    -------
+    traces, squares : ndarray of shape (n,)
+    """
+    cdef intptr_t n = factors.shape[0], d = factors.shape[1]
+    out = np.empty((2, n))
+    cdef double[:, ::1] results = out
+    cdef double[::1] scratch = np.empty(d)
+    with nogil:
+        SIMD.traces_and_squares_f64(
+            n,
+            d,
+            &factors[0, 0, 0],
+            &matrices[0, 0, 0],
+            &vectors[0, 0],
+            &results[0, 0],
+            &results[1, 0],
+            &scratch[0],
+        )
+    return out[0], out[1]
+
+
+def centred(
+    const double[::1] precisions,
+    const double[:, ::1] sums,
+    const double[:, :, ::1] second,
+):
+    """Return means and inverse scales of Normal-Wishart distributions.
+
+    Parameters
+    ----------
+    precisions : ndarray of shape (n,)
+    sums : ndarray of shape (n, d)
+        Precisions times means.
+    second : ndarray of shape (n, d, d)
+        Inverse scales, plus precisions times the means' products.
+
+    Returns
+    -------
+    means : ndarray of shape (n, d)
+    inverse_scales : ndarray of shape (n, d, d)
+    """
+    cdef intptr_t n = sums.shape[0], d = sums.shape[1]
+    means, inverse_scales = np.empty((n, d)), np.empty((n, d, d))
+    cdef double[:, ::1] own = means
+    cdef double[:, :, ::1] matrices = inverse_scales
+    with nogil:
+        SIMD.centred_f64(
+            n,
+            d,
+            &precisions[0],
+            &sums[0, 0],
+            &second[0, 0, 0],
+            &own[0, 0],
+            &matrices[0, 0, 0],
+        )
+    return means, inverse_scales
+
+
+def wishart_terms(
+    intptr_t n_features,
+    const double[::1] precision,
+    const double[::1] freedom,
+    const double[::1] log_determinants,
+):
+    """Return what the bound has of Normal-Wishart distributions.
+
+    Parameters
+    ----------
+    n_features : int
+    precision, freedom, log_determinants : ndarray of shape (n,)
+        See `Usual`.
+
+    Returns
+    -------
+    log_precisions, log_normalisers, log_densities : ndarray of shape (n,)
+        E log |precision|; the logarithm of the density's normaliser, but for
+        |precision|; and the expected log density of samples, but for their distance.
+    """
+    cdef intptr_t n = freedom.shape[0]
+    out = np.empty((3, n))
+    if n == 0:
+        return tuple(out)
+    cdef double[:, ::1] results = out
+    with nogil:
+        SIMD.wishart_terms_f64(
+            n,
+            n_features,
+            &precision[0],
+            &freedom[0],
+            &log_determinants[0],
+            &results[0, 0],
+            &results[1, 0],
+            &results[2, 0],
+        )
+    return tuple(out)
+
+
+def wishart_bounds(
+    intptr_t n_features,
+    double power,
+    tuple q,
+    tuple p,
+    const double[::1] traces,
+    const double[::1] squares,
+):
+    """Return power * E log p - E log q of Normal-Wishart distributions, (n,).
+
+    Parameters
+    ----------
+    n_features : int
+    power : float
+    q, p : tuple of four ndarray of shape (n,)
+        Precisions, degrees of freedom, and the first two of `wishart_terms`.
+    traces, squares : ndarray of shape (n,)
+        See `traces_and_squares`.
+    """
+    cdef const double *of_q[4]
+    cdef const double *of_p[4]
+    cdef const double[::1] values
+    for i in range(4):
+        values = q[i]
+        of_q[i] = &values[0]
+        values = p[i]
+        of_p[i] = &values[0]
+    out = np.empty(traces.shape[0])
+    cdef double[::1] bounds = out
+    SIMD.wishart_bounds_f64(
+        traces.shape[0],
+        n_features,
+        power,
+        of_q,
+        of_p,
+        &traces[0],
+        &squares[0],
+        &bounds[0],
+    )
+    return out

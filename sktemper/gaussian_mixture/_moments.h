@@ -1,0 +1,200 @@
+/* Sums of moments of samples, each sample times its shares.  With y = (1, x) they are the
+ * products y_i y_j for i <= j by rows; or the first row of them alone, or besides it
+ * x_i^2.  In float64, as sums of them lose digits.
+ *
+ * A product of two matrices, in tiles of as many sums as fit into registers, each summed
+ * over the samples in their order.  The moments of some samples at a time, and some of
+ * them, so that these stay in the second cache. */
+#define DOUBLES NAME(moment_vector)
+#ifdef VECTOR_BYTES
+typedef double DOUBLES
+    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(double)), may_alias));
+#define SIZE (VECTOR_BYTES / (intptr_t)sizeof(double))
+#else
+typedef double DOUBLES;
+#define SIZE 1
+#endif
+#if defined(VECTOR_BYTES) && VECTOR_BYTES == 64
+#define HIGHEST 12
+#else
+#define HIGHEST 6
+#endif
+#define COLUMNS (2 * SIZE)
+#define EACH_HEIGHT(X) X(2) X(4) X(6) X(8) X(10) X(12)
+
+/* A vector of moments: y[i] times those from y[j] on, or, for i < 0, these squared; those
+ * behind the last that is wanted are overwritten by the next. */
+typedef struct {
+    intptr_t to, i, j;
+} NAME(piece);
+
+/* The pieces of `n` moments, from that of row i and column j on; moves i and j behind
+ * them, and returns how many pieces there are. */
+static intptr_t NAME(cut_moments)(intptr_t n, intptr_t end, int squares, intptr_t *i,
+                                  intptr_t *j, NAME(piece) * pieces)
+{
+    intptr_t n_pieces = 0;
+    for (intptr_t to = 0; to < n;) {
+        const intptr_t length = end - *j < n - to ? end - *j : n - to;
+        for (intptr_t t = 0; t < length; t += SIZE) {
+            const NAME(piece) one = {to + t, squares && *i > 0 ? -1 : *i, *j + t};
+            pieces[n_pieces++] = one;
+        }
+        to += length;
+        *j += length;
+        if (*j == end)
+            *j = ++*i;
+    }
+    return n_pieces;
+}
+
+static void NAME(write_moments)(intptr_t n, intptr_t n_pieces,
+                                const NAME(piece) *restrict pieces,
+                                const double *restrict y, intptr_t y_width,
+                                double *restrict table, intptr_t stride)
+{
+    for (intptr_t row = 0; row < n; row++, y += y_width, table += stride)
+        for (intptr_t p = 0; p < n_pieces; p++) {
+            const DOUBLES own = *(const DOUBLES *)(y + pieces[p].j);
+            *(DOUBLES *)(table + pieces[p].to) =
+                pieces[p].i < 0 ? own * own : own * y[pieces[p].i];
+        }
+}
+
+/* out (+)= shares^T moments, of a tile; `height` and `wide` are known when it is compiled. */
+#ifdef ALWAYS_INLINE
+ALWAYS_INLINE
+#else
+static
+#endif
+void NAME(moment_tile)(const int height, const int wide, intptr_t n,
+                                     const double *restrict shares, intptr_t shares_stride,
+                                     const double *restrict moments, intptr_t stride,
+                                     int first, double *restrict out)
+{
+    DOUBLES left[HIGHEST], right[HIGHEST];
+    for (int r = 0; r < height; r++) {
+        left[r] = right[r] = (DOUBLES){0};
+        if (!first) {
+            left[r] = *(const DOUBLES *)(out + r * COLUMNS);
+            right[r] = *(const DOUBLES *)(out + r * COLUMNS + SIZE);
+        }
+    }
+    for (intptr_t i = 0; i < n; i++) {
+        const DOUBLES one = *(const DOUBLES *)moments;
+        const DOUBLES other = wide ? *(const DOUBLES *)(moments + SIZE) : one;
+        for (int r = 0; r < height; r++) {
+            left[r] += shares[r] * one;
+            if (wide)
+                right[r] += shares[r] * other;
+        }
+        moments += stride;
+        shares += shares_stride;
+    }
+    for (int r = 0; r < height; r++) {
+        *(DOUBLES *)(out + r * COLUMNS) = left[r];
+        *(DOUBLES *)(out + r * COLUMNS + SIZE) = right[r];
+    }
+}
+
+/* All tiles of some columns; `sums` has a tile after the other. */
+static void NAME(add_moments)(intptr_t n, intptr_t n_tiles, intptr_t height,
+                              intptr_t n_columns, const double *restrict shares,
+                              const double *restrict table, intptr_t stride, int first,
+                              double *restrict sums)
+{
+    for (intptr_t column = 0; column < n_columns; column += COLUMNS)
+        for (intptr_t tile = 0; tile < n_tiles; tile++) {
+            const double *restrict own = shares + tile * height;
+            const intptr_t width = n_tiles * height;
+            switch (n_columns - column > SIZE ? height : -height) {
+#define TILES(h)                                                                       \
+    case h:                                                                            \
+        NAME(moment_tile)(h, 1, n, own, width, table + column, stride, first, sums);   \
+        break;                                                                         \
+    case -h:                                                                           \
+        NAME(moment_tile)(h, 0, n, own, width, table + column, stride, first, sums);   \
+        break;
+                EACH_HEIGHT(TILES)
+#undef TILES
+            }
+            sums += height * COLUMNS;
+        }
+}
+
+/* A part of the samples: y, behind which is room for a vector, and the shares in float64,
+ * each row `width` numbers. */
+static void NAME(begin_part)(const moments_block *block, intptr_t first, intptr_t n,
+                             intptr_t y_width, double *restrict y, intptr_t width,
+                             double *restrict shares)
+{
+    const intptr_t D = block->n_features, K = block->n_components;
+    for (intptr_t i = 0; i < n; i++) {
+        const REAL *restrict x = (const REAL *)block->samples + (first + i) * D;
+        const REAL *restrict given = (const REAL *)block->shares + (first + i) * K;
+        const double factor = block->factors[block->factor_per_sample ? first + i : 0];
+        const double *restrict origin = block->origin;
+        double *restrict own = y + i * y_width, *restrict share = shares + i * width;
+        own[0] = 1;
+        VECTORISE
+        for (intptr_t d = 0; d < D; d++)
+            own[1 + d] = (double)x[d] - origin[d];
+        VECTORISE
+        for (intptr_t k = 0; k < K; k++)
+            share[k] = factor * (double)given[k];
+        for (intptr_t k = K; k < width; k++)
+            share[k] = 0;
+    }
+}
+
+/* From the order of tiles to that of rows. */
+static void NAME(end_moments)(const moments_block *block, intptr_t n_tiles,
+                              intptr_t height, const double *restrict sums)
+{
+    const intptr_t K = block->n_components, M = block->n_moments;
+    for (intptr_t column = 0; column < M; column += COLUMNS) {
+        const intptr_t width = M - column < COLUMNS ? M - column : COLUMNS;
+        for (intptr_t k = 0; k < n_tiles * height; k++, sums += COLUMNS)
+            if (k < K)
+                memcpy(block->out + k * M + column, sums, width * sizeof(double));
+    }
+}
+
+/* 0, or -1 when told to stop. */
+LOOP int NAME(weighted_moments)(moments_block *block)
+{
+    const intptr_t K = block->n_components, M = block->n_moments;
+    const intptr_t n_tiles = (K + HIGHEST - 1) / HIGHEST;
+    const intptr_t height = ((K + n_tiles - 1) / n_tiles + 1) / 2 * 2;
+    const intptr_t width = n_tiles * height, y_width = 1 + block->n_features + SIZE;
+    const intptr_t stride = (M < MOMENT_COLUMNS ? M : MOMENT_COLUMNS) + COLUMNS;
+    double *restrict shares = block->scratch, *restrict y = shares + MOMENT_ROWS * width;
+    double *restrict table = y + MOMENT_ROWS * y_width;
+    double *restrict sums = table + MOMENT_ROWS * stride;
+    NAME(piece) pieces[MOMENT_COLUMNS];
+    for (intptr_t first = 0; first < block->n_samples; first += MOMENT_ROWS) {
+        const intptr_t left = block->n_samples - first;
+        const intptr_t n = left < MOMENT_ROWS ? left : MOMENT_ROWS;
+        intptr_t i = 0, j = 0;
+        NAME(begin_part)(block, first, n, y_width, y, width, shares);
+        for (intptr_t column = 0; column < M; column += MOMENT_COLUMNS) {
+            const intptr_t n_columns =
+                M - column < MOMENT_COLUMNS ? M - column : MOMENT_COLUMNS;
+            const intptr_t n_pieces = NAME(cut_moments)(
+                n_columns, 1 + block->n_features, block->squares, &i, &j, pieces);
+            if (*block->stop)
+                return -1;
+            NAME(write_moments)(n, n_pieces, pieces, y, y_width, table, stride);
+            NAME(add_moments)(n, n_tiles, height, n_columns, shares, table, stride,
+                              first == 0, sums + column * width);
+        }
+    }
+    NAME(end_moments)(block, n_tiles, height, sums);
+    return 0;
+}
+
+#undef DOUBLES
+#undef SIZE
+#undef HIGHEST
+#undef COLUMNS
+#undef EACH_HEIGHT

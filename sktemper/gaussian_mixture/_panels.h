@@ -1,0 +1,90 @@
+/* Panels of samples, one a lane: VECTORS vectors of WIDTH numbers.  With 32 registers there
+ * is room for the sums of four rows of a triangle times four vectors, with 16 times two. */
+#define VECTOR NAME(mixture_vector)
+#ifdef VECTOR_BYTES
+typedef REAL VECTOR
+    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
+#define WIDTH (VECTOR_BYTES / (intptr_t)sizeof(REAL))
+#if VECTOR_BYTES == 64
+#define VECTORS 4
+#else
+#define VECTORS 2
+#endif
+#else
+typedef REAL VECTOR;
+#define WIDTH 1
+#define VECTORS 4
+#endif
+#define LANES (VECTORS * WIDTH)
+#define AT(x, v) (*(VECTOR *)((x) + (v) * WIDTH))
+#ifdef VECTOR_BYTES
+#define ZEROS {{0}}
+#else
+#define ZEROS {0}
+#endif
+#define EACH for (int v = 0; v < VECTORS; v++)
+
+/* A square of WIDTH vectors: each round moves the lowest bit of a number's place to the
+ * top, until rows and columns have changed places. */
+static inline void NAME(transpose)(VECTOR *square)
+{
+#ifdef VECTOR_BYTES
+    for (int round = 0; 1 << round < WIDTH; round++) {
+        VECTOR next[WIDTH];
+        for (int i = 0; i < WIDTH / 2; i++) {
+            next[i] = EVENS(square[2 * i], square[2 * i + 1]);
+            next[i + WIDTH / 2] = ODDS(square[2 * i], square[2 * i + 1]);
+        }
+        for (int i = 0; i < WIDTH; i++)
+            square[i] = next[i];
+    }
+#else
+    (void)square;
+#endif
+}
+
+/* x[column * LANES + lane] = rows[lane * n_columns + column]; lanes behind the last row
+ * repeat it. */
+static inline void NAME(load_panel)(intptr_t n_rows, intptr_t n_columns,
+                                    const REAL *restrict rows, REAL *restrict x)
+{
+    for (intptr_t lane = 0; lane < LANES; lane += WIDTH) {
+        const REAL *own[WIDTH];
+        VECTOR square[WIDTH];
+        intptr_t column = 0;
+        for (int i = 0; i < WIDTH; i++)
+            own[i] = rows + (lane + i < n_rows ? lane + i : n_rows - 1) * n_columns;
+        for (; column + WIDTH <= n_columns; column += WIDTH) {
+            for (int i = 0; i < WIDTH; i++)
+                square[i] = *(const VECTOR *)(own[i] + column);
+            NAME(transpose)(square);
+            for (int i = 0; i < WIDTH; i++)
+                *(VECTOR *)(x + (column + i) * LANES + lane) = square[i];
+        }
+        for (; column < n_columns; column++)
+            for (int i = 0; i < WIDTH; i++)
+                x[column * LANES + lane + i] = own[i][column];
+    }
+}
+
+/* The other way. */
+static inline void NAME(store_panel)(intptr_t n_rows, intptr_t n_columns,
+                                     const REAL *restrict x, REAL *restrict rows)
+{
+    for (intptr_t lane = 0; lane < n_rows; lane += WIDTH) {
+        const intptr_t height = n_rows - lane < WIDTH ? n_rows - lane : WIDTH;
+        REAL *restrict own = rows + lane * n_columns;
+        VECTOR square[WIDTH];
+        intptr_t column = 0;
+        for (; height == WIDTH && column + WIDTH <= n_columns; column += WIDTH) {
+            for (int i = 0; i < WIDTH; i++)
+                square[i] = *(const VECTOR *)(x + (column + i) * LANES + lane);
+            NAME(transpose)(square);
+            for (int i = 0; i < WIDTH; i++)
+                *(VECTOR *)(own + i * n_columns + column) = square[i];
+        }
+        for (; column < n_columns; column++)
+            for (intptr_t i = 0; i < height; i++)
+                own[i * n_columns + column] = x[column * LANES + lane + i];
+    }
+}
