@@ -125,6 +125,12 @@ def run(folder):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def commit(folder):
+    """Return what git calls a checkout."""
+    asked = ["git", "-C", folder, "describe", "--always"]
+    return subprocess.run(asked, check=True, capture_output=True, text=True).stdout[:-1]
+
+
 def table(folders, found):
     """Yield the lines of the report."""
     products = {
@@ -135,8 +141,9 @@ def table(folders, found):
     yield ""
     yield "    python benchmarks/mixture_kernels.py " + " ".join(map(str, folders))
     yield ""
+    commits = ", ".join(f"{i + 1} is {commit(f)}" for i, f in enumerate(folders))
     yield (
-        "Checkouts in their order; operations and shares as the script says.  NumPy's "
+        f"Commits: {commits}; operations and shares as the script says.  NumPy's "
         f"product: {products['float64'] / 1e9:.0f} GF/s in float64, "
         f"{products['float32'] / 1e9:.0f} in float32; medians of {len(found[0])} runs."
     )
