@@ -1,4 +1,4 @@
-"""Rows of CSR matrices, copied and looked at, without the GIL."""
+"""Rows, mostly of CSR matrices, copied and looked at without the GIL."""
 
 import numpy as np
 
@@ -104,3 +104,18 @@ def is_canonical(const index[::1] starts, const column[::1] columns):
             for n in range(starts[i] + 1, starts[i + 1]):
                 rises = rises and columns[n - 1] < columns[n]
     return rises
+
+
+def are_consecutive(const index[::1] rows):
+    """Return whether rows follow one another.
+
+    Parameters
+    ----------
+    rows : ndarray of int of shape (n_rows,)
+    """
+    cdef intptr_t i
+    cdef bint follow = True
+    with nogil:
+        for i in range(1, rows.shape[0]):
+            follow = follow and rows[i] - rows[i - 1] == 1
+    return follow

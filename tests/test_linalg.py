@@ -16,6 +16,7 @@ from sktemper import (
     TemperedMatrixFactorization,
 )
 from sktemper import _linalg as linalg
+from sktemper._data import as_slice
 from sktemper._linalg import one_blas_thread, sparse_rows, tiled_matmul
 from sktemper.lda._model import LDAModel
 from sktemper.matrix_factorization._model import MatrixFactorizationModel
@@ -209,6 +210,14 @@ def test_rows_of_any_values(dtype):
     np.testing.assert_array_equal(part.toarray(), expected)
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_rows_that_follow_one_another_are_a_slice(dtype):
+    for rows in ([3], [3, 4, 5], [0, 1]):
+        assert as_slice(np.array(rows, dtype)) == slice(rows[0], rows[-1] + 1)
+    for rows in ([3, 3], [3, 5, 4, 6], [0, 2], [5, 4], [0, 2, 1, 3]):
+        np.testing.assert_array_equal(as_slice(np.array(rows, dtype)), rows)
+
+
 def test_a_row_that_does_not_exist():
     X = sparse.csr_array(np.eye(4))
     for rows in ([4], [0, -1]):
@@ -276,6 +285,7 @@ PROGRAM = """
 import threading
 import numpy as np, scipy.linalg
 from threadpoolctl import threadpool_info
+from sktemper._data import as_slice
 from sktemper._linalg import one_blas_thread
 
 def threads():

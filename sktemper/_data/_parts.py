@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy import sparse
 
-from .._linalg import sparse_rows
+from .._linalg import are_consecutive, sparse_rows
 
 __all__ = ["ByRows", "InMemory", "as_slice", "cuts"]
 
@@ -77,6 +77,6 @@ def cuts(n_rows, size, shared_from=None):
 def as_slice(rows):
     """Return a slice if rows follow one another: it takes a view where they are."""
     first, last = int(rows[0]), int(rows[-1])
-    if last - first == len(rows) - 1 and (np.diff(rows) == 1).all():
+    if last - first == len(rows) - 1 and are_consecutive(rows):
         return slice(first, last + 1)
     return rows
