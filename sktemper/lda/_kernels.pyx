@@ -230,6 +230,8 @@ def local_step(
     cdef floating[::1] lane_prior
     cdef int32_t[:, ::1] lane_slots
     cdef intptr_t[::1] in_lanes, in_chains
+    cdef floating[:, ::1] abreast_scratch
+    cdef intptr_t[::1] abreast_order
     cdef intptr_t[::1] places, n_shares
     cdef int32_t[::1] noted_documents
     cdef floating[::1] noted_ratios
@@ -300,6 +302,23 @@ def local_step(
         block.chain_topics = &chain_topics[0, 0]
         block.chain_tokens = &chain_tokens[0]
         block.chain_weights = address(chain_weights)
+    block.longest_abreast = -1
+    if max_iter > 0 and block.n_topics <= MOST_ABREAST_TOPICS:
+        block.longest_abreast = min(longest, MOST_ABREAST_PLACES // block.n_topics)
+        abreast_words = (block.longest_abreast + ABREAST - 1) // ABREAST * ABREAST
+        abreast_scratch = aligned(
+            np.empty,
+            (
+                3 * (block.n_topics + abreast_words) + abreast_words * block.n_topics,
+                padded(1, dtype),
+            ),
+            dtype,
+        )
+        abreast_order = np.empty(
+            block.n_documents + block.longest_abreast + 1, dtype=np.intp
+        )
+        block.abreast_scratch = address(abreast_scratch)
+        block.abreast_order = &abreast_order[0]
     block.rows = address(rows)
     block.statistics = NULL
     statistics = None
