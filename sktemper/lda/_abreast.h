@@ -20,6 +20,11 @@ static inline int NAME(is_abreast)(const lda_block *block, intptr_t i)
 
 #ifdef VECTOR_BYTES
 #define LANES ((int)(VECTOR_BYTES / sizeof(REAL)))
+/* Topics of a lane that stand side by side: rows move into lanes by so many.  CHUNK
+ * vectors have them of all lanes. */
+#define CHUNK ((int)(16 / sizeof(REAL)))
+/* Words that are swept at once, while registers last. */
+#define ABREAST (VECTOR_BYTES == 64 ? 4 : 2)
 #define VECTOR NAME(abreast_vector)
 #define MASK NAME(abreast_mask)
 #define GROUP NAME(abreast_group)
@@ -29,16 +34,33 @@ typedef INTEGER MASK __attribute__((vector_size(VECTOR_BYTES)));
 #define LARGER(x, y)                                                                   \
     ((VECTOR)(((MASK)(x) & (MASK)((x) > (y))) | ((MASK)(y) & ~(MASK)((x) > (y)))))
 
+/* Of vector j of CHUNK ones, the lanes of its places. */
+#define TWICE(i) i, i
+#define FOUR_TIMES(i) i, i, i, i
+#if VECTOR_BYTES == 64
+#define SPREAD_f64(j) \
+    TWICE(4 * (j)), TWICE(4 * (j) + 1), TWICE(4 * (j) + 2), TWICE(4 * (j) + 3)
+#define SPREAD_f32(j)                                                                  \
+    FOUR_TIMES(4 * (j)), FOUR_TIMES(4 * (j) + 1), FOUR_TIMES(4 * (j) + 2),             \
+        FOUR_TIMES(4 * (j) + 3)
+#elif VECTOR_BYTES == 32
+#define SPREAD_f64(j) TWICE(2 * (j)), TWICE(2 * (j) + 1)
+#define SPREAD_f32(j) FOUR_TIMES(2 * (j)), FOUR_TIMES(2 * (j) + 1)
+#else
+#define SPREAD_f64(j) TWICE(j)
+#define SPREAD_f32(j) FOUR_TIMES(j)
+#endif
+
 typedef struct {
     DOCUMENT *d;                    /* what tells of a document that is done */
     const lda_block *block;
-    intptr_t n_topics;
+    intptr_t n_topics, height;      /* the latter in whole CHUNKs */
     intptr_t n_steps;               /* words of the longest document, in whole ABREASTs */
     int raised;                     /* whether b is not 1 */
     int sweep;                      /* whether masses at the final gamma are wanted */
-    REAL *panels;                   /* (n_steps, n_topics, LANES): rows of the words */
+    REAL *panels;                   /* (n_steps, height, LANES), in CHUNKs: the words' rows */
     REAL *counts, *mass, *ratios;   /* (n_steps, LANES) */
-    REAL *gamma, *weights, *sums;   /* (n_topics, LANES) */
+    REAL *gamma, *weights, *sums, *prior; /* (height, LANES), in CHUNKs */
     VECTOR top;                     /* the largest gamma */
     VECTOR shift;                   /* what the weights are scaled by, see `update_weights` */
     VECTOR change;                  /* sum |change of gamma| */
@@ -52,80 +74,108 @@ typedef struct {
     intptr_t n_iterations;
 } GROUP;
 
+/* CHUNK vectors with the value of each lane in all places of its CHUNK. */
+ALWAYS_INLINE void NAME(spread)(VECTOR x, VECTOR *out)
+{
+    out[0] = SHUFFLE(x, x, INTEGER, NAME(SPREAD)(0));
+    out[1] = SHUFFLE(x, x, INTEGER, NAME(SPREAD)(1));
+    if (CHUNK == 4) {
+        out[2 % CHUNK] = SHUFFLE(x, x, INTEGER, NAME(SPREAD)(2));
+        out[3 % CHUNK] = SHUFFLE(x, x, INTEGER, NAME(SPREAD)(3));
+    }
+}
+
+/* The sums of the CHUNKs of CHUNK vectors: those of each lane. */
+ALWAYS_INLINE VECTOR NAME(sums_of_chunks)(VECTOR *v)
+{
+    for (int n = CHUNK; n > 1; n /= 2)
+        for (int i = 0; 2 * i < n; i++)
+            v[i] = ADD_NEIGHBOURS(v[2 * i], v[2 * i + 1]);
+    return v[0];
+}
+
+ALWAYS_INLINE VECTOR NAME(largest_of_chunks)(VECTOR *v)
+{
+    for (int n = CHUNK; n > 1; n /= 2)
+        for (int i = 0; 2 * i < n; i++) {
+            const VECTOR even = EVENS(v[2 * i], v[2 * i + 1]);
+            const VECTOR odd = ODDS(v[2 * i], v[2 * i + 1]);
+            v[i] = LARGER(even, odd);
+        }
+    return v[0];
+}
+
 /* weights = exp(b (digamma(gamma) - digamma(top))), less a factor where b is 1. */
 static void NAME(weigh_abreast)(GROUP *g)
 {
-    const REAL *powers = g->powers, *top = (const REAL *)&g->top;
-    const intptr_t n_places = g->n_topics * LANES;
+    const REAL *top = (const REAL *)&g->top;
+    const intptr_t n_places = g->height * LANES;
     REAL *restrict weights = g->weights, shift[LANES];
     const REAL *restrict gamma = g->gamma;
-    if (!g->raised) {
-        VECTORISE
-        for (int lane = 0; lane < LANES; lane++) {
-            DIGAMMA_PARTS(top[lane], z, s, R);
-            (void)z;
-            (void)s;
-            shift[lane] = R;
-        }
-        for (intptr_t at = 0; at < n_places; at += LANES)
-            VECTORISE
-            for (int lane = 0; lane < LANES; lane++) {
-                DIGAMMA_PARTS(gamma[at + lane], z, s, R);
-                weights[at + lane] =
-                    z * (1 + s * DIGAMMA_H(s)) * NAME(exp)(shift[lane] - R);
-            }
-    } else {
-        VECTORISE
-        for (int lane = 0; lane < LANES; lane++)
-            shift[lane] = NAME(digamma_one)(top[lane]);
-        for (intptr_t at = 0; at < n_places; at += LANES)
-            VECTORISE
-            for (int lane = 0; lane < LANES; lane++)
-                weights[at + lane] = NAME(exp)(
-                    powers[lane] * (NAME(digamma_one)(gamma[at + lane]) - shift[lane]));
+    VECTOR shifts[CHUNK], powers[CHUNK];
+    VECTORISE
+    for (int lane = 0; lane < LANES; lane++) {
+        DIGAMMA_PARTS(top[lane], z, s, R);
+        shift[lane] = g->raised ? NAME(log)(z) + s * DIGAMMA_L(s) - R : R;
     }
     g->shift = *(const VECTOR *)shift;
+    NAME(spread)(g->shift, shifts);
+    NAME(spread)(*(const VECTOR *)g->powers, powers);
+    const REAL *restrict all_shifts = (const REAL *)shifts;
+    const REAL *restrict all_powers = (const REAL *)powers;
+    if (!g->raised)
+        for (intptr_t at = 0; at < n_places; at += CHUNK * LANES)
+            VECTORISE
+            for (int i = 0; i < CHUNK * LANES; i++) {
+                DIGAMMA_PARTS(gamma[at + i], z, s, R);
+                weights[at + i] = z * (1 + s * DIGAMMA_H(s)) * NAME(exp)(all_shifts[i] - R);
+            }
+    else
+        for (intptr_t at = 0; at < n_places; at += CHUNK * LANES)
+            VECTORISE
+            for (int i = 0; i < CHUNK * LANES; i++)
+                weights[at + i] = NAME(exp)(
+                    all_powers[i] * (NAME(digamma_one)(gamma[at + i]) - all_shifts[i]));
 }
 
 /* ABREAST words of each lane: their masses, and sums += ratio * row. */
 ALWAYS_INLINE void NAME(sweep_words)(GROUP *g, intptr_t t)
 {
-    const intptr_t n_topics = g->n_topics;
+    const intptr_t height = g->height;
     const VECTOR *weights = (const VECTOR *)g->weights, *row[ABREAST];
-    VECTOR *sums = (VECTOR *)g->sums, even[ABREAST], odd[ABREAST], ratio[ABREAST];
-    intptr_t k = 0;
-    for (int j = 0; j < ABREAST; j++) {
-        row[j] = (const VECTOR *)g->panels + (t + j) * n_topics;
-        even[j] = odd[j] = (VECTOR){0};
+    VECTOR *sums = (VECTOR *)g->sums, mass[ABREAST][CHUNK], ratio[ABREAST][CHUNK];
+    for (int w = 0; w < ABREAST; w++) {
+        row[w] = (const VECTOR *)g->panels + (t + w) * height;
+        for (int j = 0; j < CHUNK; j++)
+            mass[w][j] = (VECTOR){0};
     }
-    for (; k + 1 < n_topics; k += 2)
-        for (int j = 0; j < ABREAST; j++) {
-            even[j] += weights[k] * row[j][k];
-            odd[j] += weights[k + 1] * row[j][k + 1];
-        }
-    for (int j = 0; j < ABREAST; j++) {
-        const VECTOR counts = ((const VECTOR *)g->counts)[t + j];
-        VECTOR mass = even[j] + odd[j];
-        if (k < n_topics)
-            mass += weights[k] * row[j][k];
-        const MASK fine = (MASK)(mass > (VECTOR){0} + TINY_MASS);
-        ratio[j] = (VECTOR)((MASK)(counts / mass) & fine);
+    for (intptr_t k = 0; k < height; k += CHUNK)
+        for (int j = 0; j < CHUNK; j++)
+            for (int w = 0; w < ABREAST; w++)
+                mass[w][j] += weights[k + j] * row[w][k + j];
+    for (int w = 0; w < ABREAST; w++) {
+        const VECTOR counts = ((const VECTOR *)g->counts)[t + w];
+        const VECTOR total = NAME(sums_of_chunks)(mass[w]);
+        const MASK fine = (MASK)(total > (VECTOR){0} + TINY_MASS);
+        const VECTOR ratios = (VECTOR)((MASK)(counts / total) & fine);
         g->underflown |= ~fine & (MASK)(counts > (VECTOR){0});
-        ((VECTOR *)g->mass)[t + j] = mass;
-        ((VECTOR *)g->ratios)[t + j] = ratio[j];
+        ((VECTOR *)g->mass)[t + w] = total;
+        ((VECTOR *)g->ratios)[t + w] = ratios;
+        NAME(spread)(ratios, ratio[w]);
     }
-    for (k = 0; k < n_topics; k++) {
-        VECTOR sum = sums[k];
-        for (int j = 0; j < ABREAST; j++)
-            sum += ratio[j] * row[j][k];
-        sums[k] = sum;
-    }
+    for (intptr_t k = 0; k < height; k += CHUNK)
+        for (int j = 0; j < CHUNK; j++) {
+            VECTOR sum = sums[k + j];
+            for (int w = 0; w < ABREAST; w++)
+                sum += ratio[w][j] * row[w][k + j];
+            sums[k + j] = sum;
+        }
 }
 
 static void NAME(sweep_abreast)(GROUP *g)
 {
     VECTOR *sums = (VECTOR *)g->sums;
-    for (intptr_t k = 0; k < g->n_topics; k++)
+    for (intptr_t k = 0; k < g->height; k++)
         sums[k] = (VECTOR){0};
     g->underflown = (MASK){0};
     for (intptr_t t = 0; t < g->n_steps; t += ABREAST)
@@ -135,19 +185,38 @@ static void NAME(sweep_abreast)(GROUP *g)
 /* gamma = prior + b weights * sums */
 static void NAME(update_abreast)(GROUP *g)
 {
-    const REAL *prior = g->d->all_prior;
     const VECTOR *weights = (const VECTOR *)g->weights, *sums = (const VECTOR *)g->sums;
-    const VECTOR powers = *(const VECTOR *)g->powers;
-    VECTOR *gamma = (VECTOR *)g->gamma, change[2] = {{0}, {0}}, top[2] = {{0}, {0}};
-    for (intptr_t k = 0; k < g->n_topics; k++) {
-        const VECTOR new = prior[k] + powers * (weights[k] * sums[k]);
-        const VECTOR more = new - gamma[k], less = gamma[k] - new;
-        change[k % 2] += LARGER(more, less);
-        top[k % 2] = LARGER(new, top[k % 2]);
-        gamma[k] = new;
-    }
-    g->change = change[0] + change[1];
-    g->top = LARGER(top[0], top[1]);
+    const VECTOR *prior = (const VECTOR *)g->prior;
+    VECTOR *gamma = (VECTOR *)g->gamma, change[CHUNK], top[CHUNK], powers[CHUNK];
+    NAME(spread)(*(const VECTOR *)g->powers, powers);
+    for (int j = 0; j < CHUNK; j++)
+        change[j] = top[j] = (VECTOR){0};
+    for (intptr_t k = 0; k < g->height; k += CHUNK)
+        for (int j = 0; j < CHUNK; j++) {
+            const VECTOR old = gamma[k + j];
+            const VECTOR new = prior[k + j] + powers[j] * (weights[k + j] * sums[k + j]);
+            const VECTOR more = new - old, less = old - new;
+            change[j] += LARGER(more, less);
+            top[j] = LARGER(new, top[j]);
+            gamma[k + j] = new;
+        }
+    g->change = NAME(sums_of_chunks)(change);
+    g->top = NAME(largest_of_chunks)(top);
+}
+
+/* A document's row of topics moves out of a lane, or into it. */
+ALWAYS_INLINE void NAME(from_lane)(const GROUP *g, const REAL *restrict chunks, int lane,
+                                   REAL *restrict row)
+{
+    for (intptr_t k = 0; k < g->height; k += CHUNK)
+        memcpy(row + k, chunks + k * LANES + lane * CHUNK, 16);
+}
+
+ALWAYS_INLINE void NAME(into_lane)(const GROUP *g, const REAL *restrict row, int lane,
+                                   REAL *restrict chunks)
+{
+    for (intptr_t k = 0; k < g->height; k += CHUNK)
+        memcpy(chunks + k * LANES + lane * CHUNK, row + k, 16);
 }
 
 /* Writes down what a lane's document ends with. */
@@ -155,10 +224,8 @@ static void NAME(end_abreast)(GROUP *g, int lane)
 {
     DOCUMENT *d = g->d;
     NAME(open_document)(d, g->documents[lane]);
-    for (intptr_t k = 0; k < g->n_topics; k++) {
-        d->weights[k] = g->weights[k * LANES + lane];
-        d->sums[k] = g->sums[k * LANES + lane];
-    }
+    NAME(from_lane)(g, g->weights, lane, d->weights);
+    NAME(from_lane)(g, g->sums, lane, d->sums);
     for (intptr_t k = g->n_topics; k < d->width; k++)
         d->weights[k] = d->sums[k] = 0;
     for (intptr_t n = 0; n < d->n_words; n++) {
@@ -170,44 +237,38 @@ static void NAME(end_abreast)(GROUP *g, int lane)
     NAME(tell_document)(d, g->documents[lane], g->block->statistics != 0);
 }
 
-/* Puts the next document into a lane, or none. */
-static void NAME(fill_abreast)(GROUP *g, int lane)
+/* Puts the i-th document into a lane; -1 is none. */
+static void NAME(fill_abreast)(GROUP *g, int lane, intptr_t i)
 {
     const lda_block *block = g->block;
     const intptr_t n_topics = g->n_topics, width = block->width, had = g->n_words[lane];
-    const int some = g->next < g->n_documents;
-    const intptr_t i = some ? block->abreast_order[g->next++] : -1;
-    const intptr_t start = some ? block->starts[i] : 0;
-    const intptr_t n_words = some ? block->starts[i + 1] - start : 0;
+    const intptr_t start = i < 0 ? 0 : block->starts[i];
+    const intptr_t n_words = i < 0 ? 0 : block->starts[i + 1] - start;
     const REAL *counts = (const REAL *)block->counts + start;
-    const REAL *gamma = (const REAL *)block->gamma + (some ? i : 0) * n_topics;
-    const intptr_t own = block->temperature_per_document && some ? i : 0;
-    REAL top = 0;
+    REAL *gamma = g->d->sums;
     g->documents[lane] = i;
     g->n_words[lane] = n_words;
-    g->iterations[lane] = 0;
-    g->ending[lane] = 0;
-    g->n_busy += some;
-    g->powers[lane] = (REAL)block->inverse_temperatures[own];
-    for (intptr_t k = 0; k < n_topics; k++) {
-        const REAL begin = some ? gamma[k] : 1;
-        g->gamma[k * LANES + lane] = begin;
-        top = begin > top ? begin : top;
-    }
-    ((REAL *)&g->top)[lane] = top;
-    for (intptr_t n = 0; n < n_words; n++) {
-        const REAL *row = (const REAL *)block->rows + block->slots[start + n] * width;
-        REAL *panel = g->panels + n * n_topics * LANES + lane;
-        g->counts[n * LANES + lane] = counts[n];
-        if (block->temperature_per_document) {
-            NAME(exp_scaled)(n_topics, row, block->inverse_temperatures[i], g->d->sums);
-            row = g->d->sums;
-        }
-        for (intptr_t k = 0; k < n_topics; k++)
-            panel[k * LANES] = row[k];
-    }
+    g->iterations[lane] = g->ending[lane] = 0;
     for (intptr_t n = n_words; n < had; n++)
         g->counts[n * LANES + lane] = 0;
+    if (i < 0)
+        return;
+    const double b = block->inverse_temperatures[block->temperature_per_document ? i : 0];
+    g->powers[lane] = (REAL)b;
+    memcpy(gamma, (const REAL *)block->gamma + i * n_topics, n_topics * sizeof(REAL));
+    for (intptr_t k = n_topics; k < g->height; k++)
+        gamma[k] = g->d->all_prior[0]; /* no topic: it stays */
+    NAME(into_lane)(g, gamma, lane, g->gamma);
+    ((REAL *)&g->top)[lane] = NAME(largest)(g->height, gamma);
+    for (intptr_t n = 0; n < n_words; n++) {
+        const REAL *row = (const REAL *)block->rows + block->slots[start + n] * width;
+        g->counts[n * LANES + lane] = counts[n];
+        if (block->temperature_per_document) {
+            NAME(exp_scaled)(n_topics, row, b, g->d->weights);
+            row = g->d->weights;
+        }
+        NAME(into_lane)(g, row, lane, g->panels + n * g->height * LANES);
+    }
 }
 
 /* After an iteration: which documents are done, and which come next. */
@@ -229,15 +290,16 @@ static void NAME(renew_abreast)(GROUP *g)
         } else if (++g->iterations[lane] >= block->max_iter
                    || !(change / (double)g->n_topics >= block->tol)) {
             REAL *gamma = (REAL *)block->gamma + i * g->n_topics;
-            for (intptr_t k = 0; k < g->n_topics; k++)
-                gamma[k] = g->gamma[k * LANES + lane];
+            NAME(from_lane)(g, g->gamma, lane, g->d->sums);
+            memcpy(gamma, g->d->sums, g->n_topics * sizeof(REAL));
             g->ending[lane] = g->sweep;
             done = !g->sweep;
         }
         if (done) {
+            const int some = g->next < g->n_documents;
             g->n_iterations += g->underflown[lane] ? 0 : g->iterations[lane];
-            g->n_busy--;
-            NAME(fill_abreast)(g, lane);
+            g->n_busy -= !some;
+            NAME(fill_abreast)(g, lane, some ? block->abreast_order[g->next++] : -1);
         }
         longest = g->n_words[lane] > longest ? g->n_words[lane] : longest;
     }
@@ -265,6 +327,38 @@ static intptr_t NAME(sort_abreast)(const lda_block *block)
     return total;
 }
 
+/* Where the arrays of a group are, and what stands in them before there are documents. */
+static void NAME(lay_out_abreast)(GROUP *g, const lda_block *block)
+{
+    const intptr_t *first = block->starts + block->abreast_order[0];
+    const intptr_t height = (block->n_topics + CHUNK - 1) / CHUNK * CHUNK;
+    const intptr_t plane = height * LANES;
+    g->block = block;
+    g->n_topics = block->n_topics;
+    g->height = height;
+    g->n_steps = (first[1] - first[0] + ABREAST - 1) / ABREAST * ABREAST;
+    g->raised = block->temperature_per_document || block->inverse_temperatures[0] != 1.0;
+    g->sweep = block->statistics || block->bounds;
+    g->gamma = block->abreast_scratch;
+    g->weights = g->gamma + plane;
+    g->sums = g->weights + plane;
+    g->prior = g->sums + plane;
+    g->counts = g->prior + plane;
+    g->mass = g->counts + g->n_steps * LANES;
+    g->ratios = g->mass + g->n_steps * LANES;
+    g->panels = g->ratios + g->n_steps * LANES;
+    memset(g->counts, 0, (size_t)(g->n_steps * LANES) * sizeof(REAL));
+    memset(g->panels, 0, (size_t)(g->n_steps * plane) * sizeof(REAL));
+    for (intptr_t i = 0; i < plane; i++) {
+        const intptr_t k = i / (CHUNK * LANES) * CHUNK + i % CHUNK;
+        g->prior[i] = g->d->all_prior[k < g->n_topics ? k : 0];
+        g->gamma[i] = 1;
+    }
+    for (int lane = 0; lane < LANES; lane++) {
+        ((REAL *)&g->top)[lane] = g->powers[lane] = 1;
+    }
+}
+
 /* Brings to their optimum the documents for which this is the better way; returns how many
  * are left to do of them, the first of `abreast_order`, or -1 when told to stop. */
 static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
@@ -273,26 +367,13 @@ static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
     g.n_documents = NAME(sort_abreast)(block);
     if (g.n_documents == 0)
         return 0;
-    const intptr_t *first = block->starts + block->abreast_order[0];
-    const intptr_t most = (first[1] - first[0] + ABREAST - 1) / ABREAST * ABREAST;
-    REAL *scratch = block->abreast_scratch;
     g.d = d;
-    g.block = block;
-    g.n_topics = block->n_topics;
-    g.raised = block->temperature_per_document || block->inverse_temperatures[0] != 1.0;
-    g.sweep = block->statistics || block->bounds;
-    g.gamma = scratch;
-    g.weights = g.gamma + g.n_topics * LANES;
-    g.sums = g.weights + g.n_topics * LANES;
-    g.counts = g.sums + g.n_topics * LANES;
-    g.mass = g.counts + most * LANES;
-    g.ratios = g.mass + most * LANES;
-    g.panels = g.ratios + most * LANES;
-    memset(g.counts, 0, (size_t)(most * LANES) * sizeof(REAL));
-    memset(g.panels, 0, (size_t)(most * g.n_topics * LANES) * sizeof(REAL));
-    g.n_steps = most;
-    for (int lane = 0; lane < LANES; lane++)
-        NAME(fill_abreast)(&g, lane);
+    NAME(lay_out_abreast)(&g, block);
+    for (int lane = 0; lane < LANES; lane++) {
+        const int some = g.next < g.n_documents;
+        g.n_busy += some;
+        NAME(fill_abreast)(&g, lane, some ? block->abreast_order[g.next++] : -1);
+    }
     while (g.n_busy) {
         if (*block->stop)
             return -1;
@@ -309,6 +390,12 @@ static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
 #undef MASK
 #undef GROUP
 #undef LARGER
+#undef CHUNK
+#undef TWICE
+#undef FOUR_TIMES
+#undef SPREAD_f64
+#undef SPREAD_f32
+#undef ABREAST
 #else
 static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
 {

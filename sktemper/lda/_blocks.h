@@ -16,10 +16,10 @@
 #define SOME_LANE_TOPICS 128
 
 /* Documents are optimised side by side where there are at most so many topics, and up to
- * so many words times topics.  So many words are swept at once. */
+ * so many words times topics.  Both are rounded up to wholes of so many. */
 #define MOST_ABREAST_TOPICS 128
 #define MOST_ABREAST_PLACES 8192
-#define ABREAST 4
+#define WHOLE_ABREAST 4
 
 typedef struct {
     intptr_t n_documents, n_words, n_topics, width;
@@ -78,11 +78,12 @@ typedef struct {
     /* for documents side by side: those of at most so many words, -1: none */
     intptr_t longest_abreast;
     intptr_t *abreast_order;             /* (n_documents + longest_abreast + 1,) */
-    void *abreast_scratch;               /* (3 topics + words (3 + topics), SIMD_BYTES) */
+    void *abreast_scratch;               /* (4 topics + words (3 + topics), SIMD_BYTES) */
     /* if documents are sampled: in lanes, the shortest first, and in chains */
     const intptr_t *in_lanes;
     const intptr_t *in_chains;
     intptr_t n_in_lanes, n_in_chains;
+    intptr_t longest_in_lanes, longest_in_chains; /* in tokens */
     intptr_t n_lane_groups;
     void *lane_prior;                    /* (n_topics in whole LANE_SUMS, and 1) */
     /* for each group, of documents of up to so many tokens: */
