@@ -19,10 +19,15 @@ static inline int NAME(is_abreast)(const lda_block *block, intptr_t i)
 }
 
 #ifdef VECTOR_BYTES
-#define LANES ((int)(VECTOR_BYTES / sizeof(REAL)))
-/* Topics of a lane that stand side by side: rows move into lanes by so many.  CHUNK
- * vectors have them of all lanes. */
+#define PLACES ((int)(VECTOR_BYTES / sizeof(REAL)))
+/* What is one number a lane, as a word's mass, has vectors that so many words share: with
+ * fewer lanes, more of the rows stay in the first cache, and fewer lanes wait in the end. */
+#define SHARE (VECTOR_BYTES == 64 ? 2 : 1)
+#define LANES (PLACES / SHARE)
+/* Topics of a lane that stand side by side: rows move into lanes by so many.  VECTORS
+ * have them of all lanes. */
 #define CHUNK ((int)(16 / sizeof(REAL)))
+#define VECTORS (CHUNK / SHARE)
 /* Words that are swept at once, while registers last. */
 #define ABREAST (VECTOR_BYTES == 64 ? 4 : 2)
 #define VECTOR NAME(abreast_vector)
@@ -65,7 +70,7 @@ typedef struct {
     VECTOR shift;                   /* what the weights are scaled by, see `update_weights` */
     VECTOR change;                  /* sum |change of gamma| */
     MASK underflown;                /* where a mass has */
-    REAL powers[LANES];             /* b */
+    REAL powers[PLACES];            /* b */
     intptr_t documents[LANES];      /* -1: none */
     intptr_t n_words[LANES], iterations[LANES];
     int ending[LANES];              /* gamma is final, masses at it are next */
@@ -74,7 +79,7 @@ typedef struct {
     intptr_t n_iterations;
 } GROUP;
 
-/* CHUNK vectors with the value of each lane in all places of its CHUNK. */
+/* CHUNK vectors with each value of one in CHUNK places. */
 ALWAYS_INLINE void NAME(spread)(VECTOR x, VECTOR *out)
 {
     out[0] = SHUFFLE(x, x, INTEGER, NAME(SPREAD)(0));
@@ -85,7 +90,7 @@ ALWAYS_INLINE void NAME(spread)(VECTOR x, VECTOR *out)
     }
 }
 
-/* The sums of the CHUNKs of CHUNK vectors: those of each lane. */
+/* The sums of the CHUNKs of CHUNK vectors. */
 ALWAYS_INLINE VECTOR NAME(sums_of_chunks)(VECTOR *v)
 {
     for (int n = CHUNK; n > 1; n /= 2)
@@ -110,13 +115,13 @@ static void NAME(weigh_abreast)(GROUP *g)
 {
     const REAL *top = (const REAL *)&g->top;
     const intptr_t n_places = g->height * LANES;
-    REAL *restrict weights = g->weights, shift[LANES];
+    REAL *restrict weights = g->weights, shift[PLACES];
     const REAL *restrict gamma = g->gamma;
     VECTOR shifts[CHUNK], powers[CHUNK];
     VECTORISE
-    for (int lane = 0; lane < LANES; lane++) {
-        DIGAMMA_PARTS(top[lane], z, s, R);
-        shift[lane] = g->raised ? NAME(log)(z) + s * DIGAMMA_L(s) - R : R;
+    for (int i = 0; i < PLACES; i++) {
+        DIGAMMA_PARTS(top[i], z, s, R);
+        shift[i] = g->raised ? NAME(log)(z) + s * DIGAMMA_L(s) - R : R;
     }
     g->shift = *(const VECTOR *)shift;
     NAME(spread)(g->shift, shifts);
@@ -143,40 +148,41 @@ ALWAYS_INLINE void NAME(sweep_words)(GROUP *g, intptr_t t)
 {
     const intptr_t height = g->height;
     const VECTOR *weights = (const VECTOR *)g->weights, *row[ABREAST];
-    VECTOR *sums = (VECTOR *)g->sums, mass[ABREAST][CHUNK], ratio[ABREAST][CHUNK];
-    for (int w = 0; w < ABREAST; w++) {
-        row[w] = (const VECTOR *)g->panels + (t + w) * height;
-        for (int j = 0; j < CHUNK; j++)
-            mass[w][j] = (VECTOR){0};
-    }
-    for (intptr_t k = 0; k < height; k += CHUNK)
-        for (int j = 0; j < CHUNK; j++)
+    VECTOR *sums = (VECTOR *)g->sums, all[ABREAST * VECTORS];
+    for (int w = 0; w < ABREAST; w++)
+        row[w] = (const VECTOR *)g->panels + (t + w) * (height / SHARE);
+    for (int i = 0; i < ABREAST * VECTORS; i++)
+        all[i] = (VECTOR){0};
+    for (intptr_t at = 0; at < height / SHARE; at += VECTORS)
+        for (int j = 0; j < VECTORS; j++)
             for (int w = 0; w < ABREAST; w++)
-                mass[w][j] += weights[k + j] * row[w][k + j];
-    for (int w = 0; w < ABREAST; w++) {
-        const VECTOR counts = ((const VECTOR *)g->counts)[t + w];
-        const VECTOR total = NAME(sums_of_chunks)(mass[w]);
-        const MASK fine = (MASK)(total > (VECTOR){0} + TINY_MASS);
-        const VECTOR ratios = (VECTOR)((MASK)(counts / total) & fine);
+                all[w * VECTORS + j] += weights[at + j] * row[w][at + j];
+    for (int w = 0; w < ABREAST; w += SHARE) {
+        VECTOR *of_words = all + w * VECTORS;
+        const intptr_t place = (t + w) / SHARE;
+        const VECTOR counts = ((const VECTOR *)g->counts)[place];
+        const VECTOR mass = NAME(sums_of_chunks)(of_words);
+        const MASK fine = (MASK)(mass > (VECTOR){0} + TINY_MASS);
+        const VECTOR ratios = (VECTOR)((MASK)(counts / mass) & fine);
         g->underflown |= ~fine & (MASK)(counts > (VECTOR){0});
-        ((VECTOR *)g->mass)[t + w] = total;
-        ((VECTOR *)g->ratios)[t + w] = ratios;
-        NAME(spread)(ratios, ratio[w]);
+        ((VECTOR *)g->mass)[place] = mass;
+        ((VECTOR *)g->ratios)[place] = ratios;
+        NAME(spread)(ratios, of_words);
     }
-    for (intptr_t k = 0; k < height; k += CHUNK)
-        for (int j = 0; j < CHUNK; j++) {
-            VECTOR sum = sums[k + j];
+    for (intptr_t at = 0; at < height / SHARE; at += VECTORS)
+        for (int j = 0; j < VECTORS; j++) {
+            VECTOR sum = sums[at + j];
             for (int w = 0; w < ABREAST; w++)
-                sum += ratio[w][j] * row[w][k + j];
-            sums[k + j] = sum;
+                sum += all[w * VECTORS + j] * row[w][at + j];
+            sums[at + j] = sum;
         }
 }
 
 static void NAME(sweep_abreast)(GROUP *g)
 {
     VECTOR *sums = (VECTOR *)g->sums;
-    for (intptr_t k = 0; k < g->height; k++)
-        sums[k] = (VECTOR){0};
+    for (intptr_t at = 0; at < g->height / SHARE; at++)
+        sums[at] = (VECTOR){0};
     g->underflown = (MASK){0};
     for (intptr_t t = 0; t < g->n_steps; t += ABREAST)
         NAME(sweep_words)(g, t);
@@ -191,15 +197,19 @@ static void NAME(update_abreast)(GROUP *g)
     NAME(spread)(*(const VECTOR *)g->powers, powers);
     for (int j = 0; j < CHUNK; j++)
         change[j] = top[j] = (VECTOR){0};
-    for (intptr_t k = 0; k < g->height; k += CHUNK)
-        for (int j = 0; j < CHUNK; j++) {
-            const VECTOR old = gamma[k + j];
-            const VECTOR new = prior[k + j] + powers[j] * (weights[k + j] * sums[k + j]);
+    for (intptr_t at = 0; at < g->height / SHARE; at += VECTORS)
+        for (int j = 0; j < VECTORS; j++) {
+            const VECTOR old = gamma[at + j];
+            const VECTOR new = prior[at + j] + powers[j] * (weights[at + j] * sums[at + j]);
             const VECTOR more = new - old, less = old - new;
             change[j] += LARGER(more, less);
             top[j] = LARGER(new, top[j]);
-            gamma[k + j] = new;
+            gamma[at + j] = new;
         }
+    for (int j = VECTORS; j < CHUNK; j++) {
+        change[j] = change[j % VECTORS];
+        top[j] = top[j % VECTORS];
+    }
     g->change = NAME(sums_of_chunks)(change);
     g->top = NAME(largest_of_chunks)(top);
 }
@@ -275,14 +285,17 @@ static void NAME(fill_abreast)(GROUP *g, int lane, intptr_t i)
 static void NAME(renew_abreast)(GROUP *g)
 {
     const lda_block *block = g->block;
+    INTEGER underflown[LANES] = {0};
     intptr_t longest = 0;
+    for (int i = 0; i < PLACES; i++)
+        underflown[i % LANES] |= g->underflown[i];
     for (int lane = 0; lane < LANES; lane++) {
         const intptr_t i = g->documents[lane];
         if (i < 0)
             continue;
         const double change = (double)((const REAL *)&g->change)[lane];
         int done = g->ending[lane];
-        if (g->underflown[lane]) {
+        if (underflown[lane]) {
             block->abreast_order[g->n_refused++] = i;
             done = 1;
         } else if (done) {
@@ -297,7 +310,7 @@ static void NAME(renew_abreast)(GROUP *g)
         }
         if (done) {
             const int some = g->next < g->n_documents;
-            g->n_iterations += g->underflown[lane] ? 0 : g->iterations[lane];
+            g->n_iterations += underflown[lane] ? 0 : g->iterations[lane];
             g->n_busy -= !some;
             NAME(fill_abreast)(g, lane, some ? block->abreast_order[g->next++] : -1);
         }
@@ -354,9 +367,8 @@ static void NAME(lay_out_abreast)(GROUP *g, const lda_block *block)
         g->prior[i] = g->d->all_prior[k < g->n_topics ? k : 0];
         g->gamma[i] = 1;
     }
-    for (int lane = 0; lane < LANES; lane++) {
-        ((REAL *)&g->top)[lane] = g->powers[lane] = 1;
-    }
+    for (int i = 0; i < PLACES; i++)
+        ((REAL *)&g->top)[i] = g->powers[i] = 1;
 }
 
 /* Brings to their optimum the documents for which this is the better way; returns how many
@@ -385,6 +397,9 @@ static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
     block->n_iterations += g.n_iterations;
     return g.n_refused;
 }
+#undef PLACES
+#undef SHARE
+#undef VECTORS
 #undef LANES
 #undef VECTOR
 #undef MASK
