@@ -122,36 +122,46 @@ static void NAME(add_underflown)(DOCUMENT *d, intptr_t word, intptr_t start, int
     }
 }
 
+/* sums = sum ratio * shares of the pairs start .. stop of a word; whether there are pairs
+ * of a word that underflowed, which are left out. */
+static int NAME(add_pairs)(const lda_block *block, intptr_t start, intptr_t stop,
+                           REAL *restrict sums)
+{
+    const intptr_t width = block->width;
+    const REAL *ratios = block->noted_ratios;
+    int underflown = 0;
+    for (intptr_t k = 0; k < width; k++)
+        sums[k] = 0;
+    for (intptr_t e = start; e < stop; e++) {
+        const REAL ratio = ratios[e];
+        const intptr_t i = block->noted_documents[e];
+        if (i < 0) {
+            underflown = 1;
+            continue;
+        }
+        const REAL *restrict shares = (const REAL *)block->shares + i * width;
+        const int32_t *restrict topics = block->share_topics + i * width;
+        const intptr_t few = block->n_shares[i];
+        for (intptr_t j = 0; j < few; j++)
+            sums[topics[j]] += ratio * shares[j];
+        if (few)
+            continue;
+        VECTORISE
+        for (intptr_t k = 0; k < width; k++)
+            sums[k] += ratio * shares[k];
+    }
+    return underflown;
+}
+
 /* The statistics of all words, from what was noted; they may be where the rows are. */
 static void NAME(collect_statistics)(DOCUMENT *d)
 {
     const lda_block *block = d->block;
     const intptr_t width = d->width;
-    const REAL *ratios = block->noted_ratios;
     REAL *restrict sums = d->sums;
     for (intptr_t v = 0, start = 0; v < block->n_words; v++) {
         const intptr_t stop = block->places[v];
-        int underflown = 0;
-        for (intptr_t k = 0; k < width; k++)
-            sums[k] = 0;
-        for (intptr_t e = start; e < stop; e++) {
-            const REAL ratio = ratios[e];
-            const intptr_t i = block->noted_documents[e];
-            if (i < 0) {
-                underflown = 1;
-                continue;
-            }
-            const REAL *restrict shares = (const REAL *)block->shares + i * width;
-            const int32_t *restrict topics = block->share_topics + i * width;
-            const intptr_t few = block->n_shares[i];
-            for (intptr_t j = 0; j < few; j++)
-                sums[topics[j]] += ratio * shares[j];
-            if (few)
-                continue;
-            VECTORISE
-            for (intptr_t k = 0; k < width; k++)
-                sums[k] += ratio * shares[k];
-        }
+        const int underflown = NAME(add_pairs)(block, start, stop, sums);
         const REAL *row = d->rows + v * width;
         REAL *sum = (REAL *)block->statistics + v * width;
         if (block->sampled)

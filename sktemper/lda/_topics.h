@@ -45,16 +45,17 @@ static double NAME(log_row)(intptr_t n, const REAL *restrict x,
 /* Words whose rows are worked on at once, while they are in the first cache. */
 #define ROWS_AT_ONCE 16
 
-/* lambda of m words from the n-th on; ones behind the topics.  The largest ones of them. */
+/* lambda of m words from the n-th on, the first topic's again behind the last; and the
+ * largest of each. */
 static void NAME(rounded_rows)(const lda_block *block, intptr_t n, intptr_t m,
                                REAL *restrict rows, REAL *restrict tops)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;
     for (intptr_t j = 0; j < m; j++, rows += width) {
         NAME(rounded_row)(block, n + j, rows);
-        tops[j] = NAME(largest)(n_topics, rows);
         for (intptr_t k = n_topics; k < width; k++)
-            rows[k] = 1;
+            rows[k] = rows[0];
+        tops[j] = NAME(largest)(width, rows);
     }
 }
 
