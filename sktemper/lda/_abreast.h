@@ -5,17 +5,39 @@
  * A document that is done leaves its lane to the next one, the longest come first.  What a
  * lane computes depends on no other lane: words behind the end of a document count 0. */
 
+/* ABREAST and CHUNK are at most so many, see below. */
+#define MOST_ABREAST 4
+/* Where this is the better way, measured: bytes of a row of topics, and of all rows of a
+ * document. */
+#if !defined(VECTOR_BYTES)
+#define MOST_ROW_BYTES 0
+#define MOST_DOCUMENT_BYTES 0
+#elif VECTOR_BYTES == 64
+#define MOST_ROW_BYTES 400
+#define MOST_DOCUMENT_BYTES 12288
+#elif VECTOR_BYTES == 32
+#define MOST_ROW_BYTES 400
+#define MOST_DOCUMENT_BYTES 8192
+#else
+#define MOST_ROW_BYTES 160
+#define MOST_DOCUMENT_BYTES 4096
+#endif
+
+/* The most words of a document that is optimised beside others; -1 where none is. */
+static intptr_t NAME(longest_abreast)(const lda_block *block)
+{
+    const intptr_t row = block->n_topics * (intptr_t)sizeof(REAL);
+    if (row > MOST_ROW_BYTES || block->max_iter <= 0)
+        return -1;
+    const intptr_t most = MOST_DOCUMENT_BYTES / row;
+    return most < block->longest ? most : block->longest;
+}
+
 /* Whether a document is one of them; this depends on itself alone. */
 static inline int NAME(is_abreast)(const lda_block *block, intptr_t i)
 {
-#ifdef VECTOR_BYTES
     const intptr_t n_words = block->starts[i + 1] - block->starts[i];
     return n_words <= block->longest_abreast && !(block->sampled && block->sampled[i]);
-#else
-    (void)block;
-    (void)i;
-    return 0;
-#endif
 }
 
 #ifdef VECTOR_BYTES
@@ -419,3 +441,5 @@ static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
     return 0;
 }
 #endif
+#undef MOST_ROW_BYTES
+#undef MOST_DOCUMENT_BYTES

@@ -15,12 +15,6 @@
 #define FEW_LANE_TOPICS 48
 #define SOME_LANE_TOPICS 128
 
-/* Documents are optimised side by side where there are at most so many topics, and up to
- * so many words times topics.  Both are rounded up to wholes of so many. */
-#define MOST_ABREAST_TOPICS 128
-#define MOST_ABREAST_PLACES 8192
-#define WHOLE_ABREAST 4
-
 typedef struct {
     intptr_t n_documents, n_words, n_topics, width;
     /* the documents: entries starts[d] .. starts[d + 1] */
@@ -78,7 +72,7 @@ typedef struct {
     /* for documents side by side: those of at most so many words, -1: none */
     intptr_t longest_abreast;
     intptr_t *abreast_order;             /* (n_documents + longest_abreast + 1,) */
-    void *abreast_scratch;               /* (4 topics + words (3 + topics), SIMD_BYTES) */
+    void *abreast_scratch;               /* (4 topics + words (3 + topics), lanes) */
     /* if documents are sampled: in lanes, the shortest first, and in chains */
     const intptr_t *in_lanes;
     const intptr_t *in_chains;

@@ -246,9 +246,6 @@ def local_step(
         block.seed = seed
         block.n_burn_in = n_burn_in
         block.n_kept = n_kept
-    block.longest_abreast = -1
-    if max_iter > 0 and block.n_topics <= MOST_ABREAST_TOPICS:
-        block.longest_abreast = min(longest, MOST_ABREAST_PLACES // block.n_topics)
     block.rows = address(rows)
     block.statistics = NULL
     statistics = None

@@ -13,3 +13,4 @@ FUSED
 #include "_scratch.h"
 #undef LAMBDA_ROW
 #undef PARTS_OF_SUM
+#undef MOST_ABREAST

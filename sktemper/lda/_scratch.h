@@ -53,8 +53,8 @@ static char *NAME(cut_for_notes)(lda_block *block, char *at)
 static char *NAME(cut_for_abreast)(lda_block *block, char *at)
 {
     const intptr_t lanes = SIMD_BYTES / sizeof(REAL);
-    const intptr_t words = block->longest_abreast + WHOLE_ABREAST;
-    const intptr_t height = block->n_topics + WHOLE_ABREAST;
+    const intptr_t words = block->longest_abreast + MOST_ABREAST;
+    const intptr_t height = block->n_topics + MOST_ABREAST;
     block->abreast_order = CUT(intptr_t, block->n_documents + words);
     block->abreast_scratch = CUT(REAL, (4 * height + words * (3 + height)) * lanes);
     return at;
@@ -88,6 +88,7 @@ LOOP intptr_t NAME(lda_scratch)(lda_block *block, void *start)
     block->panel_sums = CUT(REAL, width * (SIMD_BYTES / (intptr_t)sizeof(REAL)));
     if (block->sampled)
         at = NAME(cut_for_samples)(block, at, start);
+    block->longest_abreast = NAME(longest_abreast)(block);
     if (block->longest_abreast >= 0)
         at = NAME(cut_for_abreast)(block, at);
     if (block->statistics && !block->temperature_per_document)
