@@ -113,23 +113,28 @@ ALWAYS_INLINE void NAME(spread)(VECTOR x, VECTOR *out)
 }
 
 /* The sums of the CHUNKs of CHUNK vectors. */
-ALWAYS_INLINE VECTOR NAME(sums_of_chunks)(VECTOR *v)
+ALWAYS_INLINE VECTOR NAME(sums_of_chunks)(const VECTOR *v)
 {
-    for (int n = CHUNK; n > 1; n /= 2)
-        for (int i = 0; 2 * i < n; i++)
-            v[i] = ADD_NEIGHBOURS(v[2 * i], v[2 * i + 1]);
-    return v[0];
+    const VECTOR first = ADD_NEIGHBOURS(v[0], v[1]);
+    if (CHUNK == 2)
+        return first;
+    const VECTOR second = ADD_NEIGHBOURS(v[2 % CHUNK], v[3 % CHUNK]);
+    return ADD_NEIGHBOURS(first, second);
 }
 
-ALWAYS_INLINE VECTOR NAME(largest_of_chunks)(VECTOR *v)
+ALWAYS_INLINE VECTOR NAME(larger_neighbours)(VECTOR x, VECTOR y)
 {
-    for (int n = CHUNK; n > 1; n /= 2)
-        for (int i = 0; 2 * i < n; i++) {
-            const VECTOR even = EVENS(v[2 * i], v[2 * i + 1]);
-            const VECTOR odd = ODDS(v[2 * i], v[2 * i + 1]);
-            v[i] = LARGER(even, odd);
-        }
-    return v[0];
+    const VECTOR even = EVENS(x, y), odd = ODDS(x, y);
+    return LARGER(even, odd);
+}
+
+ALWAYS_INLINE VECTOR NAME(largest_of_chunks)(const VECTOR *v)
+{
+    const VECTOR first = NAME(larger_neighbours)(v[0], v[1]);
+    if (CHUNK == 2)
+        return first;
+    return NAME(larger_neighbours)(
+        first, NAME(larger_neighbours)(v[2 % CHUNK], v[3 % CHUNK]));
 }
 
 /* weights = exp(b (digamma(gamma) - digamma(top))), less a factor where b is 1. */
@@ -170,7 +175,8 @@ ALWAYS_INLINE void NAME(sweep_words)(GROUP *g, intptr_t t)
 {
     const intptr_t height = g->height;
     const VECTOR *weights = (const VECTOR *)g->weights, *row[ABREAST];
-    VECTOR *sums = (VECTOR *)g->sums, all[ABREAST * VECTORS];
+    VECTOR *sums = (VECTOR *)g->sums, all[ABREAST * VECTORS], ratio[ABREAST * VECTORS];
+    MASK underflown = {0};
     for (int w = 0; w < ABREAST; w++)
         row[w] = (const VECTOR *)g->panels + (t + w) * (height / SHARE);
     for (int i = 0; i < ABREAST * VECTORS; i++)
@@ -180,22 +186,22 @@ ALWAYS_INLINE void NAME(sweep_words)(GROUP *g, intptr_t t)
             for (int w = 0; w < ABREAST; w++)
                 all[w * VECTORS + j] += weights[at + j] * row[w][at + j];
     for (int w = 0; w < ABREAST; w += SHARE) {
-        VECTOR *of_words = all + w * VECTORS;
         const intptr_t place = (t + w) / SHARE;
         const VECTOR counts = ((const VECTOR *)g->counts)[place];
-        const VECTOR mass = NAME(sums_of_chunks)(of_words);
+        const VECTOR mass = NAME(sums_of_chunks)(all + w * VECTORS);
         const MASK fine = (MASK)(mass > (VECTOR){0} + TINY_MASS);
         const VECTOR ratios = (VECTOR)((MASK)(counts / mass) & fine);
-        g->underflown |= ~fine & (MASK)(counts > (VECTOR){0});
+        underflown |= ~fine & (MASK)(counts > (VECTOR){0});
         ((VECTOR *)g->mass)[place] = mass;
         ((VECTOR *)g->ratios)[place] = ratios;
-        NAME(spread)(ratios, of_words);
+        NAME(spread)(ratios, ratio + w * VECTORS);
     }
+    g->underflown |= underflown;
     for (intptr_t at = 0; at < height / SHARE; at += VECTORS)
         for (int j = 0; j < VECTORS; j++) {
             VECTOR sum = sums[at + j];
             for (int w = 0; w < ABREAST; w++)
-                sum += all[w * VECTORS + j] * row[w][at + j];
+                sum += ratio[w * VECTORS + j] * row[w][at + j];
             sums[at + j] = sum;
         }
 }
