@@ -51,12 +51,15 @@ static void NAME(rounded_rows)(const lda_block *block, intptr_t n, intptr_t m,
                                REAL *restrict rows, REAL *restrict tops)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;
-    for (intptr_t j = 0; j < m; j++, rows += width) {
-        NAME(rounded_row)(block, n + j, rows);
+    for (intptr_t j = 0; j < m; j++) {
+        REAL *restrict row = rows + j * width;
+        NAME(rounded_row)(block, n + j, row);
         for (intptr_t k = n_topics; k < width; k++)
-            rows[k] = rows[0];
-        tops[j] = NAME(largest)(width, rows);
+            row[k] = row[0];
     }
+    /* by now they are no longer on the way to the cache */
+    for (intptr_t j = 0; j < m; j++)
+        tops[j] = NAME(largest)(width, rows + j * width);
 }
 
 /* rows = exp digamma(lambda) * factors of m words, scaled by exp(-row_tops). */
