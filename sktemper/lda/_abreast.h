@@ -137,37 +137,50 @@ ALWAYS_INLINE VECTOR NAME(largest_of_chunks)(const VECTOR *v)
         first, NAME(larger_neighbours)(v[2 % CHUNK], v[3 % CHUNK]));
 }
 
-/* weights = exp(b (digamma(gamma) - digamma(top))), less a factor where b is 1. */
-static void NAME(weigh_abreast)(GROUP *g)
+/* weights = exp digamma(gamma), less a factor. */
+static void NAME(weigh_plain)(GROUP *g)
 {
     const REAL *top = (const REAL *)&g->top;
     const intptr_t n_places = g->height * LANES;
-    REAL *restrict weights = g->weights, shift[PLACES];
     const REAL *restrict gamma = g->gamma;
-    VECTOR shifts[CHUNK], powers[CHUNK];
+    REAL *restrict weights = g->weights, shift[PLACES];
+    VECTOR shifts[CHUNK];
     VECTORISE
     for (int i = 0; i < PLACES; i++) {
         DIGAMMA_PARTS(top[i], z, s, R);
-        shift[i] = g->raised ? NAME(log)(z) + s * DIGAMMA_L(s) - R : R;
+        (void)z;
+        (void)s;
+        shift[i] = R;
     }
+    g->shift = *(const VECTOR *)shift;
+    NAME(spread)(g->shift, shifts);
+    const REAL *restrict all_shifts = (const REAL *)shifts;
+    for (intptr_t at = 0; at < n_places; at += CHUNK * LANES)
+        VECTORISE
+        for (int i = 0; i < CHUNK * LANES; i++) {
+            DIGAMMA_PARTS(gamma[at + i], z, s, R);
+            weights[at + i] = z * (1 + s * DIGAMMA_H(s)) * NAME(exp)(all_shifts[i] - R);
+        }
+}
+
+/* weights = exp(b (digamma(gamma) - digamma(top))) */
+static void NAME(weigh_raised)(GROUP *g)
+{
+    const intptr_t n_places = g->height * LANES;
+    const REAL *restrict gamma = g->gamma;
+    REAL *restrict weights = g->weights, shift[PLACES];
+    VECTOR shifts[CHUNK], powers[CHUNK];
+    NAME(digamma)(PLACES, (const REAL *)&g->top, shift);
     g->shift = *(const VECTOR *)shift;
     NAME(spread)(g->shift, shifts);
     NAME(spread)(*(const VECTOR *)g->powers, powers);
     const REAL *restrict all_shifts = (const REAL *)shifts;
     const REAL *restrict all_powers = (const REAL *)powers;
-    if (!g->raised)
-        for (intptr_t at = 0; at < n_places; at += CHUNK * LANES)
-            VECTORISE
-            for (int i = 0; i < CHUNK * LANES; i++) {
-                DIGAMMA_PARTS(gamma[at + i], z, s, R);
-                weights[at + i] = z * (1 + s * DIGAMMA_H(s)) * NAME(exp)(all_shifts[i] - R);
-            }
-    else
-        for (intptr_t at = 0; at < n_places; at += CHUNK * LANES)
-            VECTORISE
-            for (int i = 0; i < CHUNK * LANES; i++)
-                weights[at + i] = NAME(exp)(
-                    all_powers[i] * (NAME(digamma_one)(gamma[at + i]) - all_shifts[i]));
+    for (intptr_t at = 0; at < n_places; at += CHUNK * LANES)
+        VECTORISE
+        for (int i = 0; i < CHUNK * LANES; i++)
+            weights[at + i] = NAME(exp)(
+                all_powers[i] * (NAME(digamma_one)(gamma[at + i]) - all_shifts[i]));
 }
 
 /* ABREAST words of each lane: their masses, and sums += ratio * row. */
@@ -417,7 +430,10 @@ static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
     while (g.n_busy) {
         if (*block->stop)
             return -1;
-        NAME(weigh_abreast)(&g);
+        if (g.raised)
+            NAME(weigh_raised)(&g);
+        else
+            NAME(weigh_plain)(&g);
         NAME(sweep_abreast)(&g);
         NAME(update_abreast)(&g);
         NAME(renew_abreast)(&g);

@@ -144,4 +144,5 @@ LOOP int NAME(lda_scores)(lda_block *block)
 
 #undef FEW_TOPICS
 #undef PANEL
+#undef FEW_PANELS
 #undef DOCUMENT
