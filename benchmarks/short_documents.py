@@ -1,11 +1,11 @@
-"""How fast are short texts optimised, all in lanes of vectors?  Two checkouts, and peers.
+"""How fast are short texts optimised, many at once?  Two checkouts, and peers.
 
     python benchmarks/short_documents.py updates --against BEFORE
     python benchmarks/short_documents.py transform
 
 `updates` prints CPU microseconds a document of the local step of this checkout and of
-another folder with compiled kernels, BEFORE: what training does, with the statistics of
-the words, and gamma alone.  Blocks have 256 documents, as in fits; topics are those of a
+another folder with compiled kernels, BEFORE: what training does, with statistics, and
+gamma alone.  Blocks have 256 documents, as in fits; topics are those of a
 pass over the Debian descriptions, or over a corpus of ``--data``.  The two take turns,
 the median counts.
 
@@ -113,9 +113,10 @@ def updates(options):
                             times[side].append(ask(workers[side], case))
                     before, after = map(statistics.median, times)
                     ratios = [a / b for a, b in zip(*times, strict=True)]
+                    ratio = statistics.median(ratios)
                     print(
-                        f"| {name} | {K} | {dtype} | {kind} | {before:.2f} | {after:.2f} "
-                        f"| {statistics.median(ratios):.2f} |",
+                        f"| {name} | {K} | {dtype} | {kind} "
+                        f"| {before:.2f} | {after:.2f} | {ratio:.2f} |",
                         flush=True,
                     )
     for process in workers:
