@@ -42,6 +42,8 @@ static double NAME(log_row)(intptr_t n, const REAL *restrict x,
     return (double)top;
 }
 
+/* So many words ahead their topics are asked for: they are far apart in memory. */
+#define WORDS_AHEAD 8
 /* Words whose rows are worked on at once, while they are in the first cache. */
 #define ROWS_AT_ONCE 16
 
@@ -53,6 +55,10 @@ static void NAME(rounded_rows)(const lda_block *block, intptr_t n, intptr_t m,
     const intptr_t n_topics = block->n_topics, width = block->width;
     for (intptr_t j = 0; j < m; j++) {
         REAL *restrict row = rows + j * width;
+        const intptr_t ahead = n + j + WORDS_AHEAD;
+        if (ahead < block->n_words)
+            for (intptr_t k = 0; k < n_topics; k += 8)
+                PREFETCH(block->u + block->words[ahead] * n_topics + k);
         NAME(rounded_row)(block, n + j, row);
         for (intptr_t k = n_topics; k < width; k++)
             row[k] = row[0];
@@ -155,6 +161,7 @@ static void NAME(mean_row)(const lda_block *block, intptr_t slot, REAL *restrict
 }
 
 #undef ROWS_AT_ONCE
+#undef WORDS_AHEAD
 
 /* u[words] += factor rows, totals += factor sum of rows; u is (., n_topics), rows are
  * (n_words, width). */
