@@ -6,7 +6,7 @@
  * lane computes depends on no other lane: words behind the end of a document count 0. */
 
 /* ABREAST and CHUNK are at most so many, see below. */
-#define MOST_ABREAST 4
+#define MOST_ABREAST 8
 /* Where this is the better way, measured: bytes of a row of topics, and of all rows of a
  * document. */
 #if !defined(VECTOR_BYTES)
@@ -14,7 +14,7 @@
 #define MOST_DOCUMENT_BYTES 0
 #elif VECTOR_BYTES == 64
 #define MOST_ROW_BYTES 400
-#define MOST_DOCUMENT_BYTES 12288
+#define MOST_DOCUMENT_BYTES 14336
 #elif VECTOR_BYTES == 32
 #define MOST_ROW_BYTES 400
 #define MOST_DOCUMENT_BYTES 8192
@@ -42,16 +42,16 @@ static inline int NAME(is_abreast)(const lda_block *block, intptr_t i)
 
 #ifdef VECTOR_BYTES
 #define PLACES ((int)(VECTOR_BYTES / sizeof(REAL)))
-/* What is one number a lane, as a word's mass, has vectors that so many words share: with
- * fewer lanes, more of the rows stay in the first cache, and fewer lanes wait in the end. */
-#define SHARE (VECTOR_BYTES == 64 ? 2 : 1)
-#define LANES (PLACES / SHARE)
+/* Few, so that rows of all lanes stay in the first cache and no lane waits long for the
+ * last one.  Of what is one number a lane, as a word's mass is, SHARE words fill a vector. */
+#define LANES (PLACES < 4 ? PLACES : 4)
+#define SHARE (PLACES / LANES)
 /* Topics of a lane that stand side by side: rows move into lanes by so many.  VECTORS
  * have them of all lanes. */
 #define CHUNK ((int)(16 / sizeof(REAL)))
 #define VECTORS (CHUNK / SHARE)
 /* Words that are swept at once, while registers last. */
-#define ABREAST (VECTOR_BYTES == 64 ? 4 : 2)
+#define ABREAST (8 / VECTORS)
 #define VECTOR NAME(abreast_vector)
 #define MASK NAME(abreast_mask)
 #define GROUP NAME(abreast_group)
