@@ -44,8 +44,11 @@ static double NAME(log_row)(intptr_t n, const REAL *restrict x,
 
 /* So many words ahead their topics are asked for: they are far apart in memory. */
 #define WORDS_AHEAD 8
-/* Words whose rows are worked on at once, while they are in the first cache. */
+/* The first of them, that is: the others follow by themselves. */
+#define MOST_AHEAD 128
+/* Words whose rows are worked on at once, and bytes of these: the first cache has them. */
 #define ROWS_AT_ONCE 16
+#define BYTES_AT_ONCE 16384
 
 /* lambda of m words from the n-th on, the first topic's again behind the last; and the
  * largest of each. */
@@ -53,11 +56,12 @@ static void NAME(rounded_rows)(const lda_block *block, intptr_t n, intptr_t m,
                                REAL *restrict rows, REAL *restrict tops)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;
+    const intptr_t n_asked = n_topics < MOST_AHEAD ? n_topics : MOST_AHEAD;
     for (intptr_t j = 0; j < m; j++) {
         REAL *restrict row = rows + j * width;
         const intptr_t ahead = n + j + WORDS_AHEAD;
         if (ahead < block->n_words)
-            for (intptr_t k = 0; k < n_topics; k += 8)
+            for (intptr_t k = 0; k < n_asked; k += 8)
                 PREFETCH(block->u + block->words[ahead] * n_topics + k);
         NAME(rounded_row)(block, n + j, row);
         for (intptr_t k = n_topics; k < width; k++)
@@ -127,9 +131,10 @@ static int NAME(fill_rows)(const lda_block *block)
         least = block->digamma_totals[k] < least ? block->digamma_totals[k] : least;
     for (intptr_t k = 0; k < width; k++)
         factors[k] = k < n_topics ? (REAL)exp(least - block->digamma_totals[k]) : 0;
-    for (intptr_t n = 0; n < block->n_words; n += ROWS_AT_ONCE) {
-        const intptr_t left = block->n_words - n;
-        const intptr_t m = left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE;
+    intptr_t at_once = BYTES_AT_ONCE / (width * (intptr_t)sizeof(REAL));
+    at_once = at_once < 1 ? 1 : at_once < ROWS_AT_ONCE ? at_once : ROWS_AT_ONCE;
+    for (intptr_t n = 0; n < block->n_words; n += at_once) {
+        const intptr_t left = block->n_words - n, m = left < at_once ? left : at_once;
         if (*block->stop)
             return -1;
         if (raised)
@@ -162,6 +167,8 @@ static void NAME(mean_row)(const lda_block *block, intptr_t slot, REAL *restrict
 
 #undef ROWS_AT_ONCE
 #undef WORDS_AHEAD
+#undef MOST_AHEAD
+#undef BYTES_AT_ONCE
 
 /* u[words] += factor rows, totals += factor sum of rows; u is (., n_topics), rows are
  * (n_words, width). */
