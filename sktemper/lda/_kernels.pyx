@@ -204,7 +204,7 @@ def local_step(
         Sums of ``weights * counts * phi``.
     """
     cdef lda_block block
-    cdef intptr_t d, longest = 0
+    cdef intptr_t d, n_bytes, longest = 0
     cdef int status
     cdef unsigned int mode
     dtype = np.float32 if floating is float else np.float64
@@ -258,10 +258,12 @@ def local_step(
     block.bounds = &bounds[0] if bounds.shape[0] else NULL
     block.longest = longest
     if floating is float:
-        scratch = np.empty(SIMD.lda_scratch_f32(&block, NULL) + SIMD_BYTES, dtype=np.uint8)
+        n_bytes = SIMD.lda_scratch_f32(&block, NULL)
+        scratch = np.empty(n_bytes + SIMD_BYTES, dtype=np.uint8)
         SIMD.lda_scratch_f32(&block, first_aligned(&scratch[0]))
     else:
-        scratch = np.empty(SIMD.lda_scratch_f64(&block, NULL) + SIMD_BYTES, dtype=np.uint8)
+        n_bytes = SIMD.lda_scratch_f64(&block, NULL)
+        scratch = np.empty(n_bytes + SIMD_BYTES, dtype=np.uint8)
         SIMD.lda_scratch_f64(&block, first_aligned(&scratch[0]))
     with nogil:
         mode = simd_flush_subnormals()
