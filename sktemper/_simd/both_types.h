@@ -21,6 +21,12 @@
 #define LOOP static
 #endif
 
+#ifdef __GNUC__
+#define PREFETCH(address) __builtin_prefetch(address)
+#else
+#define PREFETCH(address) (void)(address)
+#endif
+
 #ifdef __clang__
 /* A loop that the compiler leaves scalar in spite of VECTORISE is slower, not wrong. */
 #pragma clang diagnostic ignored "-Wpass-failed"

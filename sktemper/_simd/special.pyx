@@ -1,5 +1,7 @@
 """Special functions, products of matrices, and arrays as kernels like them."""
 
+from math import prod
+
 import numpy as np
 
 from cython cimport floating
@@ -19,9 +21,11 @@ def aligned(make, shape, dtype):
     Its rows do, too, if they are `padded`.  ``make`` is `numpy.zeros` or `numpy.empty`.
     """
     dtype = np.dtype(dtype)
-    n_bytes = int(np.prod(shape)) * dtype.itemsize
+    n_bytes = (prod(shape) if isinstance(shape, tuple) else shape) * dtype.itemsize
     raw = make(n_bytes + SIMD_BYTES, dtype=np.uint8)
-    start = -raw.ctypes.data % SIMD_BYTES
+    cdef const unsigned char[::1] view = raw
+    cdef intptr_t past = <intptr_t>&view[0] % SIMD_BYTES
+    start = SIMD_BYTES - past if past else 0
     return raw[start : start + n_bytes].view(dtype).reshape(shape)
 
 

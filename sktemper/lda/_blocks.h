@@ -69,10 +69,15 @@ typedef struct {
     void *shares;                        /* (n_documents, width) */
     int32_t *share_topics;               /* (n_documents, width) */
     intptr_t *n_shares;                  /* (n_documents,) */
+    /* for documents side by side: those of at most so many words, -1: none */
+    intptr_t longest_abreast;
+    intptr_t *abreast_order;             /* (n_documents + longest_abreast + 1,) */
+    void *abreast_scratch;               /* (4 topics + words (3 + topics), lanes) */
     /* if documents are sampled: in lanes, the shortest first, and in chains */
     const intptr_t *in_lanes;
     const intptr_t *in_chains;
     intptr_t n_in_lanes, n_in_chains;
+    intptr_t longest_in_lanes, longest_in_chains; /* in tokens */
     intptr_t n_lane_groups;
     void *lane_prior;                    /* (n_topics in whole LANE_SUMS, and 1) */
     /* for each group, of documents of up to so many tokens: */

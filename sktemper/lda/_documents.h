@@ -1,33 +1,95 @@
 /* The local step of latent Dirichlet allocation (MATH: gamma, phi, b) for one floating
  * type, over the rows of `_topics.h`. */
 
+/* Makes a document of the block the one that is worked on. */
+static void NAME(open_document)(DOCUMENT *d, intptr_t i)
+{
+    const lda_block *block = d->block;
+    const intptr_t start = block->starts[i], width = d->width, n_topics = block->n_topics;
+    const REAL *counts = (const REAL *)block->counts + start;
+    d->n_words = block->starts[i + 1] - start;
+    for (intptr_t n = 0; n < d->n_words + PANEL; n++)
+        d->counts[n] = n < d->n_words ? counts[n] : 0;
+    d->words = block->slots + start;
+    d->slots = d->words;
+    d->gamma = d->all_gamma;
+    memcpy(d->gamma, (const REAL *)block->gamma + i * n_topics, n_topics * sizeof(REAL));
+    d->may_drop = block->drop_tol > 0;
+    d->b = block->inverse_temperatures[0];
+    if (!block->temperature_per_document)
+        return;
+    d->b = block->inverse_temperatures[i];
+    d->slots = block->own_slots;
+    for (intptr_t n = 0; n < d->n_words; n++)
+        NAME(exp_scaled)(n_topics, (const REAL *)block->rows + d->words[n] * width, d->b,
+                         (REAL *)block->own_rows + n * width);
+}
+
+/* Of a document at its optimum: what it adds to the statistics, and its bound. */
+static void NAME(tell_document)(DOCUMENT *d, intptr_t i, int counted)
+{
+    const lda_block *block = d->block;
+    if (counted && !block->temperature_per_document)
+        NAME(note_statistics)(d, i, block->factors[i]);
+    else if (counted)
+        NAME(add_own_statistics)(d, block->factors[i]);
+    if (block->bounds)
+        block->bounds[i] = NAME(words_bound)(d)
+                           + NAME(theta_bound)(d, block->double_scratch + block->n_topics);
+}
+
+#include "_abreast.h"
+
+/* Brings one document to its optimum; 0, or -1 when told to stop. */
+static int NAME(fit_alone)(DOCUMENT *d, lda_block *block, intptr_t i)
+{
+    const int sampled = block->sampled && block->sampled[i];
+    const int counted = block->statistics && !sampled;
+    NAME(open_document)(d, i);
+    const intptr_t iterations =
+        NAME(fit_document)(d, sampled ? 0 : block->max_iter, counted || block->bounds);
+    if (iterations < 0)
+        return -1;
+    block->n_iterations += iterations;
+    memcpy((REAL *)block->gamma + i * block->n_topics, d->gamma,
+           block->n_topics * sizeof(REAL));
+    NAME(tell_document)(d, i, counted);
+    return 0;
+}
+
+/* Where the arrays of a document are. */
+static DOCUMENT NAME(document_of)(lda_block *block)
+{
+    const intptr_t width = block->width;
+    const int own = block->temperature_per_document;
+    DOCUMENT d = {0};
+    d.block = block;
+    d.n_topics = block->n_topics;
+    d.width = width;
+    d.rows = own ? block->own_rows : block->rows;
+    d.weights = block->topic_scratch;
+    d.sums = d.weights + width;
+    d.ratios = block->word_scratch;
+    d.mass = d.ratios + block->longest;
+    d.counts = d.mass + block->longest;
+    d.zeros = d.rows + (own ? block->longest : block->n_words) * width;
+    d.phi = block->double_scratch;
+    REAL *gamma = d.weights + 4 * width, *prior = gamma + width;
+    for (intptr_t k = 0; k < block->n_topics; k++)
+        prior[k] = (REAL)block->doc_topic_prior[k];
+    d.all_gamma = gamma;
+    d.prior = d.all_prior = prior;
+    d.n_places = NAME(pad)(block->n_topics, gamma, prior);
+    return d;
+}
+
 /* Brings every document of a block to the optimum of its bound; 0, or -1 when told to
  * stop. */
 LOOP int NAME(lda_local_step)(lda_block *block)
 {
-    const intptr_t width = block->width, n_topics = block->n_topics;
-    REAL *own_rows = block->own_rows;
-    DOCUMENT d = {0};
-    d.block = block;
-    d.n_topics = n_topics;
-    d.width = width;
-    d.rows = block->temperature_per_document ? own_rows : block->rows;
-    d.weights = block->topic_scratch;
-    d.sums = (REAL *)block->topic_scratch + width;
-    d.ratios = block->word_scratch;
-    d.mass = (REAL *)block->word_scratch + block->longest;
-    d.counts = d.mass + block->longest;
-    d.zeros = d.rows + (block->temperature_per_document ? block->longest : block->n_words)
-                           * width;
-    d.phi = block->double_scratch;
-    REAL *gamma = (REAL *)block->topic_scratch + 4 * width, *prior = gamma + width;
-    for (intptr_t k = 0; k < n_topics; k++)
-        prior[k] = (REAL)block->doc_topic_prior[k];
-    d.all_gamma = gamma;
-    d.prior = d.all_prior = prior;
-    d.n_places = NAME(pad)(n_topics, gamma, prior);
-    block->n_iterations = 0;
     const int noted = block->statistics && !block->temperature_per_document;
+    DOCUMENT d = NAME(document_of)(block);
+    block->n_iterations = 0;
     if (block->sampled && NAME(sample_documents)(block))
         return -1;
     if (block->sampled && !block->bounds
@@ -37,41 +99,15 @@ LOOP int NAME(lda_local_step)(lda_block *block)
         return -1;
     if (noted)
         NAME(find_places)(block);
-    for (intptr_t i = 0; i < block->n_documents; i++) {
-        const intptr_t start = block->starts[i];
-        d.n_words = block->starts[i + 1] - start;
-        const REAL *counts = (const REAL *)block->counts + start;
-        for (intptr_t n = 0; n < d.n_words + (intptr_t)(SIMD_BYTES / sizeof(REAL)); n++)
-            d.counts[n] = n < d.n_words ? counts[n] : 0;
-        d.words = block->slots + start;
-        d.slots = d.words;
-        d.gamma = gamma;
-        memcpy(gamma, (REAL *)block->gamma + i * n_topics, n_topics * sizeof(REAL));
-        d.may_drop = block->drop_tol > 0;
-        d.b = block->inverse_temperatures[0];
-        if (block->temperature_per_document) {
-            d.b = block->inverse_temperatures[i];
-            d.slots = block->own_slots;
-            for (intptr_t n = 0; n < d.n_words; n++)
-                NAME(exp_scaled)(n_topics, (const REAL *)block->rows + d.words[n] * width,
-                                 d.b, own_rows + n * width);
-        }
-        const int sampled = block->sampled && block->sampled[i];
-        const int counted = block->statistics && !sampled;
-        const intptr_t iterations = NAME(fit_document)(
-            &d, sampled ? 0 : block->max_iter, counted || block->bounds);
-        if (iterations < 0)
+    const intptr_t n_refused = NAME(fit_abreast)(&d, block);
+    if (n_refused < 0)
+        return -1;
+    for (intptr_t i = 0; i < block->n_documents; i++)
+        if (!NAME(is_abreast)(block, i) && NAME(fit_alone)(&d, block, i))
             return -1;
-        block->n_iterations += iterations;
-        memcpy((REAL *)block->gamma + i * n_topics, gamma, n_topics * sizeof(REAL));
-        if (counted && noted)
-            NAME(note_statistics)(&d, i, block->factors[i]);
-        else if (counted)
-            NAME(add_own_statistics)(&d, block->factors[i]);
-        if (block->bounds)
-            block->bounds[i] = NAME(words_bound)(&d)
-                               + NAME(theta_bound)(&d, block->double_scratch + n_topics);
-    }
+    for (intptr_t j = 0; j < n_refused; j++)
+        if (NAME(fit_alone)(&d, block, block->abreast_order[j]))
+            return -1;
     if (noted)
         NAME(collect_statistics)(&d);
     return 0;
@@ -108,4 +144,5 @@ LOOP int NAME(lda_scores)(lda_block *block)
 
 #undef FEW_TOPICS
 #undef PANEL
+#undef FEW_PANELS
 #undef DOCUMENT

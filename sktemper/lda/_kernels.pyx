@@ -58,6 +58,11 @@ cdef void *address(floating[:, ::1] array) noexcept:
     return &array[0, 0] if array.size else NULL
 
 
+cdef void *first_aligned(unsigned char *start) noexcept:
+    """Return the first address from ``start`` on that loops may read vectors from."""
+    return start + (SIMD_BYTES - <intptr_t>start % SIMD_BYTES) % SIMD_BYTES
+
+
 cdef void describe(
     lda_block *block, documents, topics, floating[:, ::1] gamma
 ) except *:
@@ -199,7 +204,7 @@ def local_step(
         Sums of ``weights * counts * phi``.
     """
     cdef lda_block block
-    cdef intptr_t d, longest = 0
+    cdef intptr_t d, n_bytes, longest = 0
     cdef int status
     cdef unsigned int mode
     dtype = np.float32 if floating is float else np.float64
@@ -212,29 +217,8 @@ def local_step(
     # The last row stays zero: it stands for words behind the end of a document.
     rows_array = aligned(np.empty, (block.n_words + 1, block.width), dtype)
     cdef floating[:, ::1] rows = rows_array, sums
-    cdef floating[:, ::1] own_rows = aligned(
-        np.zeros,
-        (longest + 1 if block.temperature_per_document else 1, block.width),
-        dtype,
-    )
-    cdef floating[:, ::1] topic_scratch = aligned(np.zeros, (6, block.width), dtype)
-    cdef floating[:, ::1] word_scratch = np.zeros((3, longest), dtype)
-    cdef double[::1] row_tops = np.zeros(block.n_words + 1)
-    cdef double[:, ::1] double_scratch = np.zeros((3, block.n_topics))
-    cdef intptr_t[::1] own_slots = np.arange(longest + 1, dtype=np.intp)
-    cdef int32_t[:, ::1] kept_topics
-    cdef floating[:, ::1] kept_gamma, kept_rows, panel_sums
-    cdef int32_t[:, ::1] chain_topics
-    cdef int32_t[::1] chain_tokens
-    cdef floating[:, ::1] chain_weights, lane_panels, lane_scratch, lane_places
-    cdef floating[::1] lane_prior
-    cdef int32_t[:, ::1] lane_slots
     cdef intptr_t[::1] in_lanes, in_chains
-    cdef intptr_t[::1] places, n_shares
-    cdef int32_t[::1] noted_documents
-    cdef floating[::1] noted_ratios
-    cdef floating[:, ::1] shares
-    cdef int32_t[:, ::1] share_topics
+    cdef unsigned char[::1] scratch
 
     block.digamma_totals = &digamma_totals[0]
     block.doc_topic_prior = &doc_topic_prior[0]
@@ -243,22 +227,11 @@ def local_step(
     block.tol = tol
     block.max_iter = max_iter
     block.drop_tol = drop_tol
-    kept_topics = np.empty((2, block.width), dtype=np.int32)
-    kept_gamma = aligned(np.empty, (2, block.width), dtype)
-    # panels hold all of few topics, and a quarter of many
-    kept_rows = aligned(
-        np.empty, (longest, max(block.width // 4, min(block.width, 64))), dtype
-    )
-    panel_sums = aligned(np.empty, (block.width, padded(1, dtype)), dtype)
-    block.panel_sums = address(panel_sums)
-    block.kept_topics = &kept_topics[0, 0]
-    block.kept_gamma = address(kept_gamma)
-    block.kept_rows = address(kept_rows)
     block.stop = &stop[0]
     block.sampled = NULL
     if sampled.shape[0]:
-        in_lanes, in_chains, most_in_lanes, most_in_chains = _lanes_and_chains(
-            &block, <const floating *>block.counts, sampled
+        in_lanes, in_chains, block.longest_in_lanes, block.longest_in_chains = (
+            _lanes_and_chains(&block, <const floating *>block.counts, sampled)
         )
         block.n_in_lanes, block.n_in_chains = in_lanes.shape[0], in_chains.shape[0]
         block.in_lanes = &in_lanes[0] if block.n_in_lanes else NULL
@@ -267,39 +240,12 @@ def local_step(
         if block.n_topics <= SOME_LANE_TOPICS:
             few = block.n_topics <= FEW_LANE_TOPICS
             block.n_lane_groups = LANE_GROUPS if few else LANE_GROUPS // 2
-        most_in_lanes *= block.n_lane_groups
-        lanes = SIMD_BYTES // np.dtype(dtype).itemsize
-        height = (block.n_topics + LANE_SUMS - 1) // LANE_SUMS * LANE_SUMS
-        lane_prior = np.zeros(height + 1, dtype=dtype)
-        np.asarray(lane_prior)[: block.n_topics] = untempered_prior
-        lane_prior[height] = 1
-        lane_panels = aligned(
-            np.empty, (most_in_lanes * height + 1, lanes), dtype
-        )
-        lane_scratch = aligned(
-            np.empty, (4 * block.n_lane_groups * (height + 1), lanes), dtype
-        )
-        lane_places = aligned(
-            np.empty, ((1 + n_kept) * most_in_lanes + 1, lanes), dtype
-        )
-        lane_slots = np.empty((most_in_lanes + 1, lanes), dtype=np.int32)
-        block.lane_prior = &lane_prior[0]
-        block.lane_panels = address(lane_panels)
-        block.lane_scratch = address(lane_scratch)
-        block.lane_places = address(lane_places)
-        block.lane_slots = &lane_slots[0, 0]
-        chain_topics = np.zeros((4, block.n_topics), dtype=np.int32)
-        chain_tokens = np.empty(most_in_chains + 1, dtype=np.int32)
-        chain_weights = aligned(np.zeros, (3, block.width), dtype)
         block.sampled = &sampled[0]
         block.totals = &totals[0]
         block.untempered_prior = &untempered_prior[0]
         block.seed = seed
         block.n_burn_in = n_burn_in
         block.n_kept = n_kept
-        block.chain_topics = &chain_topics[0, 0]
-        block.chain_tokens = &chain_tokens[0]
-        block.chain_weights = address(chain_weights)
     block.rows = address(rows)
     block.statistics = NULL
     statistics = None
@@ -309,29 +255,16 @@ def local_step(
             statistics = aligned(np.zeros, (block.n_words, block.width), dtype)
         sums = statistics
         block.statistics = address(sums)
-    if want_statistics and not temperature_per_document:
-        places = np.empty(block.n_words, dtype=np.intp)
-        noted_documents = np.empty(block.starts[block.n_documents], dtype=np.int32)
-        noted_ratios = np.empty(block.starts[block.n_documents], dtype=dtype)
-        shares = aligned(np.empty, (block.n_documents, block.width), dtype)
-        share_topics = np.empty((block.n_documents, block.width), dtype=np.int32)
-        n_shares = np.empty(block.n_documents, dtype=np.intp)
-        if block.n_words:
-            block.places = &places[0]
-            block.noted_documents = &noted_documents[0]
-            block.noted_ratios = &noted_ratios[0]
-        if block.n_documents:
-            block.shares = address(shares)
-            block.share_topics = &share_topics[0, 0]
-            block.n_shares = &n_shares[0]
     block.bounds = &bounds[0] if bounds.shape[0] else NULL
     block.longest = longest
-    block.row_tops = &row_tops[0]
-    block.own_rows = address(own_rows)
-    block.own_slots = &own_slots[0]
-    block.topic_scratch = address(topic_scratch)
-    block.word_scratch = address(word_scratch)
-    block.double_scratch = &double_scratch[0, 0]
+    if floating is float:
+        n_bytes = SIMD.lda_scratch_f32(&block, NULL)
+        scratch = np.empty(n_bytes + SIMD_BYTES, dtype=np.uint8)
+        SIMD.lda_scratch_f32(&block, first_aligned(&scratch[0]))
+    else:
+        n_bytes = SIMD.lda_scratch_f64(&block, NULL)
+        scratch = np.empty(n_bytes + SIMD_BYTES, dtype=np.uint8)
+        SIMD.lda_scratch_f64(&block, first_aligned(&scratch[0]))
     with nogil:
         mode = simd_flush_subnormals()
         if floating is float:

@@ -10,5 +10,7 @@ FUSED
 #include "_gamma.h"
 #include "_statistics.h"
 #include "_documents.h"
+#include "_scratch.h"
 #undef LAMBDA_ROW
 #undef PARTS_OF_SUM
+#undef MOST_ABREAST

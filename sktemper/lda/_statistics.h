@@ -43,6 +43,9 @@ static void NAME(add_own_statistics)(DOCUMENT *d, double weight)
     }
 }
 
+/* So few PANELs of topics are faster than to ask which of them matter. */
+#define FEW_PANELS 4
+
 /* The topics that have all but a negligible share of the document, if they are few:
  * together the others have less than NEGLIGIBLE of it. */
 static intptr_t NAME(few_topics)(const DOCUMENT *d, int32_t *restrict chosen)
@@ -50,7 +53,7 @@ static intptr_t NAME(few_topics)(const DOCUMENT *d, int32_t *restrict chosen)
     const REAL *restrict w = d->weights, *restrict sums = d->sums;
     REAL total = 0;
     INTEGER n = 0, m = 0;
-    if (d->block->drop_tol == 0)
+    if (d->block->drop_tol == 0 || d->width <= FEW_PANELS * PANEL)
         return 0;
     VECTORISE_REDUCTION(+ : total)
     for (intptr_t k = 0; k < d->width; k++)
@@ -122,36 +125,96 @@ static void NAME(add_underflown)(DOCUMENT *d, intptr_t word, intptr_t start, int
     }
 }
 
+/* sums = sum ratio * shares of the pairs start .. stop of a word, less those of a word that
+ * underflowed. */
+static void NAME(add_pairs)(const lda_block *block, intptr_t start, intptr_t stop,
+                            REAL *restrict sums)
+{
+    const intptr_t width = block->width;
+    const REAL *ratios = block->noted_ratios;
+    for (intptr_t k = 0; k < width; k++)
+        sums[k] = 0;
+    for (intptr_t e = start; e < stop; e++) {
+        const REAL ratio = ratios[e];
+        const intptr_t i = block->noted_documents[e];
+        if (i < 0)
+            continue;
+        const REAL *restrict shares = (const REAL *)block->shares + i * width;
+        const int32_t *restrict topics = block->share_topics + i * width;
+        const intptr_t few = block->n_shares[i];
+        for (intptr_t j = 0; j < few; j++)
+            sums[topics[j]] += ratio * shares[j];
+        if (few)
+            continue;
+        VECTORISE
+        for (intptr_t k = 0; k < width; k++)
+            sums[k] += ratio * shares[k];
+    }
+}
+
+#ifdef VECTOR_BYTES
+#define VECTOR NAME(share_vector)
+#define PARTS (SIMD_BYTES / VECTOR_BYTES)
+typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)),
+                                   may_alias));
+
+/* The same of n PANELs from topic k on, where no document has few topics. */
+ALWAYS_INLINE void NAME(add_panels)(const lda_block *block, intptr_t start, intptr_t stop,
+                                    intptr_t k, const int n, REAL *sums)
+{
+    const intptr_t width = block->width;
+    const int32_t *documents = block->noted_documents;
+    const REAL *ratios = block->noted_ratios, *all = (const REAL *)block->shares + k;
+    VECTOR total[2 * PARTS];
+    for (int j = 0; j < n * PARTS; j++)
+        total[j] = (VECTOR){0};
+    for (intptr_t e = start; e < stop; e++) {
+        const REAL ratio = ratios[e];
+        const intptr_t i = documents[e];
+        if (i < 0)
+            continue;
+        const VECTOR *shares = (const VECTOR *)(all + i * width);
+        for (int j = 0; j < n * PARTS; j++)
+            total[j] += ratio * shares[j];
+    }
+    for (int j = 0; j < n * PARTS; j++)
+        ((VECTOR *)(sums + k))[j] = total[j];
+}
+
+static void NAME(add_all_panels)(const lda_block *block, intptr_t start, intptr_t stop,
+                                 REAL *sums)
+{
+    intptr_t k = 0;
+    for (; k + 2 * PANEL <= block->width; k += 2 * PANEL)
+        NAME(add_panels)(block, start, stop, k, 2, sums);
+    if (k < block->width)
+        NAME(add_panels)(block, start, stop, k, 1, sums);
+}
+#undef VECTOR
+#undef PARTS
+#else
+static void NAME(add_all_panels)(const lda_block *block, intptr_t start, intptr_t stop,
+                                 REAL *sums)
+{
+    NAME(add_pairs)(block, start, stop, sums);
+}
+#endif
+
 /* The statistics of all words, from what was noted; they may be where the rows are. */
 static void NAME(collect_statistics)(DOCUMENT *d)
 {
     const lda_block *block = d->block;
     const intptr_t width = d->width;
-    const REAL *ratios = block->noted_ratios;
     REAL *restrict sums = d->sums;
     for (intptr_t v = 0, start = 0; v < block->n_words; v++) {
         const intptr_t stop = block->places[v];
         int underflown = 0;
-        for (intptr_t k = 0; k < width; k++)
-            sums[k] = 0;
-        for (intptr_t e = start; e < stop; e++) {
-            const REAL ratio = ratios[e];
-            const intptr_t i = block->noted_documents[e];
-            if (i < 0) {
-                underflown = 1;
-                continue;
-            }
-            const REAL *restrict shares = (const REAL *)block->shares + i * width;
-            const int32_t *restrict topics = block->share_topics + i * width;
-            const intptr_t few = block->n_shares[i];
-            for (intptr_t j = 0; j < few; j++)
-                sums[topics[j]] += ratio * shares[j];
-            if (few)
-                continue;
-            VECTORISE
-            for (intptr_t k = 0; k < width; k++)
-                sums[k] += ratio * shares[k];
-        }
+        if (width <= FEW_PANELS * PANEL)
+            NAME(add_all_panels)(block, start, stop, sums);
+        else
+            NAME(add_pairs)(block, start, stop, sums);
+        for (intptr_t e = start; e < stop; e++)
+            underflown |= block->noted_documents[e] < 0;
         const REAL *row = d->rows + v * width;
         REAL *sum = (REAL *)block->statistics + v * width;
         if (block->sampled)

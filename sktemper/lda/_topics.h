@@ -42,6 +42,80 @@ static double NAME(log_row)(intptr_t n, const REAL *restrict x,
     return (double)top;
 }
 
+/* So many words ahead their topics are asked for: they are far apart in memory. */
+#define WORDS_AHEAD 8
+/* The first of them, that is: the others follow by themselves. */
+#define MOST_AHEAD 128
+/* Words whose rows are worked on at once, and bytes of these: the first cache has them. */
+#define ROWS_AT_ONCE 16
+#define BYTES_AT_ONCE 16384
+
+/* lambda of m words from the n-th on, the first topic's again behind the last; and the
+ * largest of each. */
+static void NAME(rounded_rows)(const lda_block *block, intptr_t n, intptr_t m,
+                               REAL *restrict rows, REAL *restrict tops)
+{
+    const intptr_t n_topics = block->n_topics, width = block->width;
+    const intptr_t n_asked = n_topics < MOST_AHEAD ? n_topics : MOST_AHEAD;
+    for (intptr_t j = 0; j < m; j++) {
+        REAL *restrict row = rows + j * width;
+        const intptr_t ahead = n + j + WORDS_AHEAD;
+        if (ahead < block->n_words)
+            for (intptr_t k = 0; k < n_asked; k += 8)
+                PREFETCH(block->u + block->words[ahead] * n_topics + k);
+        NAME(rounded_row)(block, n + j, row);
+        for (intptr_t k = n_topics; k < width; k++)
+            row[k] = row[0];
+    }
+    /* by now they are no longer on the way to the cache */
+    for (intptr_t j = 0; j < m; j++)
+        tops[j] = NAME(largest)(width, rows + j * width);
+}
+
+/* rows = exp digamma(lambda) * factors of m words, scaled by exp(-row_tops). */
+static void NAME(fill_some_rows)(const lda_block *block, intptr_t n, intptr_t m,
+                                 const REAL *restrict factors, double least)
+{
+    const intptr_t width = block->width;
+    REAL *restrict rows = (REAL *)block->rows + n * width;
+    REAL tops[ROWS_AT_ONCE], shifts[ROWS_AT_ONCE];
+    for (intptr_t j = m; j < ROWS_AT_ONCE; j++)
+        tops[j] = 1;
+    NAME(rounded_rows)(block, n, m, rows, tops);
+    VECTORISE
+    for (int j = 0; j < ROWS_AT_ONCE; j++) {
+        DIGAMMA_PARTS(tops[j], z, s, R);
+        (void)z;
+        (void)s;
+        shifts[j] = R;
+    }
+    for (intptr_t j = 0; j < m; j++, rows += width) {
+        const REAL shift = shifts[j];
+        block->row_tops[n + j] = -(double)shift - least;
+        VECTORISE
+        for (intptr_t k = 0; k < width; k++) {
+            DIGAMMA_PARTS(rows[k], z, s, R);
+            rows[k] = z * (1 + s * DIGAMMA_H(s)) * NAME(exp)(shift - R) * factors[k];
+        }
+    }
+}
+
+/* The same, or E log beta less its largest, where b is not 1. */
+static void NAME(fill_raised_rows)(const lda_block *block, intptr_t n, intptr_t m, double b)
+{
+    const intptr_t n_topics = block->n_topics, width = block->width;
+    REAL *restrict rows = (REAL *)block->rows + n * width;
+    REAL *restrict x = (REAL *)block->topic_scratch + 2 * width;
+    for (intptr_t j = 0; j < m; j++, rows += width) {
+        NAME(rounded_row)(block, n + j, x);
+        block->row_tops[n + j] = NAME(log_row)(n_topics, x, block->digamma_totals, rows);
+        if (!block->temperature_per_document)
+            NAME(exp_scaled)(n_topics, rows, b, rows);
+        for (intptr_t k = n_topics; k < width; k++)
+            rows[k] = 0;
+    }
+}
+
 /* exp(b E log beta) of the block's words, or E log beta where each document has a
  * temperature of its own; scaled to what floats hold: by exp(-b row_tops).  0, or -1
  * when told to stop. */
@@ -49,37 +123,27 @@ static int NAME(fill_rows)(const lda_block *block)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;
     const double b = block->inverse_temperatures[0];
-    REAL *restrict rows = block->rows;
-    REAL *restrict x = (REAL *)block->topic_scratch + 2 * width, *restrict factors = x + width;
+    const int raised = block->temperature_per_document || b != 1.0;
+    REAL *restrict factors = (REAL *)block->topic_scratch + 3 * width;
+    REAL *restrict last = (REAL *)block->rows + block->n_words * width;
     double least = block->digamma_totals[0];
     for (intptr_t k = 0; k < n_topics; k++)
         least = block->digamma_totals[k] < least ? block->digamma_totals[k] : least;
-    for (intptr_t k = 0; k < n_topics; k++)
-        factors[k] = (REAL)exp(least - block->digamma_totals[k]);
-    for (intptr_t k = n_topics; k < width; k++) {
-        x[k] = 1;
-        factors[k] = 0;
-    }
-    for (intptr_t n = 0; n < block->n_words; n++, rows += width) {
+    for (intptr_t k = 0; k < width; k++)
+        factors[k] = k < n_topics ? (REAL)exp(least - block->digamma_totals[k]) : 0;
+    intptr_t at_once = BYTES_AT_ONCE / (width * (intptr_t)sizeof(REAL));
+    at_once = at_once < 1 ? 1 : at_once < ROWS_AT_ONCE ? at_once : ROWS_AT_ONCE;
+    for (intptr_t n = 0; n < block->n_words; n += at_once) {
+        const intptr_t left = block->n_words - n, m = left < at_once ? left : at_once;
         if (*block->stop)
             return -1;
-        NAME(rounded_row)(block, n, x);
-        if (block->temperature_per_document || b != 1.0) {
-            block->row_tops[n] = NAME(log_row)(n_topics, x, block->digamma_totals, rows);
-            if (!block->temperature_per_document)
-                NAME(exp_scaled)(n_topics, rows, b, rows);
-            for (intptr_t k = n_topics; k < width; k++)
-                rows[k] = 0;
-            continue;
-        }
-        const REAL top = NAME(largest)(n_topics, x);
-        block->row_tops[n] = NAME(exp_digamma_below)(width, top, x, 1.0, rows) - least;
-        VECTORISE
-        for (intptr_t k = 0; k < width; k++)
-            rows[k] *= factors[k];
+        if (raised)
+            NAME(fill_raised_rows)(block, n, m, b);
+        else
+            NAME(fill_some_rows)(block, n, m, factors, least);
     }
     for (intptr_t k = 0; k < width; k++)
-        rows[k] = 0;
+        last[k] = 0;
     return 0;
 }
 
@@ -100,6 +164,11 @@ static void NAME(mean_row)(const lda_block *block, intptr_t slot, REAL *restrict
     NAME(lambda_row)(block, slot, block->double_scratch);
     NAME(normalise_row)(block, row);
 }
+
+#undef ROWS_AT_ONCE
+#undef WORDS_AHEAD
+#undef MOST_AHEAD
+#undef BYTES_AT_ONCE
 
 /* u[words] += factor rows, totals += factor sum of rows; u is (., n_topics), rows are
  * (n_words, width). */

@@ -1,0 +1,467 @@
+/* The iterations of many documents' gamma at once, each in a lane of vectors: no sum runs
+ * across a vector, no topic is left out, and exp(digamma) is of whole vectors.  Documents
+ * of few words and topics gain by it.
+ *
+ * A document that is done leaves its lane to the next one, the longest come first.  What a
+ * lane computes depends on no other lane: words behind the end of a document count 0. */
+
+/* ABREAST and CHUNK are at most so many, see below. */
+#define MOST_ABREAST 8
+/* Where this is the better way, measured: bytes of a row of topics, and of all rows of a
+ * document. */
+#if !defined(VECTOR_BYTES)
+#define MOST_ROW_BYTES 0
+#define MOST_DOCUMENT_BYTES 0
+#elif VECTOR_BYTES == 64
+#define MOST_ROW_BYTES 400
+#define MOST_DOCUMENT_BYTES 14336
+#elif VECTOR_BYTES == 32
+#define MOST_ROW_BYTES 400
+#define MOST_DOCUMENT_BYTES 8192
+#else
+#define MOST_ROW_BYTES 160
+#define MOST_DOCUMENT_BYTES 4096
+#endif
+
+/* The most words of a document that is optimised beside others; -1 where none is. */
+static intptr_t NAME(longest_abreast)(const lda_block *block)
+{
+    const intptr_t row = block->n_topics * (intptr_t)sizeof(REAL);
+    if (row > MOST_ROW_BYTES || block->max_iter <= 0)
+        return -1;
+    const intptr_t most = MOST_DOCUMENT_BYTES / row;
+    return most < block->longest ? most : block->longest;
+}
+
+/* Whether a document is one of them; this depends on itself alone. */
+static inline int NAME(is_abreast)(const lda_block *block, intptr_t i)
+{
+    const intptr_t n_words = block->starts[i + 1] - block->starts[i];
+    return n_words <= block->longest_abreast && !(block->sampled && block->sampled[i]);
+}
+
+#ifdef VECTOR_BYTES
+#define PLACES ((int)(VECTOR_BYTES / sizeof(REAL)))
+/* Few, so that rows of all lanes stay in the first cache and no lane waits long for the
+ * last one.  Of what is one number a lane, as a word's mass is, SHARE words fill a vector. */
+#define LANES (PLACES < 4 ? PLACES : 4)
+#define SHARE (PLACES / LANES)
+/* Topics of a lane that stand side by side: rows move into lanes by so many.  VECTORS
+ * have them of all lanes. */
+#define CHUNK ((int)(16 / sizeof(REAL)))
+#define VECTORS (CHUNK / SHARE)
+/* Words that are swept at once, while registers last. */
+#define ABREAST (8 / VECTORS)
+#define VECTOR NAME(abreast_vector)
+#define MASK NAME(abreast_mask)
+#define GROUP NAME(abreast_group)
+typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)),
+                                   may_alias));
+typedef INTEGER MASK __attribute__((vector_size(VECTOR_BYTES)));
+#define LARGER(x, y)                                                                   \
+    ((VECTOR)(((MASK)(x) & (MASK)((x) > (y))) | ((MASK)(y) & ~(MASK)((x) > (y)))))
+
+/* Of vector j of CHUNK ones, the lanes of its places. */
+#define TWICE(i) i, i
+#define FOUR_TIMES(i) i, i, i, i
+#if VECTOR_BYTES == 64
+#define SPREAD_f64(j) \
+    TWICE(4 * (j)), TWICE(4 * (j) + 1), TWICE(4 * (j) + 2), TWICE(4 * (j) + 3)
+#define SPREAD_f32(j)                                                                  \
+    FOUR_TIMES(4 * (j)), FOUR_TIMES(4 * (j) + 1), FOUR_TIMES(4 * (j) + 2),             \
+        FOUR_TIMES(4 * (j) + 3)
+#elif VECTOR_BYTES == 32
+#define SPREAD_f64(j) TWICE(2 * (j)), TWICE(2 * (j) + 1)
+#define SPREAD_f32(j) FOUR_TIMES(2 * (j)), FOUR_TIMES(2 * (j) + 1)
+#else
+#define SPREAD_f64(j) TWICE(j)
+#define SPREAD_f32(j) FOUR_TIMES(j)
+#endif
+
+typedef struct {
+    DOCUMENT *d;                    /* what tells of a document that is done */
+    const lda_block *block;
+    intptr_t n_topics, height;      /* the latter in whole CHUNKs */
+    intptr_t n_steps;               /* words of the longest document, in whole ABREASTs */
+    int raised;                     /* whether b is not 1 */
+    int sweep;                      /* whether masses at the final gamma are wanted */
+    REAL *panels;                   /* (n_steps, height, LANES), in CHUNKs: the words' rows */
+    REAL *counts, *mass, *ratios;   /* (n_steps, LANES) */
+    REAL *gamma, *weights, *sums, *prior; /* (height, LANES), in CHUNKs */
+    VECTOR top;                     /* the largest gamma */
+    VECTOR shift;                   /* what the weights are scaled by, see `update_weights` */
+    VECTOR change;                  /* sum |change of gamma| */
+    MASK underflown;                /* where a mass has */
+    REAL powers[PLACES];            /* b */
+    intptr_t documents[LANES];      /* -1: none */
+    intptr_t n_words[LANES], iterations[LANES];
+    int ending[LANES];              /* gamma is final, masses at it are next */
+    intptr_t n_documents, next, n_busy; /* of `abreast_order` */
+    intptr_t n_refused;             /* documents of a word whose mass underflowed */
+    intptr_t n_iterations;
+} GROUP;
+
+/* CHUNK vectors with each value of one in CHUNK places. */
+ALWAYS_INLINE void NAME(spread)(VECTOR x, VECTOR *out)
+{
+    out[0] = SHUFFLE(x, x, INTEGER, NAME(SPREAD)(0));
+    out[1] = SHUFFLE(x, x, INTEGER, NAME(SPREAD)(1));
+    if (CHUNK == 4) {
+        out[2 % CHUNK] = SHUFFLE(x, x, INTEGER, NAME(SPREAD)(2));
+        out[3 % CHUNK] = SHUFFLE(x, x, INTEGER, NAME(SPREAD)(3));
+    }
+}
+
+/* The sums of the CHUNKs of CHUNK vectors. */
+ALWAYS_INLINE VECTOR NAME(sums_of_chunks)(const VECTOR *v)
+{
+    const VECTOR first = ADD_NEIGHBOURS(v[0], v[1]);
+    if (CHUNK == 2)
+        return first;
+    const VECTOR second = ADD_NEIGHBOURS(v[2 % CHUNK], v[3 % CHUNK]);
+    return ADD_NEIGHBOURS(first, second);
+}
+
+ALWAYS_INLINE VECTOR NAME(larger_neighbours)(VECTOR x, VECTOR y)
+{
+    const VECTOR even = EVENS(x, y), odd = ODDS(x, y);
+    return LARGER(even, odd);
+}
+
+ALWAYS_INLINE VECTOR NAME(largest_of_chunks)(const VECTOR *v)
+{
+    const VECTOR first = NAME(larger_neighbours)(v[0], v[1]);
+    if (CHUNK == 2)
+        return first;
+    return NAME(larger_neighbours)(
+        first, NAME(larger_neighbours)(v[2 % CHUNK], v[3 % CHUNK]));
+}
+
+/* weights = exp digamma(gamma), less a factor. */
+static void NAME(weigh_plain)(GROUP *g)
+{
+    const REAL *top = (const REAL *)&g->top;
+    const intptr_t n_places = g->height * LANES;
+    const REAL *restrict gamma = g->gamma;
+    REAL *restrict weights = g->weights, shift[PLACES];
+    VECTOR shifts[CHUNK];
+    VECTORISE
+    for (int i = 0; i < PLACES; i++) {
+        DIGAMMA_PARTS(top[i], z, s, R);
+        (void)z;
+        (void)s;
+        shift[i] = R;
+    }
+    g->shift = *(const VECTOR *)shift;
+    NAME(spread)(g->shift, shifts);
+    const REAL *restrict all_shifts = (const REAL *)shifts;
+    for (intptr_t at = 0; at < n_places; at += CHUNK * LANES)
+        VECTORISE
+        for (int i = 0; i < CHUNK * LANES; i++) {
+            DIGAMMA_PARTS(gamma[at + i], z, s, R);
+            weights[at + i] = z * (1 + s * DIGAMMA_H(s)) * NAME(exp)(all_shifts[i] - R);
+        }
+}
+
+/* weights = exp(b (digamma(gamma) - digamma(top))) */
+static void NAME(weigh_raised)(GROUP *g)
+{
+    const intptr_t n_places = g->height * LANES;
+    const REAL *restrict gamma = g->gamma;
+    REAL *restrict weights = g->weights, shift[PLACES];
+    VECTOR shifts[CHUNK], powers[CHUNK];
+    NAME(digamma)(PLACES, (const REAL *)&g->top, shift);
+    g->shift = *(const VECTOR *)shift;
+    NAME(spread)(g->shift, shifts);
+    NAME(spread)(*(const VECTOR *)g->powers, powers);
+    const REAL *restrict all_shifts = (const REAL *)shifts;
+    const REAL *restrict all_powers = (const REAL *)powers;
+    for (intptr_t at = 0; at < n_places; at += CHUNK * LANES)
+        VECTORISE
+        for (int i = 0; i < CHUNK * LANES; i++)
+            weights[at + i] = NAME(exp)(
+                all_powers[i] * (NAME(digamma_one)(gamma[at + i]) - all_shifts[i]));
+}
+
+/* ABREAST words of each lane: their masses, and sums += ratio * row. */
+ALWAYS_INLINE void NAME(sweep_words)(GROUP *g, intptr_t t)
+{
+    const intptr_t height = g->height;
+    const VECTOR *weights = (const VECTOR *)g->weights, *row[ABREAST];
+    VECTOR *sums = (VECTOR *)g->sums, all[ABREAST * VECTORS], ratio[ABREAST * VECTORS];
+    MASK underflown = {0};
+    for (int w = 0; w < ABREAST; w++)
+        row[w] = (const VECTOR *)g->panels + (t + w) * (height / SHARE);
+    for (int i = 0; i < ABREAST * VECTORS; i++)
+        all[i] = (VECTOR){0};
+    for (intptr_t at = 0; at < height / SHARE; at += VECTORS)
+        for (int j = 0; j < VECTORS; j++)
+            for (int w = 0; w < ABREAST; w++)
+                all[w * VECTORS + j] += weights[at + j] * row[w][at + j];
+    for (int w = 0; w < ABREAST; w += SHARE) {
+        const intptr_t place = (t + w) / SHARE;
+        const VECTOR counts = ((const VECTOR *)g->counts)[place];
+        const VECTOR mass = NAME(sums_of_chunks)(all + w * VECTORS);
+        const MASK fine = (MASK)(mass > (VECTOR){0} + TINY_MASS);
+        const VECTOR ratios = (VECTOR)((MASK)(counts / mass) & fine);
+        underflown |= ~fine & (MASK)(counts > (VECTOR){0});
+        ((VECTOR *)g->mass)[place] = mass;
+        ((VECTOR *)g->ratios)[place] = ratios;
+        NAME(spread)(ratios, ratio + w * VECTORS);
+    }
+    g->underflown |= underflown;
+    for (intptr_t at = 0; at < height / SHARE; at += VECTORS)
+        for (int j = 0; j < VECTORS; j++) {
+            VECTOR sum = sums[at + j];
+            for (int w = 0; w < ABREAST; w++)
+                sum += ratio[w * VECTORS + j] * row[w][at + j];
+            sums[at + j] = sum;
+        }
+}
+
+static void NAME(sweep_abreast)(GROUP *g)
+{
+    VECTOR *sums = (VECTOR *)g->sums;
+    for (intptr_t at = 0; at < g->height / SHARE; at++)
+        sums[at] = (VECTOR){0};
+    g->underflown = (MASK){0};
+    for (intptr_t t = 0; t < g->n_steps; t += ABREAST)
+        NAME(sweep_words)(g, t);
+}
+
+/* gamma = prior + b weights * sums */
+static void NAME(update_abreast)(GROUP *g)
+{
+    const VECTOR *weights = (const VECTOR *)g->weights, *sums = (const VECTOR *)g->sums;
+    const VECTOR *prior = (const VECTOR *)g->prior;
+    VECTOR *gamma = (VECTOR *)g->gamma, change[CHUNK], top[CHUNK], powers[CHUNK];
+    NAME(spread)(*(const VECTOR *)g->powers, powers);
+    for (int j = 0; j < CHUNK; j++)
+        change[j] = top[j] = (VECTOR){0};
+    for (intptr_t at = 0; at < g->height / SHARE; at += VECTORS)
+        for (int j = 0; j < VECTORS; j++) {
+            const VECTOR old = gamma[at + j];
+            const VECTOR new = prior[at + j] + powers[j] * (weights[at + j] * sums[at + j]);
+            const VECTOR more = new - old, less = old - new;
+            change[j] += LARGER(more, less);
+            top[j] = LARGER(new, top[j]);
+            gamma[at + j] = new;
+        }
+    for (int j = VECTORS; j < CHUNK; j++) {
+        change[j] = change[j % VECTORS];
+        top[j] = top[j % VECTORS];
+    }
+    g->change = NAME(sums_of_chunks)(change);
+    g->top = NAME(largest_of_chunks)(top);
+}
+
+/* A document's row of topics moves out of a lane, or into it. */
+ALWAYS_INLINE void NAME(from_lane)(const GROUP *g, const REAL *restrict chunks, int lane,
+                                   REAL *restrict row)
+{
+    for (intptr_t k = 0; k < g->height; k += CHUNK)
+        memcpy(row + k, chunks + k * LANES + lane * CHUNK, 16);
+}
+
+ALWAYS_INLINE void NAME(into_lane)(const GROUP *g, const REAL *restrict row, int lane,
+                                   REAL *restrict chunks)
+{
+    for (intptr_t k = 0; k < g->height; k += CHUNK)
+        memcpy(chunks + k * LANES + lane * CHUNK, row + k, 16);
+}
+
+/* Writes down what a lane's document ends with. */
+static void NAME(end_abreast)(GROUP *g, int lane)
+{
+    DOCUMENT *d = g->d;
+    NAME(open_document)(d, g->documents[lane]);
+    NAME(from_lane)(g, g->weights, lane, d->weights);
+    NAME(from_lane)(g, g->sums, lane, d->sums);
+    for (intptr_t k = g->n_topics; k < d->width; k++)
+        d->weights[k] = d->sums[k] = 0;
+    for (intptr_t n = 0; n < d->n_words; n++) {
+        d->mass[n] = g->mass[n * LANES + lane];
+        d->ratios[n] = g->ratios[n * LANES + lane];
+    }
+    const double shift = (double)((const REAL *)&g->shift)[lane];
+    d->log_scale = g->raised ? (double)g->powers[lane] * shift : -shift;
+    NAME(tell_document)(d, g->documents[lane], g->block->statistics != 0);
+}
+
+/* Puts the i-th document into a lane; -1 is none. */
+static void NAME(fill_abreast)(GROUP *g, int lane, intptr_t i)
+{
+    const lda_block *block = g->block;
+    const intptr_t n_topics = g->n_topics, width = block->width, had = g->n_words[lane];
+    const intptr_t start = i < 0 ? 0 : block->starts[i];
+    const intptr_t n_words = i < 0 ? 0 : block->starts[i + 1] - start;
+    const REAL *counts = (const REAL *)block->counts + start;
+    REAL *gamma = g->d->sums;
+    g->documents[lane] = i;
+    g->n_words[lane] = n_words;
+    g->iterations[lane] = g->ending[lane] = 0;
+    for (intptr_t n = n_words; n < had; n++)
+        g->counts[n * LANES + lane] = 0;
+    if (i < 0)
+        return;
+    const double b = block->inverse_temperatures[block->temperature_per_document ? i : 0];
+    g->powers[lane] = (REAL)b;
+    memcpy(gamma, (const REAL *)block->gamma + i * n_topics, n_topics * sizeof(REAL));
+    for (intptr_t k = n_topics; k < g->height; k++)
+        gamma[k] = g->d->all_prior[0]; /* no topic: it stays */
+    NAME(into_lane)(g, gamma, lane, g->gamma);
+    ((REAL *)&g->top)[lane] = NAME(largest)(g->height, gamma);
+    for (intptr_t n = 0; n < n_words; n++) {
+        const REAL *row = (const REAL *)block->rows + block->slots[start + n] * width;
+        g->counts[n * LANES + lane] = counts[n];
+        if (block->temperature_per_document) {
+            NAME(exp_scaled)(n_topics, row, b, g->d->weights);
+            row = g->d->weights;
+        }
+        NAME(into_lane)(g, row, lane, g->panels + n * g->height * LANES);
+    }
+}
+
+/* After an iteration: which documents are done, and which come next. */
+static void NAME(renew_abreast)(GROUP *g)
+{
+    const lda_block *block = g->block;
+    INTEGER underflown[LANES] = {0};
+    intptr_t longest = 0;
+    for (int i = 0; i < PLACES; i++)
+        underflown[i % LANES] |= g->underflown[i];
+    for (int lane = 0; lane < LANES; lane++) {
+        const intptr_t i = g->documents[lane];
+        if (i < 0)
+            continue;
+        const double change = (double)((const REAL *)&g->change)[lane];
+        int done = g->ending[lane];
+        if (underflown[lane]) {
+            block->abreast_order[g->n_refused++] = i;
+            done = 1;
+        } else if (done) {
+            NAME(end_abreast)(g, lane);
+        } else if (++g->iterations[lane] >= block->max_iter
+                   || !(change / (double)g->n_topics >= block->tol)) {
+            REAL *gamma = (REAL *)block->gamma + i * g->n_topics;
+            NAME(from_lane)(g, g->gamma, lane, g->d->sums);
+            memcpy(gamma, g->d->sums, g->n_topics * sizeof(REAL));
+            g->ending[lane] = g->sweep;
+            done = !g->sweep;
+        }
+        if (done) {
+            const int some = g->next < g->n_documents;
+            g->n_iterations += underflown[lane] ? 0 : g->iterations[lane];
+            g->n_busy -= !some;
+            NAME(fill_abreast)(g, lane, some ? block->abreast_order[g->next++] : -1);
+        }
+        longest = g->n_words[lane] > longest ? g->n_words[lane] : longest;
+    }
+    g->n_steps = (longest + ABREAST - 1) / ABREAST * ABREAST;
+}
+
+/* Sorts the documents that are done abreast, the longest first; returns their number. */
+static intptr_t NAME(sort_abreast)(const lda_block *block)
+{
+    intptr_t *order = block->abreast_order, *places = order + block->n_documents;
+    intptr_t total = 0;
+    for (intptr_t n = 0; n <= block->longest_abreast; n++)
+        places[n] = 0;
+    for (intptr_t i = 0; i < block->n_documents; i++)
+        if (NAME(is_abreast)(block, i))
+            places[block->starts[i + 1] - block->starts[i]]++;
+    for (intptr_t n = block->longest_abreast; n >= 0; n--) {
+        const intptr_t some = places[n];
+        places[n] = total;
+        total += some;
+    }
+    for (intptr_t i = 0; i < block->n_documents; i++)
+        if (NAME(is_abreast)(block, i))
+            order[places[block->starts[i + 1] - block->starts[i]]++] = i;
+    return total;
+}
+
+/* Where the arrays of a group are, and what stands in them before there are documents. */
+static void NAME(lay_out_abreast)(GROUP *g, const lda_block *block)
+{
+    const intptr_t *first = block->starts + block->abreast_order[0];
+    const intptr_t height = (block->n_topics + CHUNK - 1) / CHUNK * CHUNK;
+    const intptr_t plane = height * LANES;
+    g->block = block;
+    g->n_topics = block->n_topics;
+    g->height = height;
+    g->n_steps = (first[1] - first[0] + ABREAST - 1) / ABREAST * ABREAST;
+    g->raised = block->temperature_per_document || block->inverse_temperatures[0] != 1.0;
+    g->sweep = block->statistics || block->bounds;
+    g->gamma = block->abreast_scratch;
+    g->weights = g->gamma + plane;
+    g->sums = g->weights + plane;
+    g->prior = g->sums + plane;
+    g->counts = g->prior + plane;
+    g->mass = g->counts + g->n_steps * LANES;
+    g->ratios = g->mass + g->n_steps * LANES;
+    g->panels = g->ratios + g->n_steps * LANES;
+    memset(g->counts, 0, (size_t)(g->n_steps * LANES) * sizeof(REAL));
+    memset(g->panels, 0, (size_t)(g->n_steps * plane) * sizeof(REAL));
+    for (intptr_t i = 0; i < plane; i++) {
+        const intptr_t k = i / (CHUNK * LANES) * CHUNK + i % CHUNK;
+        g->prior[i] = g->d->all_prior[k < g->n_topics ? k : 0];
+        g->gamma[i] = 1;
+    }
+    for (int i = 0; i < PLACES; i++)
+        ((REAL *)&g->top)[i] = g->powers[i] = 1;
+}
+
+/* Brings to their optimum the documents for which this is the better way; returns how many
+ * are left to do of them, the first of `abreast_order`, or -1 when told to stop. */
+static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
+{
+    GROUP g = {0};
+    g.n_documents = NAME(sort_abreast)(block);
+    if (g.n_documents == 0)
+        return 0;
+    g.d = d;
+    NAME(lay_out_abreast)(&g, block);
+    for (int lane = 0; lane < LANES; lane++) {
+        const int some = g.next < g.n_documents;
+        g.n_busy += some;
+        NAME(fill_abreast)(&g, lane, some ? block->abreast_order[g.next++] : -1);
+    }
+    while (g.n_busy) {
+        if (*block->stop)
+            return -1;
+        if (g.raised)
+            NAME(weigh_raised)(&g);
+        else
+            NAME(weigh_plain)(&g);
+        NAME(sweep_abreast)(&g);
+        NAME(update_abreast)(&g);
+        NAME(renew_abreast)(&g);
+    }
+    block->n_iterations += g.n_iterations;
+    return g.n_refused;
+}
+#undef PLACES
+#undef SHARE
+#undef VECTORS
+#undef LANES
+#undef VECTOR
+#undef MASK
+#undef GROUP
+#undef LARGER
+#undef CHUNK
+#undef TWICE
+#undef FOUR_TIMES
+#undef SPREAD_f64
+#undef SPREAD_f32
+#undef ABREAST
+#else
+static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
+{
+    (void)d;
+    (void)block;
+    return 0;
+}
+#endif
+#undef MOST_ROW_BYTES
+#undef MOST_DOCUMENT_BYTES
