@@ -9,7 +9,7 @@ import numpy as np
 
 from cython cimport floating
 
-from sktemper._simd.special import aligned
+from sktemper._simd.special import aligned, lanes_scratch
 
 include "_loops.pxi"
 
@@ -244,7 +244,7 @@ def gaussians(
     cdef double[::1] scratch
     if last <= first:
         return 0
-    kept = aligned(np.empty, rank * (rank + 3) * (SIMD_BYTES // 8), np.float64)
+    kept = aligned(np.empty, lanes_scratch(rank, 3, sums.shape[0] * sums.shape[2]), np.float64)
     scratch = kept
     block.n_rows, block.rank = sums.shape[1], rank
     block.n_square_panels = panels(rank, np.float32 if floating is float else np.float64)[0]

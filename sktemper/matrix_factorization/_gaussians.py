@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._expfam import Moments, unpacked
+from . import _kernels
 
 __all__ = ["Gaussians", "moments_of_table", "refuse_precisions"]
 
@@ -22,6 +23,9 @@ class Gaussians(NamedTuple):
         Of the precisions; NaN if these are not positive definite.
     prior_traces : ndarray of shape (n_rows,)
         trace(prior precision E[x x^T]).
+    products, prior_products : ndarray of shape (n_rows,)
+        E[x] times the sums of which the posteriors are, and times the prior's linear
+        parameters.
     table : ndarray of shape (n_rows, width)
         Their moments as kernels take them, see ``_loops.h``.
     """
@@ -30,6 +34,8 @@ class Gaussians(NamedTuple):
     covariances: np.ndarray
     log_determinants: np.ndarray
     prior_traces: np.ndarray
+    products: np.ndarray
+    prior_products: np.ndarray
     table: np.ndarray
 
     def put(self, rows, others):
@@ -37,6 +43,8 @@ class Gaussians(NamedTuple):
         self.means[rows] = others.means
         self.log_determinants[rows] = others.log_determinants
         self.prior_traces[rows] = others.prior_traces
+        self.products[rows] = others.products
+        self.prior_products[rows] = others.prior_products
         self.table[rows] = others.table
 
     def entropies(self):
@@ -47,7 +55,7 @@ class Gaussians(NamedTuple):
 
 def moments_of_table(table, factors, n_components, biases):
     """Return the `Moments` of weighted posteriors, from a table of these."""
-    sums = factors @ table.astype(np.float64, copy=False)
+    sums = _kernels.table_sums(table, np.ascontiguousarray(factors, dtype=np.float64))
     d, n_own = n_components, n_components + biases
     n_products = d * (d + 1) // 2
     first = sums[n_products : n_products + n_own].copy()

@@ -186,8 +186,7 @@ class MatrixFactorizationModel(ConjugateModel):
         out = Gaussians(
             np.empty((n_rows, self.n_own)),
             np.empty((n_rows, self.n_packed)) if with_covariances else None,
-            np.empty(n_rows),
-            np.empty(n_rows),
+            *np.empty((4, n_rows)),
             aligned(np.empty, (n_rows, self.width), self.dtype),
         )
         scales = np.ascontiguousarray(np.broadcast_to(scales, n_rows), dtype=np.float64)
@@ -207,6 +206,8 @@ class MatrixFactorizationModel(ConjugateModel):
                 None if out.covariances is None else out.covariances[part],
                 out.log_determinants[part],
                 out.prior_traces[part],
+                out.products[part],
+                out.prior_products[part],
             )
             if found < 0:
                 raise Stopped
@@ -277,8 +278,7 @@ class MatrixFactorizationModel(ConjugateModel):
     def target_parameters(self, statistics, scale, powers, hyper):
         """Return the prior's parameters plus the statistics over the noise."""
         target = np.tile(powers.prior * hyper.items.natural(), (self.n_features, 1))
-        for items, rows in statistics.parts:
-            target[items] += scale / hyper.noise_variance * rows
+        _kernels.add_rows(target, statistics.parts, scale / hyper.noise_variance)
         return target.ravel()
 
     def natural_parameters(self, globals_):
