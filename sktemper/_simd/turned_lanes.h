@@ -1,5 +1,5 @@
 /* Rows into lanes and back, for one floating type: a block of TURNED by TURNED at once. */
-#ifdef VECTOR_BYTES
+#if defined(VECTOR_BYTES) && (defined(__clang__) || __GNUC__ >= 9)
 #define TURNED (VECTOR_BYTES / (intptr_t)sizeof(double))
 #define VECTOR NAME(turned_vector)
 typedef double VECTOR
@@ -30,16 +30,42 @@ ALWAYS_INLINE void NAME(turn_block)(VECTOR *rows)
 }
 #undef LOW
 #undef HIGH
+/* As many entries of a row, of another type. */
+typedef REAL NAME(turned_row)
+    __attribute__((vector_size(VECTOR_BYTES / sizeof(double) * sizeof(REAL)),
+                   aligned(sizeof(REAL)), may_alias));
+#define LOADED(kind, from)                                                             \
+    __builtin_convertvector(*(const NAME(turned_##kind) *)(from), VECTOR)
+#define STORE(to, vector)                                                              \
+    (*(NAME(turned_row) *)(to) = __builtin_convertvector(vector, NAME(turned_row)))
 #else
 #define TURNED 1
 #define VECTOR double
+#define LOADED(kind, from) ((double)*(from))
+#define STORE(to, vector) (*(to) = (REAL)(vector))
 static inline void NAME(turn_block)(VECTOR *rows) { (void)rows; }
 #endif
 
-/* to = some entries of LANES rows, each entry's lanes together.  Both kinds of rows. */
-#define INTO_LANES(name, TYPE)                                                             static inline void NAME(name)(intptr_t n, const TYPE *const *rows, double *to)         {                                                                                          intptr_t k = 0;                                                                        for (; k + TURNED <= n; k += TURNED)                                                       for (intptr_t first = 0; first < LANES; first += TURNED) {                                 VECTOR block[TURNED];                                                                  for (intptr_t r = 0; r < TURNED; r++) {                                                    double entries[TURNED];                                                                for (intptr_t i = 0; i < TURNED; i++)                                                      entries[i] = (double)rows[first + r][k + i];                                       memcpy(block + r, entries, sizeof(entries));                                       }                                                                                      NAME(turn_block)(block);                                                               for (intptr_t i = 0; i < TURNED; i++)                                                      memcpy(to + (k + i) * LANES + first, block + i, sizeof(VECTOR));               }                                                                                  for (; k < n; k++)                                                                         for (intptr_t lane = 0; lane < LANES; lane++)                                              to[k * LANES + lane] = (double)rows[lane][k];                              }
-INTO_LANES(into_lanes, REAL)
-INTO_LANES(doubles_into_lanes, double)
+/* to = some entries of LANES rows, each entry's lanes together. */
+#define INTO_LANES(name, TYPE, kind)                                                   \
+    static inline void NAME(name)(intptr_t n, const TYPE *const *rows, double *to)     \
+    {                                                                                  \
+        const intptr_t whole = n / TURNED * TURNED;                                    \
+        for (intptr_t k = 0; k < whole; k += TURNED)                                   \
+            for (intptr_t first = 0; first < LANES; first += TURNED) {                 \
+                VECTOR block[TURNED];                                                  \
+                for (intptr_t r = 0; r < TURNED; r++)                                  \
+                    block[r] = LOADED(kind, rows[first + r] + k);                      \
+                NAME(turn_block)(block);                                               \
+                for (intptr_t i = 0; i < TURNED; i++)                                  \
+                    memcpy(to + (k + i) * LANES + first, block + i, sizeof(VECTOR));   \
+            }                                                                          \
+        for (intptr_t k = whole; k < n; k++)                                           \
+            for (intptr_t lane = 0; lane < LANES; lane++)                              \
+                to[k * LANES + lane] = (double)rows[lane][k];                          \
+    }
+INTO_LANES(into_lanes, REAL, row)
+INTO_LANES(doubles_into_lanes, double, vector)
 #undef INTO_LANES
 
 /* The way back, to rows of REAL. */
@@ -52,12 +78,8 @@ static inline void NAME(from_lanes)(intptr_t n, const double *from, REAL *const 
             for (intptr_t i = 0; i < TURNED; i++)
                 memcpy(block + i, from + (k + i) * LANES + first, sizeof(VECTOR));
             NAME(turn_block)(block);
-            for (intptr_t r = 0; r < TURNED; r++) {
-                double entries[TURNED];
-                memcpy(entries, block + r, sizeof(entries));
-                for (intptr_t i = 0; i < TURNED; i++)
-                    rows[first + r][k + i] = (REAL)entries[i];
-            }
+            for (intptr_t r = 0; r < TURNED; r++)
+                STORE(rows[first + r] + k, block[r]);
         }
     for (intptr_t k = whole; k < n; k++)
         for (intptr_t lane = 0; lane < LANES; lane++)
@@ -65,3 +87,5 @@ static inline void NAME(from_lanes)(intptr_t n, const double *from, REAL *const 
 }
 #undef VECTOR
 #undef TURNED
+#undef LOADED
+#undef STORE

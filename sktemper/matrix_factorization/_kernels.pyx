@@ -13,8 +13,10 @@ from sktemper._simd.special import aligned, lanes_scratch, padded
 
 include "_loops.pxi"
 
-#: Ratings, about, that are sorted at once: what is written stays in a core's own cache.
-cdef intptr_t MOST_SORTED = 1 << 17
+#: Ratings, about, that are sorted at once, as long as rows of the table have few bytes:
+#: what is written stays in a core's own cache.  With many, it is the sums that should be
+#: read and written seldom.
+cdef intptr_t FEWEST_SORTED = 1 << 17, MOST_SORTED = 1 << 19, FEW_BYTES = 1024
 #: Panels are packed where there are more than so many, and so many ratings of each row.
 cdef intptr_t FEW_PANELS = 2, FEW_RATINGS = 4
 #: Parts of statistics that can be added at once, and bytes of their sum that are.
@@ -195,7 +197,8 @@ def other_sums(
     if others.shape[0] == 0:
         return rated, out
     places[:] = 0
-    edges = _edges(starts)
+    cdef intptr_t n_bytes = table.shape[1] * <intptr_t>sizeof(floating)
+    edges = _edges(starts, min(max(n_bytes // FEW_BYTES, 1) * FEWEST_SORTED, MOST_SORTED))
     for first, last in zip(edges, edges[1:]):
         most = max(most, starts[last] - starts[first])
     dtype = np.float32 if floating is float else np.float64
@@ -226,12 +229,12 @@ def other_sums(
     return rated, out
 
 
-def _edges(const intptr_t[::1] starts):
-    """Return where parts of the rows begin and end that are sorted at once."""
+def _edges(const intptr_t[::1] starts, intptr_t most):
+    """Return where parts of the rows begin and end, each of so many ratings or a row."""
     cdef intptr_t row, first = 0
     edges = [0]
     for row in range(1, starts.shape[0] - 1):
-        if starts[row + 1] - starts[first] > MOST_SORTED:
+        if starts[row + 1] - starts[first] > most:
             edges.append(row)
             first = row
     return [*edges, starts.shape[0] - 1]

@@ -21,8 +21,11 @@ from ._ratings import ratings_of
 from ._starts import first_hyper, first_items
 from ._users import UserInference
 
-#: Numbers in the table of a block's users, about, and the fewest and most of its rows.
+#: Numbers in the table of a block's users, about, and the fewest and most of its rows;
+#: and the share of the items that a block has rows, up to so many bytes of the table:
+#: with few, most time would go to the sums of its items.
 BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**19, 256, 4096
+SHARE_OF_ITEMS, BLOCK_BYTES = 4, 2**27
 #: Multiplications, about, and the fewest Gaussians, between two looks for Ctrl-C where
 #: the calling thread finds them itself.
 COST_AT_ONCE, FEWEST_AT_ONCE = 2**24, 256
@@ -91,8 +94,13 @@ class MatrixFactorizationModel(ConjugateModel):
         self.n_packed = self.n_own * (self.n_own + 1) // 2
         self.n_natural = self.n_packed + self.n_own
         self.width = _kernels.table_width(n_components, biases, self.dtype)
-        rows = max(BLOCK_ELEMENTS // self.width, 1)
-        self.block_size = min(max(1 << rows.bit_length() - 1, FEWEST_ROWS), MOST_ROWS)
+        self.block_size = self._block_size()
+
+    def _block_size(self):
+        most = BLOCK_BYTES // (self.width * self.dtype.itemsize)
+        rows = min(self.n_features // SHARE_OF_ITEMS, most)
+        rows = max(BLOCK_ELEMENTS // self.width, rows, 1)
+        return min(max(1 << rows.bit_length() - 1, FEWEST_ROWS), MOST_ROWS)
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
@@ -295,7 +303,11 @@ class MatrixFactorizationModel(ConjugateModel):
 
     def step(self, globals_, statistics, scale, powers, rate, hyper):
         """Step the natural parameters; raise if the items would have no posteriors."""
-        stepped = super().step(globals_, statistics, scale, powers, rate, hyper)
+        stepped = self.target_parameters(statistics, scale, powers, hyper)
+        if rate != 1:  # in place: of many items and factors these are large
+            stepped *= rate
+            stepped += (1 - rate) * self.natural_parameters(globals_)
+        stepped = self.from_natural_parameters(stepped)
         self.items(stepped)
         return stepped
 
