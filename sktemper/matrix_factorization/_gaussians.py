@@ -6,9 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from .._expfam import Moments, unpacked
+from ..model import Stopped
 from . import _kernels
 
-__all__ = ["Gaussians", "moments_of_table", "refuse_precisions"]
+__all__ = ["Gaussians", "moments_of_table", "posteriors_of", "refuse_precisions"]
+
+#: Multiplications, about, and the fewest Gaussians, between two looks for Ctrl-C where
+#: the calling thread finds them itself.
+COST_AT_ONCE, FEWEST_AT_ONCE = 2**24, 256
 
 
 class Gaussians(NamedTuple):
@@ -51,6 +56,55 @@ class Gaussians(NamedTuple):
         """Return the entropy of each posterior, ndarray of shape (n_rows,)."""
         constant = self.means.shape[1] * (1 + math.log(2 * math.pi))
         return 0.5 * (constant - self.log_determinants)
+
+
+def posteriors_of(model, sums, scales, prior, with_covariances):
+    """Return posteriors of prior + scales sums, and how many of them are none.
+
+    Parameters
+    ----------
+    model : MatrixFactorizationModel
+    sums : ndarray of shape (n_rows, n_natural or more)
+    scales : float or ndarray of shape (n_rows,)
+    prior : ndarray of shape (n_natural,)
+    with_covariances : bool
+
+    Returns
+    -------
+    posteriors : Gaussians
+    n_indefinite : int
+    """
+    n_rows = len(sums)
+    out = Gaussians(
+        np.empty((n_rows, model.n_own)),
+        np.empty((n_rows, model.n_packed)) if with_covariances else None,
+        *np.empty((4, n_rows)),
+        model.room.empty((n_rows, model.width), model.dtype),
+    )
+    scales = np.ascontiguousarray(np.broadcast_to(scales, n_rows), dtype=np.float64)
+    prior, n_indefinite = np.ascontiguousarray(prior), 0
+    at_once = max(COST_AT_ONCE // model.n_own**3, FEWEST_AT_ONCE)
+    for start in range(0, n_rows, at_once):
+        part = slice(start, start + at_once)
+        found = _kernels.gaussians(
+            sums[part],
+            scales[part],
+            prior,
+            model.n_components,
+            model.biases,
+            model.stop,
+            out.table[part],
+            out.means[part],
+            None if out.covariances is None else out.covariances[part],
+            out.log_determinants[part],
+            out.prior_traces[part],
+            out.products[part],
+            out.prior_products[part],
+        )
+        if found < 0:
+            raise Stopped
+        n_indefinite += found
+    return out, n_indefinite
 
 
 def moments_of_table(table, factors, n_components, biases):

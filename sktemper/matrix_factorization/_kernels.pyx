@@ -9,6 +9,7 @@ import numpy as np
 
 from cython cimport floating
 
+from sktemper._simd.room import zeros
 from sktemper._simd.special import aligned, lanes_scratch, padded
 
 include "_loops.pxi"
@@ -96,6 +97,7 @@ def own_sums(
     intptr_t rank,
     bint biases,
     const int[::1] stop,
+    room=None,
 ):
     """Add up what ratings tell of the rows that they stand in.
 
@@ -114,6 +116,8 @@ def own_sums(
     biases : bool
     stop : ndarray of shape (1,)
         Set it to make the call return.
+    room : Room or None
+        Where there is memory for the sums.
 
     Returns
     -------
@@ -122,7 +126,7 @@ def own_sums(
     """
     cdef _Ratings ratings = _Ratings(rank, biases, stop)
     cdef intptr_t n_rows = starts.shape[0] - 1
-    out = np.zeros((n_rows, sums_width(rank, biases)))
+    out = zeros(room, (n_rows, sums_width(rank, biases)), np.float64)
     if n_rows == 0:
         return out
     _fill(ratings, starts, others, values, factors, table)
@@ -166,6 +170,7 @@ def other_sums(
     bint biases,
     const int[::1] stop,
     row_factors=None,
+    room=None,
 ):
     """Add up what ratings tell of those with whom they are: `own_sums`, transposed.
 
@@ -178,6 +183,8 @@ def other_sums(
     n_others : int
     row_factors : ndarray of shape (n_rows,) or None
         Of all ratings of a row, beside ``factors``; None is 1.
+    room : Room or None
+        As of `own_sums`.
 
     Returns
     -------
@@ -193,7 +200,7 @@ def other_sums(
         for k in range(others.shape[0]):
             places[others[k]] = 1
     rated = np.flatnonzero(places).astype(np.int32)
-    out = np.zeros((len(rated), sums_width(rank, biases) - 2))
+    out = zeros(room, (len(rated), sums_width(rank, biases) - 2), np.float64)
     if others.shape[0] == 0:
         return rated, out
     places[:] = 0

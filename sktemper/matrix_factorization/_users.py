@@ -173,6 +173,7 @@ class UserInference:
             self.model.n_components,
             self.model.biases,
             self.model.stop,
+            self.model.room,
         )
         if sums is None:
             raise Stopped
@@ -239,6 +240,7 @@ class UserInference:
             model.biases,
             model.stop,
             noise.means.astype(model.dtype) if model.user_noise else None,
+            model.room,
         )
         if items is None:
             raise Stopped
