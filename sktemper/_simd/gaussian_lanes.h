@@ -35,7 +35,9 @@
 #ifdef VECTOR_BYTES
 #define VECTOR NAME(lanes_vector)
 typedef double VECTOR
-    __attribute__((vector_size(SIMD_BYTES), aligned(SIMD_BYTES), may_alias));
+    __attribute__((vector_size(VECTOR_BYTES), aligned(VECTOR_BYTES), may_alias));
+/* The lanes are treated in so many parts, one after the other. */
+#define PARTS (SIMD_BYTES / VECTOR_BYTES)
 #define TILED_INLINE ALWAYS_INLINE
 #define PLUS(x, y) ((x) + (y))
 #define MINUS(x, y) ((x) - (y))
@@ -46,6 +48,7 @@ typedef struct {
     double of[SIMD_BYTES / sizeof(double)];
 } NAME(lanes_vector);
 #define VECTOR NAME(lanes_vector)
+#define PARTS 1
 #define TILED_INLINE static inline
 #define OF_LANES(name, operator)                                                       \
     static inline VECTOR NAME(name)(VECTOR x, VECTOR y)                                \
@@ -65,23 +68,26 @@ OF_LANES(lanes_times, *)
 #endif
 
 #define START(r, c) VECTOR s##r##c = {0};
-#define LOAD(r, c) VECTOR s##r##c = to[r * TILE + c];
-#define STORE(r, c) to[r * TILE + c] = s##r##c;
+/* An element of a tile, or of a vector. */
+#define OF(tile, r, c) (tile)[((r) * TILE + (c)) * PARTS]
+#define ENTRY(vector, i) (vector)[(i) * PARTS]
+#define LOAD(r, c) VECTOR s##r##c = OF(to, r, c);
+#define STORE(r, c) OF(to, r, c) = s##r##c;
 /* The terms of x y^T, of x y and of x^T y. */
 #define LESS_ROWS(r, c)                                                                \
-    s##r##c = MINUS(s##r##c, TIMES(x[r * TILE + k], y[c * TILE + k]));
+    s##r##c = MINUS(s##r##c, TIMES(OF(x, r, k), OF(y, c, k)));
 #define PLUS_BOTH(r, c)                                                                \
-    s##r##c = PLUS(s##r##c, TIMES(x[r * TILE + k], y[k * TILE + c]));
+    s##r##c = PLUS(s##r##c, TIMES(OF(x, r, k), OF(y, k, c)));
 #define PLUS_COLUMNS(r, c)                                                             \
-    s##r##c = PLUS(s##r##c, TIMES(x[k * TILE + r], y[k * TILE + c]));
+    s##r##c = PLUS(s##r##c, TIMES(OF(x, k, r), OF(y, k, c)));
 
 /* A root in place of a pivot, and its inverse; one that is not positive is taken for 1. */
 TILED_INLINE void NAME(root_lanes)(VECTOR *pivot, VECTOR *inverse, double *least)
 {
-    double roots[LANES], inverses[LANES];
+    double roots[LANES / PARTS], inverses[LANES / PARTS];
     memcpy(roots, pivot, sizeof(roots));
     VECTORISE
-    for (intptr_t lane = 0; lane < LANES; lane++) {
+    for (intptr_t lane = 0; lane < LANES / PARTS; lane++) {
         const double given = roots[lane];
         least[lane] = given > 0 ? least[lane] : 0;
         roots[lane] = sqrt(given > 0 ? given : 1);
@@ -91,18 +97,19 @@ TILED_INLINE void NAME(root_lanes)(VECTOR *pivot, VECTOR *inverse, double *least
     memcpy(inverse, inverses, sizeof(inverses));
 }
 
-#define ROOT(c) NAME(root_lanes)(&s##c##c, inverse + c, least);
-#define DIVIDE(r, c) s##r##c = TIMES(s##r##c, inverse[c]);
+#define ROOT(c) NAME(root_lanes)(&s##c##c, &ENTRY(inverse, c), least);
+#define DIVIDE(r, c) s##r##c = TIMES(s##r##c, ENTRY(inverse, c));
 #define LESS(r, c, k) s##r##c = MINUS(s##r##c, TIMES(s##r##k, s##c##k));
-#define LESS_OWN(r, c, k) s##r##c = MINUS(s##r##c, TIMES(s##r##k, own[c * TILE + k]));
-#define INVERTED(c) w[c * TILE + c] = inverse[c];
-#define PART(r, k, c) TIMES(own[r * TILE + k], w[k * TILE + c])
-#define BELOW(r, c, sum) w[r * TILE + c] = NEGATIVE(TIMES(inverse[r], sum));
-#define SCALED(r, k, c) TIMES(w[r * TILE + k], s##k##c)
+#define LESS_OWN(r, c, k) s##r##c = MINUS(s##r##c, TIMES(s##r##k, OF(own, c, k)));
+#define INVERTED(c) OF(w, c, c) = ENTRY(inverse, c);
+#define ABOVE(r, c) OF(w, r, c) = zero;
+#define PART(r, k, c) TIMES(OF(own, r, k), OF(w, k, c))
+#define BELOW(r, c, sum) OF(w, r, c) = NEGATIVE(TIMES(ENTRY(inverse, r), sum));
+#define SCALED(r, k, c) TIMES(OF(w, r, k), s##k##c)
 #if TILE == 4
 #define FACTOR_TILE                                                                    \
     ROOT(0) DIVIDE(1, 0) DIVIDE(2, 0) DIVIDE(3, 0)                                     \
-    LESS(1, 1, 0) LESS(2, 1, 0) LESS(3, 1, 0) LESS(2, 2, 0) LESS(3, 2, 0) LESS(3, 3, 0) \
+    LESS(1, 1, 0) LESS(2, 1, 0) LESS(3, 1, 0) LESS(2, 2, 0) LESS(3, 2, 0) LESS(3, 3, 0)\
     ROOT(1) DIVIDE(2, 1) DIVIDE(3, 1) LESS(2, 2, 1) LESS(3, 2, 1) LESS(3, 3, 1)        \
     ROOT(2) DIVIDE(3, 2) LESS(3, 3, 2) ROOT(3)
 #define SOLVE_LINE(r)                                                                  \
@@ -110,25 +117,26 @@ TILED_INLINE void NAME(root_lanes)(VECTOR *pivot, VECTOR *inverse, double *least
     LESS_OWN(r, 2, 0) LESS_OWN(r, 2, 1) DIVIDE(r, 2)                                   \
     LESS_OWN(r, 3, 0) LESS_OWN(r, 3, 1) LESS_OWN(r, 3, 2) DIVIDE(r, 3)
 #define INVERT_TILE                                                                    \
-    EACH_LINE(INVERTED)                                                                \
+    EACH_LINE(INVERTED) ABOVE(0, 1) ABOVE(0, 2) ABOVE(0, 3)                            \
+    ABOVE(1, 2) ABOVE(1, 3) ABOVE(2, 3)                                                \
     BELOW(1, 0, PART(1, 0, 0)) BELOW(2, 1, PART(2, 1, 1)) BELOW(3, 2, PART(3, 2, 2))   \
     BELOW(2, 0, PLUS(PART(2, 0, 0), PART(2, 1, 0)))                                    \
     BELOW(3, 1, PLUS(PART(3, 1, 1), PART(3, 2, 1)))                                    \
     BELOW(3, 0, PLUS(PLUS(PART(3, 0, 0), PART(3, 1, 0)), PART(3, 2, 0)))
 #define SCALE_COLUMN(c)                                                                \
-    to[3 * TILE + c] = NEGATIVE(PLUS(PLUS(SCALED(3, 0, c), SCALED(3, 1, c)),           \
+    OF(to, 3, c) = NEGATIVE(PLUS(PLUS(SCALED(3, 0, c), SCALED(3, 1, c)),               \
                                      PLUS(SCALED(3, 2, c), SCALED(3, 3, c))));         \
-    to[2 * TILE + c] =                                                                 \
+    OF(to, 2, c) =                                                                     \
         NEGATIVE(PLUS(PLUS(SCALED(2, 0, c), SCALED(2, 1, c)), SCALED(2, 2, c)));       \
-    to[TILE + c] = NEGATIVE(PLUS(SCALED(1, 0, c), SCALED(1, 1, c)));                   \
-    to[c] = NEGATIVE(SCALED(0, 0, c));
+    OF(to, 1, c) = NEGATIVE(PLUS(SCALED(1, 0, c), SCALED(1, 1, c)));                   \
+    OF(to, 0, c) = NEGATIVE(SCALED(0, 0, c));
 #else
 #define FACTOR_TILE ROOT(0) DIVIDE(1, 0) LESS(1, 1, 0) ROOT(1)
 #define SOLVE_LINE(r) DIVIDE(r, 0) LESS_OWN(r, 1, 0) DIVIDE(r, 1)
-#define INVERT_TILE EACH_LINE(INVERTED) BELOW(1, 0, PART(1, 0, 0))
+#define INVERT_TILE EACH_LINE(INVERTED) ABOVE(0, 1) BELOW(1, 0, PART(1, 0, 0))
 #define SCALE_COLUMN(c)                                                                \
-    to[TILE + c] = NEGATIVE(PLUS(SCALED(1, 0, c), SCALED(1, 1, c)));                   \
-    to[c] = NEGATIVE(SCALED(0, 0, c));
+    OF(to, 1, c) = NEGATIVE(PLUS(SCALED(1, 0, c), SCALED(1, 1, c)));                   \
+    OF(to, 0, c) = NEGATIVE(SCALED(0, 0, c));
 #endif
 
 /* The lower triangle L with precision = L L^T, in its place; inverse: 1 / its diagonal. */
@@ -136,17 +144,20 @@ static inline void NAME(factor_lanes)(intptr_t n, double *a, double *inverses,
                                       double *least)
 {
     for (intptr_t j = 0; j < n; j++) {
-        VECTOR *inverse = (VECTOR *)inverses + j * TILE;
+        VECTOR *inverse = (VECTOR *)inverses + j * TILE * PARTS;
         const VECTOR *own = (const VECTOR *)(a + TILE_AT(j, j));
         for (intptr_t i = j; i < n; i++) {
             VECTOR *to = (VECTOR *)(a + TILE_AT(i, j));
             const VECTOR *x = (const VECTOR *)(a + TILE_AT(i, 0));
             const VECTOR *y = (const VECTOR *)(a + TILE_AT(j, 0));
             EACH_ELEMENT(LOAD)
-            for (intptr_t t = 0; t < j; t++, x += TILE * TILE, y += TILE * TILE)
+            for (intptr_t t = 0; t < j; t++) {
                 for (intptr_t k = 0; k < TILE; k++) {
                     EACH_ELEMENT(LESS_ROWS)
                 }
+                x += TILE * TILE * PARTS;
+                y += TILE * TILE * PARTS;
+            }
             if (i == j) {
                 FACTOR_TILE
             } else {
@@ -164,8 +175,8 @@ static inline void NAME(invert_lanes)(intptr_t n, const double *a, const double 
     for (intptr_t i = 0; i < n; i++) {
         VECTOR *w = (VECTOR *)(b + TILE_AT(i, i));
         const VECTOR *own = (const VECTOR *)(a + TILE_AT(i, i));
-        const VECTOR *inverse = (const VECTOR *)inverses + i * TILE;
-        memset(w, 0, TILE_LANES * sizeof(double));
+        const VECTOR *inverse = (const VECTOR *)inverses + i * TILE * PARTS;
+        const VECTOR zero = {0};
         INVERT_TILE
         for (intptr_t j = 0; j < i; j++) {
             VECTOR *to = (VECTOR *)(b + TILE_AT(i, j));
@@ -200,20 +211,20 @@ static inline void NAME(covary_lanes)(intptr_t n, const double *b, double *a)
         }
 }
 
-#define TERM_OF_LINE(r) t##r = PLUS(t##r, TIMES(x[r * TILE + k], from[k]));
-#define TERM_OF_COLUMN(r) t##r = PLUS(t##r, TIMES(x[k * TILE + r], from[k]));
+#define TERM_OF_LINE(r) t##r = PLUS(t##r, TIMES(OF(x, r, k), ENTRY(from, k)));
+#define TERM_OF_COLUMN(r) t##r = PLUS(t##r, TIMES(OF(x, k, r), ENTRY(from, k)));
 #define START_LINE(r) VECTOR t##r = {0};
-#define STORE_LINE(r) to[r] = t##r;
+#define STORE_LINE(r) ENTRY(to, r) = t##r;
 
 /* m = b^T b m: of precision times mean, the mean. */
 static inline void NAME(mean_lanes)(intptr_t n, const double *b, double *m)
 {
     for (intptr_t i = n; i-- > 0;) {
-        VECTOR *to = (VECTOR *)m + i * TILE;
+        VECTOR *to = (VECTOR *)m + i * TILE * PARTS;
         EACH_LINE(START_LINE)
         for (intptr_t j = 0; j <= i; j++) {
             const VECTOR *x = (const VECTOR *)(b + TILE_AT(i, j));
-            const VECTOR *from = (const VECTOR *)m + j * TILE;
+            const VECTOR *from = (const VECTOR *)m + j * TILE * PARTS;
             for (intptr_t k = 0; k < TILE; k++) {
                 EACH_LINE(TERM_OF_LINE)
             }
@@ -221,11 +232,11 @@ static inline void NAME(mean_lanes)(intptr_t n, const double *b, double *m)
         EACH_LINE(STORE_LINE)
     }
     for (intptr_t i = 0; i < n; i++) {
-        VECTOR *to = (VECTOR *)m + i * TILE;
+        VECTOR *to = (VECTOR *)m + i * TILE * PARTS;
         EACH_LINE(START_LINE)
         for (intptr_t j = i; j < n; j++) {
             const VECTOR *x = (const VECTOR *)(b + TILE_AT(j, i));
-            const VECTOR *from = (const VECTOR *)m + j * TILE;
+            const VECTOR *from = (const VECTOR *)m + j * TILE * PARTS;
             for (intptr_t k = 0; k < TILE; k++) {
                 EACH_LINE(TERM_OF_COLUMN)
             }
@@ -235,6 +246,8 @@ static inline void NAME(mean_lanes)(intptr_t n, const double *b, double *m)
 }
 
 #undef START
+#undef OF
+#undef ENTRY
 #undef LOAD
 #undef STORE
 #undef LESS_ROWS
@@ -245,6 +258,7 @@ static inline void NAME(mean_lanes)(intptr_t n, const double *b, double *m)
 #undef LESS
 #undef LESS_OWN
 #undef INVERTED
+#undef ABOVE
 #undef PART
 #undef BELOW
 #undef SCALED
@@ -289,8 +303,9 @@ static inline void NAME(log_lanes)(intptr_t d, const double *restrict a,
         }
     }
     for (intptr_t lane = 0; lane < LANES; lane++)
-        log_determinant[lane] = 2 * (log(products[lane]) + exponents[lane] * 0.6931471805599453)
-                                + infinite[lane];
+        log_determinant[lane] =
+            2 * (log(products[lane]) + exponents[lane] * 0.6931471805599453)
+            + infinite[lane];
 }
 
 /* Of precisions `a`, in tiles, and precisions times means `m`: the covariances in place
@@ -312,11 +327,14 @@ static inline intptr_t NAME(solve_lanes)(intptr_t d, intptr_t n_lanes, double *a
                 a[AT(i, j) + lane] = i == j;
         memset(m + i * LANES, 0, LANES * sizeof(double));
     }
-    NAME(factor_lanes)(n, a, inverse, least);
+    for (intptr_t part = 0; part < LANES; part += LANES / PARTS)
+        NAME(factor_lanes)(n, a + part, inverse + part, least + part);
     NAME(log_lanes)(d, a, log_determinant);
-    NAME(invert_lanes)(n, a, inverse, b);
-    NAME(mean_lanes)(n, b, m);
-    NAME(covary_lanes)(n, b, a);
+    for (intptr_t part = 0; part < LANES; part += LANES / PARTS) {
+        NAME(invert_lanes)(n, a + part, inverse + part, b + part);
+        NAME(mean_lanes)(n, b + part, m + part);
+        NAME(covary_lanes)(n, b + part, a + part);
+    }
     for (intptr_t lane = 0; lane < n_lanes; lane++)
         if (!(least[lane] > 0)) {
             n_indefinite++;
@@ -324,3 +342,4 @@ static inline intptr_t NAME(solve_lanes)(intptr_t d, intptr_t n_lanes, double *a
         }
     return n_indefinite;
 }
+#undef PARTS

@@ -269,7 +269,8 @@ def gaussians(
     cdef double[::1] scratch
     if last <= first:
         return 0
-    kept = aligned(np.empty, lanes_scratch(rank, 3, sums.shape[0] * sums.shape[2]), np.float64)
+    room = lanes_scratch(rank, 3, sums.shape[0] * sums.shape[2])
+    kept = aligned(np.empty, room, np.float64)
     scratch = kept
     block.n_rows, block.rank = sums.shape[1], rank
     block.n_square_panels = panels(rank, np.float32 if floating is float else np.float64)[0]

@@ -185,7 +185,8 @@ static void NAME(table_lanes)(const gaussians_block *block, const double *weight
     memset(out, 0, (size_t)((n_square - n_packed) * LANES) * sizeof(double));
     out = rows + n_square * LANES;
     memcpy(out, m, (size_t)(d * LANES) * sizeof(double));
-    memset(out + d * LANES, 0, (size_t)((PANEL - d % PANEL) % PANEL * LANES) * sizeof(double));
+    memset(out + d * LANES, 0,
+           (size_t)((PANEL - d % PANEL) % PANEL * LANES) * sizeof(double));
 }
 
 /* The moments of Gaussians whose natural parameters are those of the prior, and scales

@@ -11,7 +11,7 @@ typedef struct {
     const void *table;                   /* (n_others, width) */
     const int32_t *own_rows;             /* of each row, its own place; NULL: in order */
     const volatile int *stop;
-    /* in and out: added to, of each row
+    /* in and out: added to, for each row
      * sum f z z^T, sum f (y - bias) z, and with squares sum f E(y - bias)^2, sum f */
     double *sums;
     /* out: of each entry, in `rating_moments` */

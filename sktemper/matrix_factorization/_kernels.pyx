@@ -82,10 +82,11 @@ cdef _make_room(_Ratings ratings, intptr_t n_rows, const floating[:, ::1] table)
     """Let panels be packed, of so many rows of a table."""
     cdef floating[::1] panel
     width = PANEL_BYTES // sizeof(floating)
-    room = aligned(np.empty, n_rows * width, np.float32 if floating is float else np.float64)
-    panel = room
+    dtype = np.float32 if floating is float else np.float64
+    kept = aligned(np.empty, n_rows * width, dtype)
+    panel = kept
     ratings.block.panel = &panel[0]
-    ratings.kept.append(room)
+    ratings.kept.append(kept)
 
 
 def own_sums(
@@ -205,11 +206,13 @@ def other_sums(
         return rated, out
     places[:] = 0
     cdef intptr_t n_bytes = table.shape[1] * <intptr_t>sizeof(floating)
-    edges = _edges(starts, min(max(n_bytes // FEW_BYTES, 1) * FEWEST_SORTED, MOST_SORTED))
+    at_once = min(max(n_bytes // FEW_BYTES, 1) * FEWEST_SORTED, MOST_SORTED)
+    edges = _edges(starts, at_once)
     for first, last in zip(edges, edges[1:]):
         most = max(most, starts[last] - starts[first])
     dtype = np.float32 if floating is float else np.float64
-    own, moved_values, moved_factors = np.empty(most, dtype=np.int32), np.empty(most, dtype), None
+    own, moved_values = np.empty(most, dtype=np.int32), np.empty(most, dtype)
+    moved_factors = None
     if factors is not None:
         moved_factors = np.empty(most, dtype)
     ends = np.empty(len(rated) + 1, dtype=np.intp)
