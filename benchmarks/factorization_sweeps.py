@@ -5,12 +5,14 @@
 
 ``--before`` is a checkout of an earlier commit with its extensions built; without it
 only this one is measured, beside cmfrec and implicit as far as these are installed.
-The table is ``benchmarks/results/factorization_sweeps.md``.
+A finished case is a row of ``benchmarks/results/factorization_sweeps.csv``; after an
+interruption it goes on behind them.  The table is ``factorization_sweeps.md`` there.
 
 A case is what is factorized, the rank, millions of ratings, and the dtype.  Contestants
 take turns, each in a process of its own: one thread, CPU seconds.  Of a fit with 5
 sweeps that with 1 is taken away, and the rest divided by 4; medians count.  Cases of
-rank 64 and above, and of 10 million, are measured once.
+rank 32 and above are measured once; noise of each user's own up to rank 10, of a
+million.
 """
 
 import argparse
@@ -44,6 +46,7 @@ KINDS = {
     "ratings": ("cmfrec", "before", "after", "before, own noise", "after, own noise"),
     "clicks": ("implicit", "before", "after"),
 }
+ROWS = HERE / "results" / "factorization_sweeps.csv"
 #: Sweeps of the two fits.
 FEW, MANY = 1, 5
 
@@ -130,13 +133,12 @@ def row_of(case, before, folder, repetitions):
     path = Path(folder, f"{millions}.npz")
     if not path.exists():
         sparse.save_npz(path, generated(*SHAPES[millions]), compressed=False)
-    if int(rank) >= 64 or millions == "10":
+    if int(rank) > 10:
         repetitions = 1
+    has_own = int(rank) <= 10 and millions == "1"
+    names = KINDS[kind] if has_own else KINDS[kind][:3]
     found = [
-        {
-            name: timed(kind, name, before, (str(path), rank, dtype))
-            for name in KINDS[kind]
-        }
+        {name: timed(kind, name, before, (str(path), rank, dtype)) for name in names}
         for _ in range(repetitions)
     ]
     medians = pd.DataFrame(found).median()
@@ -164,11 +166,15 @@ def main():
     from bench_lda import processor, table
 
     before = options.before and options.before.resolve()
+    done = pd.read_csv(ROWS) if ROWS.exists() else pd.DataFrame({"case": []})
     with tempfile.TemporaryDirectory() as folder:
-        rows = []
         for case in options.cases:
-            rows.append(row_of(case, before, folder, options.repetitions))
-            print(rows[-1], flush=True)
+            if case in set(done["case"]):
+                continue
+            row = {"case": case, **row_of(case, before, folder, options.repetitions)}
+            print(row, flush=True)
+            done = pd.concat([done, pd.DataFrame([row])], ignore_index=True)
+            done.to_csv(ROWS, index=False, float_format="%.4g")
     text = [
         "# Sweeps of factorizations",
         "",
@@ -177,11 +183,9 @@ def main():
         "implicit's by Cholesky (clicks).  `benchmarks/factorization_sweeps.py` made "
         "this, and says what is measured.",
         "",
-        table(pd.DataFrame(rows)),
+        *table(done.drop(columns="case")),
     ]
-    if options.cases == CASES:
-        out = HERE / "results" / "factorization_sweeps.md"
-        out.write_text("\n".join(text) + "\n", encoding="utf-8")
+    ROWS.with_suffix(".md").write_text("\n".join(text) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

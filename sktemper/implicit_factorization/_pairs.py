@@ -8,7 +8,7 @@ import numpy as np
 from .._expfam import Moments
 from .._limits import LARGEST_WEIGHT, check_values
 from .._linalg import sparse_rows
-from .._simd.room import zeros
+from .._simd.room import empty, zeros
 from ..model import Stopped
 from . import _kernels
 
@@ -99,8 +99,14 @@ class PairStatistics:
             return self
         n_panels, _, width = self.parts[0][1].shape
         shape = (n_panels, self.n_items, width)
-        total = zeros(self.room, shape, self.parts[0][1].dtype)
-        for items, sums in self.parts:
+        (known, first), *rest = self.parts
+        if known is None or len(known) == self.n_items:
+            total = empty(self.room, shape, first.dtype)
+            total[:] = first
+        else:
+            total = zeros(self.room, shape, first.dtype)
+            add_sums(total, first, known, 1.0)
+        for items, sums in rest:
             add_sums(total, sums, items, 1.0)
         return replace(self, parts=((None, total),))
 
