@@ -37,7 +37,6 @@ CASES = [
         for dtype in ("float32", "float64")
     ),
     "ratings-64-1-float32",
-    "ratings-128-1-float32",
     "ratings-10-10-float32",
     "ratings-10-10-float64",
     *(f"clicks-{d}-1-float32" for d in (32, 64, 128)),
