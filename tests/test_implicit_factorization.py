@@ -308,6 +308,11 @@ def test_kernels_sum_over_any_pairs(dtype):
             atol = rtol * (1 + np.abs(own).sum())
             np.testing.assert_allclose(sums[panel, row], wanted, atol=atol)
     rows = np.repeat(np.arange(len(counts)), counts)
+    values = random.normal(size=len(rows))
+    np.testing.assert_array_equal(
+        _kernels.row_sums(starts, values),
+        np.bincount(rows, values, minlength=len(counts)),
+    )
     weight = random.random(len(counts))
     known, *turned = _kernels.transposed(starts, others, *factors, weight, 35)
     np.testing.assert_array_equal(known, np.unique(others))

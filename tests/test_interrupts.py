@@ -28,8 +28,8 @@ from sktemper import AnnealedGaussianMixture
 from sktemper._data import cuts
 from sktemper._loop import History, Workers, _tasks, _workers
 from sktemper._loop._tasks import Task
+from sktemper.matrix_factorization import _gaussians as ratings_gaussians
 from sktemper.matrix_factorization import _kernels as ratings_kernels
-from sktemper.matrix_factorization import _model as ratings_model
 from sktemper.moves import BirthMoves
 from sktemper.schedules import LinearSchedule
 
@@ -465,7 +465,7 @@ def test_ctrl_c_in_another_method_leaves_the_fit_usable(name, method):
 
 def test_ctrl_c_in_the_posteriors_of_many_items(monkeypatch):
     """The calling thread finds them, a few at a time."""
-    monkeypatch.setattr(ratings_model, "COST_AT_ONCE", 1)
+    monkeypatch.setattr(ratings_gaussians, "COST_AT_ONCE", 1)
     model = factorization_of()._make_model(1000, np.float64)
     random = np.random.RandomState(0)
     natural = model.initial_globals(data_of(factorization_of()), random)

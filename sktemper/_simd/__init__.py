@@ -58,5 +58,6 @@ often enough for Ctrl-C, and returns -1 if that is set.  Between
 What is here: ``dispatch`` chooses the instruction set, which SKTEMPER_SIMD may name;
 ``isa/`` has a header for each one, ``both_types.h`` what they compile, ``functions.h``
 the shared functions; ``special`` has those that Python sees, and is laid out as the
-kernel of a model is.
+kernel of a model is.  ``gaussian_lanes.h`` solves Gaussians, for loops that include it,
+and ``room`` has memory that the arrays of a fit use one after another.
 """

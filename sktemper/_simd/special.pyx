@@ -29,6 +29,24 @@ def aligned(make, shape, dtype):
     return raw[start : start + n_bytes].view(dtype).reshape(shape)
 
 
+def lanes_scratch(d, n_vectors, n_turned):
+    """Return the numbers that ``gaussian_lanes.h`` needs room for, in tiles of 4 by 4.
+
+    Parameters
+    ----------
+    d : int
+        Length of the Gaussians.
+    n_vectors : int
+        Vectors of that length, beside two triangles,
+    n_turned : int
+        and entries of rows that are turned in the room of the second triangle.
+    """
+    tiles = -(-d // 4)
+    triangle = 8 * tiles * (tiles + 1)
+    lanes = SIMD_BYTES // 8
+    return lanes * (triangle + max(triangle, n_turned) + 4 * tiles * n_vectors)
+
+
 def packed_columns(const floating[:, :] matrix):
     """Return a matrix as `multiply` reads it, in an order of this instruction set."""
     cdef intptr_t n_inner = matrix.shape[0], n_columns = matrix.shape[1]

@@ -32,5 +32,5 @@ typedef struct {
     double *traces;                      /* trace(traced E[x x^T]) */
     double *products;                    /* E[x] . linear sums */
     double *total;                       /* added to: weights E[x x^T], packed; E[x] */
-    double *scratch;                     /* (rank) (rank + 3) lanes */
+    double *scratch;                     /* see `gaussians` of _kernels.pyx */
 } gaussians_block;

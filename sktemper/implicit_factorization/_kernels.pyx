@@ -9,7 +9,8 @@ import numpy as np
 
 from cython cimport floating
 
-from sktemper._simd.special import aligned
+from sktemper._simd.room import empty
+from sktemper._simd.special import aligned, lanes_scratch
 
 include "_loops.pxi"
 
@@ -34,6 +35,7 @@ def pair_sums(
     const floating[:, :, ::1] table,
     intptr_t n_square_panels,
     const int[::1] stop,
+    room=None,
 ):
     """Add up, for each row, factors times the moments of those with whom its pairs are.
 
@@ -50,6 +52,8 @@ def pair_sums(
         Those of the squares come first.
     stop : ndarray of shape (1,)
         Set it to make the call return.
+    room : Room or None
+        Where there is memory for the sums.
 
     Returns
     -------
@@ -62,7 +66,7 @@ def pair_sums(
     cdef unsigned int mode
     dtype = np.float32 if floating is float else np.float64
     # of no rows or no pairs too there is memory to point to
-    out = aligned(np.empty, (table.shape[0], max(n_rows, 1), table.shape[2]), dtype)
+    out = empty(room, (table.shape[0], max(n_rows, 1), table.shape[2]), dtype)
     cdef floating[:, :, ::1] sums = out
     block.n_rows, block.n_others = n_rows, table.shape[1]
     block.n_panels, block.n_square_panels = table.shape[0], n_square_panels
@@ -81,6 +85,27 @@ def pair_sums(
             status = SIMD.pair_sums_f64(&block)
         simd_restore_subnormals(mode)
     return None if status else out[:, :n_rows]
+
+
+def row_sums(const intptr_t[::1] starts, const double[::1] values):
+    """Return the sums of each row's values, ndarray of shape (n_rows,).
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n_rows + 1,)
+        Row r has the values ``starts[r]`` to ``starts[r + 1]``.
+    values : ndarray of shape (n_values,)
+    """
+    cdef intptr_t row, k
+    cdef double total
+    cdef double[::1] sums = np.empty(starts.shape[0] - 1)
+    with nogil:
+        for row in range(starts.shape[0] - 1):
+            total = 0
+            for k in range(starts[row], starts[row + 1]):
+                total += values[k]
+            sums[row] = total
+    return np.asarray(sums)
 
 
 def transposed(
@@ -244,7 +269,8 @@ def gaussians(
     cdef double[::1] scratch
     if last <= first:
         return 0
-    kept = aligned(np.empty, rank * (rank + 3) * (SIMD_BYTES // 8), np.float64)
+    room = lanes_scratch(rank, 3, sums.shape[0] * sums.shape[2])
+    kept = aligned(np.empty, room, np.float64)
     scratch = kept
     block.n_rows, block.rank = sums.shape[1], rank
     block.n_square_panels = panels(rank, np.float32 if floating is float else np.float64)[0]

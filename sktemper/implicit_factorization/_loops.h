@@ -131,87 +131,116 @@ LOOP int NAME(add_sums)(intptr_t n_panels, intptr_t n_rows, intptr_t n_part,
     return 0;
 }
 
+/* Natural parameters of some rows, from their sums, turned, in `b`. */
+static void NAME(natural_lanes)(const gaussians_block *block, const double *scales,
+                                const double *b, double *a, double *m)
+{
+    const intptr_t d = block->rank, n_square = block->n_square_panels * PANEL;
+    const double *prior = block->prior, *shared = block->shared, *from = b;
+    for (intptr_t i = 0; i < d; i++)
+        for (intptr_t j = 0; j <= i; j++, from += LANES) {
+            const double base = *prior++, more = shared ? *shared++ : 0;
+            double *restrict to = a + AT(i, j);
+            VECTORISE
+            for (intptr_t lane = 0; lane < LANES; lane++)
+                to[lane] = base + scales[lane] * (more + from[lane]);
+        }
+    for (intptr_t i = 0; i < d; i++) {
+        const double *restrict sums = b + (n_square + i) * LANES;
+        double *restrict to = m + i * LANES;
+        VECTORISE
+        for (intptr_t lane = 0; lane < LANES; lane++)
+            to[lane] = prior[i] + scales[lane] * sums[lane];
+    }
+}
+
+/* Rows of a table, of covariances `a` and means `m`; adds them to the total. */
+static void NAME(table_lanes)(const gaussians_block *block, const double *weights,
+                              const double *a, const double *m, double *rows,
+                              double *trace)
+{
+    const intptr_t d = block->rank, n_packed = d * (d + 1) / 2;
+    const intptr_t n_square = block->n_square_panels * PANEL;
+    const double *traced = block->traced;
+    double *total = block->total, *out = rows;
+    for (intptr_t i = 0; i < d; i++) {
+        const double *restrict x = m + i * LANES;
+        for (intptr_t j = 0; j <= i; j++, out += LANES) {
+            const double share = (i == j ? 1 : 2) * *traced++;
+            const double *restrict y = m + j * LANES, *restrict covariance = a + AT(i, j);
+            double *restrict to = out;
+            double sum = 0;
+            for (intptr_t lane = 0; lane < LANES; lane++) {
+                to[lane] = covariance[lane] + x[lane] * y[lane];
+                trace[lane] += share * to[lane];
+            }
+            for (intptr_t lane = 0; lane < LANES; lane++)
+                sum += weights[lane] * to[lane];
+            *total++ += sum;
+        }
+    }
+    for (intptr_t i = 0; i < d; i++)
+        for (intptr_t lane = 0; lane < LANES; lane++)
+            total[i] += weights[lane] * m[i * LANES + lane];
+    memset(out, 0, (size_t)((n_square - n_packed) * LANES) * sizeof(double));
+    out = rows + n_square * LANES;
+    memcpy(out, m, (size_t)(d * LANES) * sizeof(double));
+    memset(out + d * LANES, 0,
+           (size_t)((PANEL - d % PANEL) % PANEL * LANES) * sizeof(double));
+}
+
 /* The moments of Gaussians whose natural parameters are those of the prior, and scales
  * times shared ones and sums.  Returns how many precisions are not positive definite, or
  * -1 when told to stop. */
 LOOP intptr_t NAME(gaussians)(gaussians_block *block)
 {
-    const intptr_t d = block->rank, n_packed = d * (d + 1) / 2, n_rows = block->n_rows;
-    const intptr_t n_square = block->n_square_panels * PANEL;
-    const intptr_t stride = n_rows * PANEL;
-    const double *restrict prior = block->prior, *restrict traced = block->traced;
-    double *restrict total = block->total;
-    double *restrict a = block->scratch;
-    double *restrict b = a + n_packed * LANES;
-    double *restrict m = b + n_packed * LANES;
-    double *restrict inverse = m + d * LANES;
+    const intptr_t d = block->rank, n_rows = block->n_rows;
+    const intptr_t n_panels = block->n_square_panels + (d + PANEL - 1) / PANEL;
+    double *a = block->scratch, *m = a + TRIANGLE(d), *inverse = m + TILED(d);
+    double *linear = inverse + TILED(d);
+    double *b = linear + TILED(d); /* and before and after, rows that are turned */
     intptr_t n_indefinite = 0;
     for (intptr_t first = block->first; first < block->last; first += LANES) {
         const intptr_t left = block->last - first, n_lanes = left < LANES ? left : LANES;
         double log_determinant[LANES], trace[LANES] = {0}, product[LANES] = {0};
-        double weights[LANES];
+        double weights[LANES], scales[LANES];
+        intptr_t own[LANES];
         if (*block->stop)
             return -1;
         for (intptr_t lane = 0; lane < LANES; lane++) {
             /* lanes behind the last row repeat it, and count nothing */
             const intptr_t row = first + (lane < n_lanes ? lane : n_lanes - 1);
-            const REAL *sums = (const REAL *)block->sums + row * PANEL;
-            const double scale = block->scales ? block->scales[row] : 1;
             const double weight = block->weights ? block->weights[row] : 1;
+            own[lane] = row;
             weights[lane] = lane < n_lanes ? weight : 0;
-            for (intptr_t i = 0; i < n_packed; i++) {
-                const double sum = sums[i / PANEL * stride + i % PANEL];
-                const double more = block->shared ? block->shared[i] : 0;
-                a[i * LANES + lane] = prior[i] + scale * (more + sum);
-            }
-            for (intptr_t i = 0; i < d; i++) {
-                const intptr_t at = n_square + i;
-                const double sum = sums[at / PANEL * stride + at % PANEL];
-                m[i * LANES + lane] = prior[n_packed + i] + scale * sum;
-            }
+            scales[lane] = block->scales ? block->scales[row] : 1;
         }
-        n_indefinite += NAME(solve_lanes)(d, n_lanes, a, b, m, inverse, log_determinant);
-        for (intptr_t i = 0; i < d; i++) {
-            const double *restrict x = m + i * LANES;
-            for (intptr_t j = 0; j <= i; j++) {
-                const intptr_t at = AT(i, j) / LANES;
-                const double share = (i == j ? 1 : 2) * traced[at];
-                const double *restrict y = m + j * LANES;
-                double *restrict square = a + at * LANES;
-                double sum = 0;
-                for (intptr_t lane = 0; lane < LANES; lane++) {
-                    square[lane] += x[lane] * y[lane];
-                    trace[lane] += share * square[lane];
-                    sum += weights[lane] * square[lane];
-                }
-                total[at] += sum;
-            }
-            double sum = 0;
+        for (intptr_t p = 0; p < n_panels; p++) {
+            const REAL *rows[LANES];
             for (intptr_t lane = 0; lane < LANES; lane++)
-                sum += weights[lane] * x[lane];
-            total[n_packed + i] += sum;
+                rows[lane] = (const REAL *)block->sums + (p * n_rows + own[lane]) * PANEL;
+            NAME(into_lanes)(PANEL, rows, b + p * PANEL * LANES);
+        }
+        NAME(natural_lanes)(block, scales, b, a, m);
+        memcpy(linear, b + block->n_square_panels * PANEL * LANES,
+               (size_t)(d * LANES) * sizeof(double));
+        n_indefinite += NAME(solve_lanes)(d, n_lanes, a, b, m, inverse, log_determinant);
+        NAME(table_lanes)(block, weights, a, m, b, trace);
+        for (intptr_t i = 0; i < d * LANES; i++)
+            product[i % LANES] += m[i] * linear[i];
+        for (intptr_t p = 0; p < n_panels; p++) {
+            REAL *rows[LANES];
+            for (intptr_t lane = 0; lane < LANES; lane++)
+                rows[lane] = (REAL *)block->table + (p * n_rows + own[lane]) * PANEL;
+            NAME(from_lanes)(PANEL, b + p * PANEL * LANES, rows);
         }
         for (intptr_t lane = 0; lane < n_lanes; lane++) {
-            const intptr_t row = first + lane;
-            const REAL *sums = (const REAL *)block->sums + row * PANEL;
-            REAL *out = (REAL *)block->table + row * PANEL;
-            double *restrict mean = block->means + row * d;
-            for (intptr_t i = 0; i < d; i++) {
-                const intptr_t at = n_square + i;
-                mean[i] = m[i * LANES + lane];
-                product[lane] += mean[i] * sums[at / PANEL * stride + at % PANEL];
-            }
+            const intptr_t row = own[lane];
+            for (intptr_t i = 0; i < d; i++)
+                block->means[row * d + i] = m[i * LANES + lane];
             block->log_determinants[row] = log_determinant[lane];
             block->traces[row] = trace[lane];
             block->products[row] = product[lane];
-            for (intptr_t i = 0; i < n_square; i++)
-                out[i / PANEL * stride + i % PANEL] =
-                    i < n_packed ? (REAL)a[i * LANES + lane] : 0;
-            const intptr_t n_linear = (d + PANEL - 1) / PANEL * PANEL;
-            for (intptr_t i = 0; i < n_linear; i++) {
-                const intptr_t at = n_square + i;
-                out[at / PANEL * stride + at % PANEL] = i < d ? (REAL)mean[i] : 0;
-            }
         }
     }
     return n_indefinite;
@@ -221,7 +250,10 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
 #undef AT_ONCE
 #undef MOST_ADDED
 #undef LANES
-#undef AT
-#undef UPPER
 #undef TILE
-#undef TILE_SUMS
+#undef TILE_LANES
+#undef TILES
+#undef TILE_AT
+#undef TRIANGLE
+#undef TILED
+#undef AT

@@ -9,7 +9,7 @@ correlations.
 import numpy as np
 
 from .._expfam import blended, least_eigenvalue, packed, packed_fisher_product, unpacked
-from .._simd.special import aligned
+from .._simd.room import Room, zeros
 from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
 from . import _kernels
 from ._pairs import add_sums, pairs_of
@@ -76,7 +76,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         self.component_variance = component_variance
         self.dtype = self.parameter_dtype = np.dtype(dtype)
         self.init = init
-        self._items = None, None
+        self._items, self.room = (None, None), Room()
         self.n_local = n_components
         self.n_packed = n_components * (n_components + 1) // 2
         self.n_natural = self.n_packed + n_components
@@ -139,7 +139,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         known, items = self._items
         if known is not globals_:
             own = np.require(globals_.own, self.dtype, "CA")
-            table = aligned(np.empty, own.shape, self.dtype)
+            table = self.room.empty(own.shape, self.dtype)
             nothing = np.zeros(self.n_packed)  # their traces serve nobody
             items = self.gaussians(own, globals_.common, nothing, out=table)
             self._items = globals_, items
@@ -224,6 +224,7 @@ class ImplicitFactorizationModel(ConjugateModel):
             table,
             self.n_square,
             self.stop,
+            self.room,
         )
         if sums is None:
             raise Stopped
@@ -239,7 +240,7 @@ class ImplicitFactorizationModel(ConjugateModel):
     def target_parameters(self, statistics, scale, powers, hyper):
         """Return the target of a step as one vector, see `natural_parameters`."""
         shape = self.n_panels, self.n_features, self.panel_width
-        own = aligned(np.zeros, shape, self.dtype)
+        own = zeros(self.room, shape, self.dtype)
         for items, sums in statistics.parts:
             add_sums(own, sums, items, scale / hyper.noise_variance)
         common = self._common_target(statistics, scale, powers, hyper)
@@ -272,7 +273,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         """Step the natural parameters; raise if the items would have no posteriors."""
         common = self._common_target(statistics, scale, powers, hyper)
         factor = rate * scale / hyper.noise_variance
-        own = aligned(np.empty, globals_.own.shape, self.dtype)
+        own = self.room.empty(globals_.own.shape, self.dtype)
         share = self.dtype.type(1 - rate)
         np.multiply(globals_.own, share, out=own, casting="same_kind")
         for items, sums in statistics.parts:

@@ -8,7 +8,7 @@ import numpy as np
 from .._expfam import Moments
 from .._limits import LARGEST_WEIGHT, check_values
 from .._linalg import sparse_rows
-from .._simd.special import aligned
+from .._simd.room import empty, zeros
 from ..model import Stopped
 from . import _kernels
 
@@ -45,7 +45,7 @@ class Pairs(NamedTuple):
 
     def per_user(self, values):
         """Return the sums over each user's pairs."""
-        return np.bincount(self.users(), weights=values, minlength=len(self.starts) - 1)
+        return _kernels.row_sums(self.starts, np.asarray(values, dtype=np.float64))
 
     def part(self, chosen):
         """Return some of the pairs, of all of the users."""
@@ -71,6 +71,8 @@ class PairStatistics:
     residual, n_pairs : float
         Sums of w E(y - f)^2 and of w over all pairs, stored or not.
     users : Moments
+    room : Room or None
+        Where there is memory for sums of them.
     """
 
     parts: tuple
@@ -78,6 +80,7 @@ class PairStatistics:
     residual: float
     n_pairs: float
     users: Moments
+    room: object = None
 
     def __add__(self, other):
         total = PairStatistics(
@@ -86,6 +89,7 @@ class PairStatistics:
             self.residual + other.residual,
             self.n_pairs + other.n_pairs,
             self.users.plus(other.users),
+            self.room,
         )
         return total.compacted() if len(total.parts) > MOST_PARTS else total
 
@@ -95,8 +99,14 @@ class PairStatistics:
             return self
         n_panels, _, width = self.parts[0][1].shape
         shape = (n_panels, self.n_items, width)
-        total = aligned(np.zeros, shape, self.parts[0][1].dtype)
-        for items, sums in self.parts:
+        (known, first), *rest = self.parts
+        if known is None or len(known) == self.n_items:
+            total = empty(self.room, shape, first.dtype)
+            total[:] = first
+        else:
+            total = zeros(self.room, shape, first.dtype)
+            add_sums(total, first, known, 1.0)
+        for items, sums in rest:
             add_sums(total, sums, items, 1.0)
         return replace(self, parts=((None, total),))
 
@@ -108,6 +118,7 @@ class PairStatistics:
             factor * self.residual,
             factor * self.n_pairs,
             self.users.scaled(factor),
+            self.room,
         )
 
 

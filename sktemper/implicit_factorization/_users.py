@@ -99,4 +99,5 @@ class UserInference:
             float(factors @ residuals),
             float(factors @ self.n_pairs()),
             users.moments,
+            self.model.room,
         )

@@ -6,8 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from .._expfam import Moments, unpacked
+from ..model import Stopped
+from . import _kernels
 
-__all__ = ["Gaussians", "moments_of_table", "refuse_precisions"]
+__all__ = ["Gaussians", "moments_of_table", "posteriors_of", "refuse_precisions"]
+
+#: Multiplications, about, and the fewest Gaussians, between two looks for Ctrl-C where
+#: the calling thread finds them itself.
+COST_AT_ONCE, FEWEST_AT_ONCE = 2**24, 256
 
 
 class Gaussians(NamedTuple):
@@ -22,6 +28,9 @@ class Gaussians(NamedTuple):
         Of the precisions; NaN if these are not positive definite.
     prior_traces : ndarray of shape (n_rows,)
         trace(prior precision E[x x^T]).
+    products, prior_products : ndarray of shape (n_rows,)
+        E[x] times the sums of which the posteriors are, and times the prior's linear
+        parameters.
     table : ndarray of shape (n_rows, width)
         Their moments as kernels take them, see ``_loops.h``.
     """
@@ -30,6 +39,8 @@ class Gaussians(NamedTuple):
     covariances: np.ndarray
     log_determinants: np.ndarray
     prior_traces: np.ndarray
+    products: np.ndarray
+    prior_products: np.ndarray
     table: np.ndarray
 
     def put(self, rows, others):
@@ -37,6 +48,8 @@ class Gaussians(NamedTuple):
         self.means[rows] = others.means
         self.log_determinants[rows] = others.log_determinants
         self.prior_traces[rows] = others.prior_traces
+        self.products[rows] = others.products
+        self.prior_products[rows] = others.prior_products
         self.table[rows] = others.table
 
     def entropies(self):
@@ -45,9 +58,58 @@ class Gaussians(NamedTuple):
         return 0.5 * (constant - self.log_determinants)
 
 
+def posteriors_of(model, sums, scales, prior, with_covariances):
+    """Return posteriors of prior + scales sums, and how many of them are none.
+
+    Parameters
+    ----------
+    model : MatrixFactorizationModel
+    sums : ndarray of shape (n_rows, n_natural or more)
+    scales : float or ndarray of shape (n_rows,)
+    prior : ndarray of shape (n_natural,)
+    with_covariances : bool
+
+    Returns
+    -------
+    posteriors : Gaussians
+    n_indefinite : int
+    """
+    n_rows = len(sums)
+    out = Gaussians(
+        np.empty((n_rows, model.n_own)),
+        np.empty((n_rows, model.n_packed)) if with_covariances else None,
+        *np.empty((4, n_rows)),
+        model.room.empty((n_rows, model.width), model.dtype),
+    )
+    scales = np.ascontiguousarray(np.broadcast_to(scales, n_rows), dtype=np.float64)
+    prior, n_indefinite = np.ascontiguousarray(prior), 0
+    at_once = max(COST_AT_ONCE // model.n_own**3, FEWEST_AT_ONCE)
+    for start in range(0, n_rows, at_once):
+        part = slice(start, start + at_once)
+        found = _kernels.gaussians(
+            sums[part],
+            scales[part],
+            prior,
+            model.n_components,
+            model.biases,
+            model.stop,
+            out.table[part],
+            out.means[part],
+            None if out.covariances is None else out.covariances[part],
+            out.log_determinants[part],
+            out.prior_traces[part],
+            out.products[part],
+            out.prior_products[part],
+        )
+        if found < 0:
+            raise Stopped
+        n_indefinite += found
+    return out, n_indefinite
+
+
 def moments_of_table(table, factors, n_components, biases):
     """Return the `Moments` of weighted posteriors, from a table of these."""
-    sums = factors @ table.astype(np.float64, copy=False)
+    sums = _kernels.table_sums(table, np.ascontiguousarray(factors, dtype=np.float64))
     d, n_own = n_components, n_components + biases
     n_products = d * (d + 1) // 2
     first = sums[n_products : n_products + n_own].copy()

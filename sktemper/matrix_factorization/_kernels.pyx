@@ -9,12 +9,21 @@ import numpy as np
 
 from cython cimport floating
 
-from sktemper._simd.special import aligned, padded
+from sktemper._simd.room import zeros
+from sktemper._simd.special import aligned, lanes_scratch, padded
 
 include "_loops.pxi"
 
-#: Bytes of a part of a table that stays in a core's own cache.
-cdef intptr_t CACHED_BYTES = 512 * 1024
+#: Ratings, about, that are sorted at once, as long as rows of the table have few bytes:
+#: what is written stays in a core's own cache.  With many, it is the sums that should be
+#: read and written seldom.
+cdef intptr_t FEWEST_SORTED = 1 << 17, MOST_SORTED = 1 << 19, FEW_BYTES = 1024
+#: Panels are packed where there are more than so many, and so many ratings of each row.
+cdef intptr_t FEW_PANELS = 2, FEW_RATINGS = 4
+#: Parts of statistics that can be added at once, and bytes of their sum that are.
+cdef enum:
+    MOST_PARTS = 16
+    SUMMED_BYTES = 256 * 1024
 
 
 def table_width(intptr_t rank, bint biases, dtype):
@@ -53,22 +62,31 @@ cdef _fill(
     const floating[:, ::1] table,
 ):
     cdef const floating[::1] given
-    cdef floating[::1] scratch
     ratings.block.n_rows = starts.shape[0] - 1
+    ratings.block.n_others = table.shape[0]
     ratings.block.width = table.shape[1]
     ratings.block.starts = &starts[0]
     ratings.block.others = &others[0] if others.shape[0] else NULL
-    ratings.block.values = &values[0] if values.shape[0] else NULL
-    ratings.block.factors = NULL
+    ratings.block.values = ratings.block.weighted = NULL
+    if values.shape[0]:
+        ratings.block.values = ratings.block.weighted = &values[0]
+    ratings.block.factors = ratings.block.row_factors = ratings.block.panel = NULL
     if factors is not None and values.shape[0]:
         given = factors
         ratings.block.factors = &given[0]
     ratings.block.table = &table[0, 0]
+    ratings.kept += [starts, others, values, factors, table]
+
+
+cdef _make_room(_Ratings ratings, intptr_t n_rows, const floating[:, ::1] table):
+    """Let panels be packed, of so many rows of a table."""
+    cdef floating[::1] panel
+    width = PANEL_BYTES // sizeof(floating)
     dtype = np.float32 if floating is float else np.float64
-    kept = aligned(np.empty, 2 * table.shape[1], dtype)
-    scratch = kept
-    ratings.block.scratch = &scratch[0]
-    ratings.kept += [starts, others, values, factors, table, kept]
+    kept = aligned(np.empty, n_rows * width, dtype)
+    panel = kept
+    ratings.block.panel = &panel[0]
+    ratings.kept.append(kept)
 
 
 def own_sums(
@@ -80,6 +98,7 @@ def own_sums(
     intptr_t rank,
     bint biases,
     const int[::1] stop,
+    room=None,
 ):
     """Add up what ratings tell of the rows that they stand in.
 
@@ -98,6 +117,8 @@ def own_sums(
     biases : bool
     stop : ndarray of shape (1,)
         Set it to make the call return.
+    room : Room or None
+        Where there is memory for the sums.
 
     Returns
     -------
@@ -106,12 +127,23 @@ def own_sums(
     """
     cdef _Ratings ratings = _Ratings(rank, biases, stop)
     cdef intptr_t n_rows = starts.shape[0] - 1
-    out = np.zeros((n_rows, sums_width(rank, biases)))
+    out = zeros(room, (n_rows, sums_width(rank, biases)), np.float64)
     if n_rows == 0:
         return out
     _fill(ratings, starts, others, values, factors, table)
+    cdef const floating[::1] weighted
+    if factors is not None and others.shape[0]:
+        products = np.multiply(factors, values)
+        weighted = products
+        ratings.block.weighted = &weighted[0]
+    if (
+        table.shape[1] * <intptr_t>sizeof(floating) > FEW_PANELS * PANEL_BYTES
+        and others.shape[0] > FEW_RATINGS * table.shape[0]
+    ):
+        _make_room[floating](ratings, table.shape[0], table)
     cdef double[:, ::1] sums = out
     ratings.block.sums = &sums[0, 0]
+    ratings.block.with_squares = True
     return None if _run_sums(ratings, values) else out
 
 
@@ -138,6 +170,8 @@ def other_sums(
     intptr_t rank,
     bint biases,
     const int[::1] stop,
+    row_factors=None,
+    room=None,
 ):
     """Add up what ratings tell of those with whom they are: `own_sums`, transposed.
 
@@ -148,72 +182,195 @@ def other_sums(
     table : ndarray of shape (n_rows, `table_width`)
         Of the rows that the ratings stand in.
     n_others : int
+    row_factors : ndarray of shape (n_rows,) or None
+        Of all ratings of a row, beside ``factors``; None is 1.
+    room : Room or None
+        As of `own_sums`.
 
     Returns
     -------
     rated : ndarray of shape (n_rated,) or None
         Those who have ratings, in order; None if stopped,
-    sums : ndarray of shape (n_rated, `sums_width`) or None
-        and what their ratings tell of them.
+    sums : ndarray of shape (n_rated, `sums_width` - 2) or None
+        and what their ratings tell of them, natural parameters alone.
     """
     cdef _Ratings ratings = _Ratings(rank, biases, stop)
-    cdef intptr_t n_rows = starts.shape[0] - 1, n_ratings = others.shape[0]
-    cdef intptr_t tile, first, last, row, k, j, n_rated = 0, at, most = 0
-    cdef int32_t[::1] place = np.full(n_others, -1, dtype=np.int32)
+    cdef intptr_t n_rows = starts.shape[0] - 1, first, last, most = 0, k
+    cdef int32_t[::1] places = np.zeros(n_others, dtype=np.int32)
     with nogil:
-        for k in range(n_ratings):
-            place[others[k]] = 0
-        for j in range(n_others):
-            if place[j] == 0:
-                place[j] = <int32_t>n_rated
-                n_rated += 1
-    rated = np.flatnonzero(np.asarray(place) >= 0).astype(np.int32)
-    out = np.zeros((n_rated, sums_width(rank, biases)))
-    if n_ratings == 0:
+        for k in range(others.shape[0]):
+            places[others[k]] = 1
+    rated = np.flatnonzero(places).astype(np.int32)
+    out = zeros(room, (len(rated), sums_width(rank, biases) - 2), np.float64)
+    if others.shape[0] == 0:
         return rated, out
-    cdef double[:, ::1] sums = out
-    cdef intptr_t[::1] ends = np.empty(n_rated + 1, dtype=np.intp)
-    # a few rows at a time: their part of the table is read again and again
-    tile = max(64, CACHED_BYTES // (table.shape[1] * <intptr_t>sizeof(floating)))
-    for first in range(0, n_rows, tile):
-        last = min(first + tile, n_rows)
+    places[:] = 0
+    cdef intptr_t n_bytes = table.shape[1] * <intptr_t>sizeof(floating)
+    at_once = min(max(n_bytes // FEW_BYTES, 1) * FEWEST_SORTED, MOST_SORTED)
+    edges = _edges(starts, at_once)
+    for first, last in zip(edges, edges[1:]):
         most = max(most, starts[last] - starts[first])
     dtype = np.float32 if floating is float else np.float64
-    cdef int32_t[::1] rows = np.empty(most, dtype=np.int32)
-    moved_values, moved_factors = np.empty(most, dtype), None
-    cdef floating[::1] moved = moved_values, moved_factor
-    cdef const floating[::1] factor
-    cdef bint has_factors = factors is not None
-    if has_factors:
+    own, moved_values = np.empty(most, dtype=np.int32), np.empty(most, dtype)
+    moved_factors = None
+    if factors is not None:
         moved_factors = np.empty(most, dtype)
-        moved_factor = moved_factors
-        factor = factors
-    _fill[floating](ratings, ends, rows, moved, moved_factors, table)
+    ends = np.empty(len(rated) + 1, dtype=np.intp)
+    _fill[floating](ratings, ends, own, moved_values, moved_factors, table)
+    cdef double[:, ::1] sums = out
     ratings.block.sums = &sums[0, 0]
-    for first in range(0, n_rows, tile):
-        last = min(first + tile, n_rows)
-        with nogil:
-            ends[:] = 0
-            for k in range(starts[first], starts[last]):
-                ends[place[others[k]] + 1] += 1
-            for j in range(n_rated):
-                ends[j + 1] += ends[j]
-            # each begin moves to its end, which is the next one's begin
-            for row in range(first, last):
-                for k in range(starts[row], starts[row + 1]):
-                    j = place[others[k]]
-                    at = ends[j]
-                    ends[j] += 1
-                    rows[at] = <int32_t>row
-                    moved[at] = values[k]
-                    if has_factors:
-                        moved_factor[at] = factor[k]
-            for j in range(n_rated, 0, -1):
-                ends[j] = ends[j - 1]
-            ends[0] = 0
+    ratings.block.with_squares = False
+    cdef const floating[::1] by_row
+    if row_factors is not None:
+        by_row = row_factors
+        most = max([last - first for first, last in zip(edges, edges[1:])])
+        _make_room[floating](ratings, most, table)
+    for first, last in zip(edges, edges[1:]):
+        _turned[floating](
+            starts, others, values, factors, first, last, rated,
+            places, ends, own, moved_values, moved_factors,
+        )
+        ratings.block.table = &table[first, 0]
+        ratings.block.n_others = last - first
+        if row_factors is not None:
+            ratings.block.row_factors = &by_row[first]
         if _run_sums(ratings, values):
             return None, None
     return rated, out
+
+
+def _edges(const intptr_t[::1] starts, intptr_t most):
+    """Return where parts of the rows begin and end, each of so many ratings or a row."""
+    cdef intptr_t row, first = 0
+    edges = [0]
+    for row in range(1, starts.shape[0] - 1):
+        if starts[row + 1] - starts[first] > most:
+            edges.append(row)
+            first = row
+    return [*edges, starts.shape[0] - 1]
+
+
+cdef _turned(
+    const intptr_t[::1] starts,
+    const int32_t[::1] others,
+    const floating[::1] values,
+    factors,
+    intptr_t first,
+    intptr_t last,
+    const int32_t[::1] rated,
+    int32_t[::1] places,
+    intptr_t[::1] ends,
+    int32_t[::1] own,
+    floating[::1] moved,
+    moved_factors,
+):
+    """Sort ratings of some rows by those with whom they are; ``places`` are zeros."""
+    cdef const floating[::1] factor
+    cdef floating[::1] moved_factor
+    cdef bint has_factors = factors is not None
+    cdef intptr_t row, k, j, total = 0
+    cdef int32_t other, at
+    if has_factors:
+        factor, moved_factor = factors, moved_factors
+    with nogil:
+        for k in range(starts[first], starts[last]):
+            places[others[k]] += 1
+        for j in range(rated.shape[0]):
+            other = rated[j]
+            ends[j] = total
+            total += places[other]
+            places[other] = <int32_t>ends[j]
+        ends[rated.shape[0]] = total
+        for row in range(first, last):
+            for k in range(starts[row], starts[row + 1]):
+                other = others[k]
+                at = places[other]
+                places[other] = at + 1
+                own[at] = <int32_t>(row - first)
+                if has_factors:
+                    moved[at] = factor[k] * values[k]
+                    moved_factor[at] = factor[k]
+                else:
+                    moved[at] = values[k]
+        for j in range(rated.shape[0]):
+            places[rated[j]] = 0
+
+
+def add_rows(double[:, ::1] total, parts, double factor, places=None):
+    """Add rows of some parts to a total, those of an item in the order of the parts.
+
+    Parameters
+    ----------
+    total : ndarray of shape (n_rows, width)
+    parts : sequence of pairs
+        At most 16: items, ndarray of int32 in ascending order, and their rows, ndarray
+        of shape (n_items, width or more), each contiguous.
+    factor : float
+        Of all parts.
+    places : ndarray of int32 or None
+        The row of the total of each item; None is in order.
+    """
+    cdef const int32_t *items[MOST_PARTS]
+    cdef const double *rows[MOST_PARTS]
+    cdef const double *part_row
+    cdef double *to
+    cdef intptr_t lengths[MOST_PARTS]
+    cdef intptr_t strides[MOST_PARTS]
+    cdef intptr_t next[MOST_PARTS]
+    cdef intptr_t p, i, n_parts = 0, width = total.shape[1], end = 0, last = 0, item
+    cdef const int32_t[::1] some_items, place
+    cdef const double[:, :] some_rows
+    cdef bint has_places = places is not None
+    if has_places:
+        place = places
+    for part_items, part_rows in parts:
+        if len(part_items) == 0:
+            continue
+        some_items, some_rows = part_items, part_rows
+        items[n_parts], lengths[n_parts] = &some_items[0], some_items.shape[0]
+        rows[n_parts] = &some_rows[0, 0]
+        strides[n_parts] = some_rows.strides[0] // <intptr_t>sizeof(double)
+        next[n_parts] = 0
+        last = max(last, some_items[some_items.shape[0] - 1])
+        n_parts += 1
+    cdef intptr_t tile = max(SUMMED_BYTES // (width * <intptr_t>sizeof(double)), 1)
+    with nogil:
+        while n_parts and end <= last:
+            end += tile
+            for p in range(n_parts):
+                while next[p] < lengths[p] and items[p][next[p]] < end:
+                    item = items[p][next[p]]
+                    part_row = rows[p] + next[p] * strides[p]
+                    to = &total[place[item] if has_places else item, 0]
+                    for i in range(width):
+                        to[i] += factor * part_row[i]
+                    next[p] += 1
+
+
+def counts(const int32_t[::1] others, intptr_t n_others):
+    """Return how often each number occurs, ndarray of float64 of shape (n_others,)."""
+    cdef intptr_t k
+    cdef int32_t[::1] found = np.zeros(n_others, dtype=np.int32)
+    with nogil:
+        for k in range(others.shape[0]):
+            found[others[k]] += 1
+    return np.asarray(found).astype(np.float64)
+
+
+def table_sums(const floating[:, ::1] table, const double[::1] factors):
+    """Return the sum of a table's rows, each times its factor, in float64."""
+    cdef double[::1] sums = np.zeros(table.shape[1])
+    if table.shape[0]:
+        with nogil:
+            if floating is float:
+                SIMD.table_sums_f32(
+                    table.shape[0], table.shape[1], &factors[0], &table[0, 0], &sums[0]
+                )
+            else:
+                SIMD.table_sums_f64(
+                    table.shape[0], table.shape[1], &factors[0], &table[0, 0], &sums[0]
+                )
+    return np.asarray(sums)
 
 
 def moments(
@@ -276,6 +433,8 @@ def gaussians(
     double[:, ::1] covariances,
     double[::1] log_determinants,
     double[::1] prior_traces,
+    double[::1] products,
+    double[::1] prior_products,
 ):
     """Write the moments of Gaussians: natural parameters are prior + scales sums.
 
@@ -296,6 +455,8 @@ def gaussians(
         Of the precisions; NaN if these are not positive definite.
     prior_traces : ndarray of shape (n_rows,)
         trace(prior precision E[x x^T]).
+    products, prior_products : ndarray of shape (n_rows,)
+        E[x] times the linear sums, and times those of the prior.
 
     Returns
     -------
@@ -308,7 +469,7 @@ def gaussians(
     cdef double[::1] scratch
     if sums.shape[0] == 0:
         return 0
-    kept = aligned(np.empty, n_own * (n_own + 3) * (SIMD_BYTES // 8), np.float64)
+    kept = aligned(np.empty, lanes_scratch(n_own, 3, table.shape[1]), np.float64)
     scratch = kept
     block.n_rows = sums.shape[0]
     block.rank = rank
@@ -323,6 +484,8 @@ def gaussians(
     block.covariances = NULL if covariances is None else &covariances[0, 0]
     block.log_determinants = &log_determinants[0]
     block.prior_traces = &prior_traces[0]
+    block.products = &products[0]
+    block.prior_products = &prior_products[0]
     block.table = &table[0, 0]
     block.scratch = &scratch[0]
     with nogil:

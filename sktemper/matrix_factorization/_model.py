@@ -11,21 +11,21 @@ import numpy as np
 from scipy import sparse
 
 from .._expfam import blended, least_eigenvalue, packed_fisher_product, unpacked
-from .._simd.special import aligned
+from .._simd.room import Room
 from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
 from . import _kernels
-from ._gaussians import Gaussians, moments_of_table, refuse_precisions
+from ._gaussians import moments_of_table, posteriors_of, refuse_precisions
 from ._noise import Noise, best_shape, log_densities
 from ._parameters import Prepared
 from ._ratings import ratings_of
 from ._starts import first_hyper, first_items
 from ._users import UserInference
 
-#: Numbers in the table of a block's users, about, and the fewest and most of its rows.
+#: Numbers in the table of a block's users, about, and the fewest and most of its rows;
+#: and the share of the items that a block has rows, up to so many bytes of the table:
+#: with few, most time would go to the sums of its items.
 BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**19, 256, 4096
-#: Multiplications, about, and the fewest Gaussians, between two looks for Ctrl-C where
-#: the calling thread finds them itself.
-COST_AT_ONCE, FEWEST_AT_ONCE = 2**24, 256
+SHARE_OF_ITEMS, BLOCK_BYTES = 4, 2**27
 #: The least noise variance that is learned, in the variance of the ratings: with less,
 #: precisions are no longer positive for rounding errors of the tables.
 LEAST_NOISE = {"float32": 1e-4, "float64": 1e-6}
@@ -87,12 +87,18 @@ class MatrixFactorizationModel(ConjugateModel):
         self.dtype = np.dtype(dtype)
         self.init = init
         self._items, self.n_own = (None, None), n_components + biases
+        self.room = Room()
         self.n_local = self.n_own + 2  # and two of the noise
         self.n_packed = self.n_own * (self.n_own + 1) // 2
         self.n_natural = self.n_packed + self.n_own
         self.width = _kernels.table_width(n_components, biases, self.dtype)
-        rows = max(BLOCK_ELEMENTS // self.width, 1)
-        self.block_size = min(max(1 << rows.bit_length() - 1, FEWEST_ROWS), MOST_ROWS)
+        self.block_size = self._block_size()
+
+    def _block_size(self):
+        most = BLOCK_BYTES // (self.width * self.dtype.itemsize)
+        rows = min(self.n_features // SHARE_OF_ITEMS, most)
+        rows = max(BLOCK_ELEMENTS // self.width, rows, 1)
+        return min(max(1 << rows.bit_length() - 1, FEWEST_ROWS), MOST_ROWS)
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
@@ -182,36 +188,7 @@ class MatrixFactorizationModel(ConjugateModel):
 
     def posteriors(self, sums, scales, prior, with_covariances=False):
         """Return posteriors of prior + scales sums, and how many of them are none."""
-        n_rows = len(sums)
-        out = Gaussians(
-            np.empty((n_rows, self.n_own)),
-            np.empty((n_rows, self.n_packed)) if with_covariances else None,
-            np.empty(n_rows),
-            np.empty(n_rows),
-            aligned(np.empty, (n_rows, self.width), self.dtype),
-        )
-        scales = np.ascontiguousarray(np.broadcast_to(scales, n_rows), dtype=np.float64)
-        prior, n_indefinite = np.ascontiguousarray(prior), 0
-        at_once = max(COST_AT_ONCE // self.n_own**3, FEWEST_AT_ONCE)
-        for start in range(0, n_rows, at_once):
-            part = slice(start, start + at_once)
-            found = _kernels.gaussians(
-                sums[part],
-                scales[part],
-                prior,
-                self.n_components,
-                self.biases,
-                self.stop,
-                out.table[part],
-                out.means[part],
-                None if out.covariances is None else out.covariances[part],
-                out.log_determinants[part],
-                out.prior_traces[part],
-            )
-            if found < 0:
-                raise Stopped
-            n_indefinite += found
-        return out, n_indefinite
+        return posteriors_of(self, sums, scales, prior, with_covariances)
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
@@ -276,9 +253,9 @@ class MatrixFactorizationModel(ConjugateModel):
 
     def target_parameters(self, statistics, scale, powers, hyper):
         """Return the prior's parameters plus the statistics over the noise."""
-        target = np.tile(powers.prior * hyper.items.natural(), (self.n_features, 1))
-        for items, rows in statistics.parts:
-            target[items] += scale / hyper.noise_variance * rows
+        target = self.room.empty((self.n_features, self.n_natural), np.float64)
+        target[:] = powers.prior * hyper.items.natural()
+        _kernels.add_rows(target, statistics.parts, scale / hyper.noise_variance)
         return target.ravel()
 
     def natural_parameters(self, globals_):
@@ -295,7 +272,11 @@ class MatrixFactorizationModel(ConjugateModel):
 
     def step(self, globals_, statistics, scale, powers, rate, hyper):
         """Step the natural parameters; raise if the items would have no posteriors."""
-        stepped = super().step(globals_, statistics, scale, powers, rate, hyper)
+        stepped = self.target_parameters(statistics, scale, powers, hyper)
+        if rate != 1:  # in place: of many items and factors these are large
+            stepped *= rate
+            stepped += (1 - rate) * self.natural_parameters(globals_)
+        stepped = self.from_natural_parameters(stepped)
         self.items(stepped)
         return stepped
 

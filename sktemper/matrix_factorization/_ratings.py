@@ -8,6 +8,7 @@ from scipy import sparse
 
 from .._expfam import Moments
 from .._linalg import sparse_rows
+from . import _kernels
 
 #: Statistics keep this many blocks apart before they are added up.
 MOST_PARTS = 8
@@ -94,13 +95,12 @@ class RatingStatistics:
         return total._merged() if len(total.parts) > MOST_PARTS else total
 
     def _merged(self):
-        items = np.unique(np.concatenate([items for items, _ in self.parts]))
+        known = np.zeros(len(self.item_counts), dtype=bool)
+        for items, _ in self.parts:
+            known[items] = True
+        items, places = np.flatnonzero(known).astype(np.int32), np.cumsum(known) - 1
         rows = np.zeros((len(items), self.parts[0][1].shape[1]))
-        for part_items, part_rows in self.parts:
-            if len(part_items) == len(items):  # all of them: no copies
-                rows += part_rows
-            else:
-                rows[np.searchsorted(items, part_items)] += part_rows
+        _kernels.add_rows(rows, self.parts, 1.0, places.astype(np.int32))
         return replace(self, parts=((items, rows),))
 
     def scaled(self, factor):

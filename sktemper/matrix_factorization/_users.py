@@ -55,13 +55,10 @@ class Users(NamedTuple):
 
         By precision times covariance being 1: E (y - f)^2 is quadratic in x.
         """
-        means = self.posterior.means
-        n_own = means.shape[1]
-        n_packed = len(self.prior) - n_own
-        linear = self.sums[:, n_packed : n_packed + n_own]
-        own = (means * self.prior[n_packed:]).sum(axis=1)
-        rest = n_own + own - self.posterior.prior_traces
-        return self.sums[:, -2] - (means * linear).sum(axis=1) + rest / self.scales
+        posterior = self.posterior
+        n_own = posterior.means.shape[1]
+        rest = n_own + posterior.prior_products - posterior.prior_traces
+        return self.sums[:, -2] - posterior.products + rest / self.scales
 
     def parameters(self):
         """Return natural parameters, as the global ones are of items."""
@@ -176,6 +173,7 @@ class UserInference:
             self.model.n_components,
             self.model.biases,
             self.model.stop,
+            self.model.room,
         )
         if sums is None:
             raise Stopped
@@ -189,8 +187,7 @@ class UserInference:
         squares = noise.means * users.residuals() / hyper.noise_variance
         log_likelihood = -0.5 * (log_variances * users.sums[:, -1] + squares)
         log_prior = power * hyper.users.log_normaliser() + (
-            (posterior.means * users.prior[self.model.n_packed :]).sum(axis=1)
-            - 0.5 * posterior.prior_traces
+            posterior.prior_products - 0.5 * posterior.prior_traces
         )
         bounds = users.local * log_likelihood + log_prior + posterior.entropies()
         if self.model.user_noise:
@@ -232,9 +229,6 @@ class UserInference:
                 row_weights = block.per_user(factors) / np.maximum(counts, 1)
             # of negative unit noise, whose variances would be of no use
             errors = np.maximum(block.per_user(errors), 0.0)
-        if model.user_noise:
-            own = np.repeat(noise.means, counts)
-            factors = own if factors is None else own * factors
         items, rows = _kernels.other_sums(
             block.starts,
             block.items,
@@ -245,11 +239,13 @@ class UserInference:
             model.n_components,
             model.biases,
             model.stop,
+            noise.means.astype(model.dtype) if model.user_noise else None,
+            model.room,
         )
         if items is None:
             raise Stopped
         statistics = RatingStatistics(
-            ((items, rows[:, : model.n_natural]),),
+            ((items, rows),),
             float(noise.means @ errors),
             n_ratings,
             model.moments_of(table, row_weights),
@@ -261,8 +257,9 @@ class UserInference:
     def _item_counts(self):
         """Return how many ratings items have, or what these weigh."""
         power, items = self.powers.statistics, self.block.items
-        weights = power if np.ndim(power) else None
-        return np.bincount(items, weights, minlength=self.model.n_features)
+        if np.ndim(power) == 0:
+            return _kernels.counts(items, self.model.n_features)
+        return np.bincount(items, power, minlength=self.model.n_features)
 
 
 def _scalar_and_factors(power, unit_noise):
