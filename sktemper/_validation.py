@@ -9,6 +9,9 @@ from sklearn.utils.validation import validate_data
 
 __all__ = ["check_data", "check_init", "check_sparse", "looks_like_text"]
 
+#: Types of indices that scipy makes.  Others, as from files of unsigned or big-endian
+#: integers, only come by assignment to the arrays of a matrix.
+INDEX_DTYPES = np.dtype(np.int32), np.dtype(np.int64)
 #: Of these many items of an array one tells that it is text.
 LOOKED_AT = 100
 
@@ -54,7 +57,7 @@ def check_sparse(X):
 
     scipy checks a matrix when it is made, not what becomes of its arrays, and then
     reads wherever these point to.  Only the arrays are looked at, once: a memory map
-    stays one, and nothing is copied.
+    stays one, and nothing is copied but indices of other types than scipy's.
 
     Parameters
     ----------
@@ -63,7 +66,8 @@ def check_sparse(X):
     Returns
     -------
     X : object
-        The same; without what its arrays have behind the last entry.
+        The same; without what its arrays have behind the last entry, and where it is
+        compressed with indices of int32 or int64.
 
     Raises
     ------
@@ -112,6 +116,11 @@ def _check_compressed(X):
         X.indices, X.data = indices[:n_entries], X.data[:n_entries]
     what = "row" if X.format == "csc" else "column"
     _check_range(X, what, X.indices, n_minor)
+    for name in ("indptr", "indices"):
+        part = getattr(X, name)
+        if part.dtype not in INDEX_DTYPES:
+            X = copy.copy(X)
+            setattr(X, name, part.astype(np.int64))
     return X
 
 

@@ -167,13 +167,16 @@ def with_stored_zeros(X):
     return Y
 
 
-def with_long_indices(X):
-    Y = sparse.csr_array(X.shape)
-    Y.data, Y.indices, Y.indptr = (
-        X.data,
-        *(part.astype(np.int64) for part in (X.indices, X.indptr)),
-    )
-    return Y
+def with_indices_of(*dtypes):
+    def replaced(X):
+        Y = sparse.csr_array(X.shape)
+        Y.data, Y.indices, Y.indptr = (
+            X.data,
+            *(a.astype(t) for a, t in zip((X.indices, X.indptr), dtypes, strict=True)),
+        )
+        return Y
+
+    return replaced
 
 
 def frame(X):
@@ -187,7 +190,9 @@ FORMS = {
     "csc_array": sparse.csc_array,
     "coo_array": sparse.coo_array,
     "lil_matrix": sparse.lil_matrix,
-    "int64 indices": with_long_indices,
+    "int64 indices": with_indices_of(np.int64, np.int64),
+    "unsigned indices": with_indices_of(np.uint32, np.uint64),
+    "big-endian indices": with_indices_of(np.int32, ">i4"),
     "unsorted": only_unsorted,
     "duplicates": unsorted_with_duplicates,
     "stored zeros": with_stored_zeros,

@@ -265,6 +265,49 @@ def test_the_kernel_ends_whatever_it_is_given(dtype, of_each, heat, cooling):
     assert 5 <= n_sweeps <= 5 * (10 + 101)
 
 
+def swept(products, gram=None, heat=1.0):
+    """Return the probabilities of features after sweeps from one half."""
+    n, k = products.shape
+    nu, outcomes = np.full((n, k), 0.5, dtype=products.dtype), np.empty((3, n))
+    _kernels.local_step(
+        products,
+        np.zeros((k, k), dtype=products.dtype) if gram is None else gram,
+        np.zeros((1, k), dtype=products.dtype),
+        np.zeros(k, dtype=products.dtype),
+        False,
+        np.ones(1),
+        False,
+        np.full(1, heat),
+        2.0,
+        1e-3,
+        100,
+        np.zeros(1, dtype=np.intc),
+        nu,
+        *outcomes,
+    )
+    return nu
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_probabilities_of_logits_of_any_size(dtype):
+    limits = np.finfo(dtype)
+    sizes = np.exp2(np.arange(-10, limits.maxexp))[:, None] * np.linspace(1, 1.99, 8)
+    logits = np.append(sizes.ravel(), np.inf)
+    logits = np.concatenate([logits, -logits]).astype(dtype)
+    found = swept(logits[:, None])[:, 0]
+    np.testing.assert_allclose(found, expit(logits), atol=4 * limits.eps)
+    assert np.isnan(swept(np.full((1, 1), np.nan, dtype=dtype))).all()
+
+
+@pytest.mark.parametrize("heat", [np.inf, np.nan, 0.5])
+def test_heat_that_cannot_cool_is_none(heat):
+    gram = np.array([[1, 0.3], [0.3, 2]])
+    products = np.random.default_rng(0).normal(0, 1, (5, 2))
+    plain = swept(products, gram)
+    np.testing.assert_array_equal(swept(products, gram, heat), plain)
+    assert np.isfinite(plain).all()
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("of_each", [True, False])
 @pytest.mark.parametrize("k", [1, 7, 64, 65, 72, 73, 130])

@@ -105,6 +105,13 @@ INLINE void NAME(leave_lane)(PANEL *panel, intptr_t lane)
     panel->n_busy--;
 }
 
+/* 1 / heat; 1, and so no cooling, of a heat that is infinite, none or less than 1. */
+static inline REAL NAME(first_coolness)(double heat)
+{
+    const REAL coolness = (REAL)(1 / heat);
+    return coolness > 0 && coolness < 1 ? coolness : 1;
+}
+
 /* Puts the next sample into a lane. */
 INLINE void NAME(enter_lane)(PANEL *panel, intptr_t lane)
 {
@@ -127,7 +134,7 @@ INLINE void NAME(enter_lane)(PANEL *panel, intptr_t lane)
     if (block->power_per_sample)
         panel->power = (REAL)(-LOG2_E * block->powers[sample]);
     if (panel->own)
-        panel->first = (REAL)(1 / block->heats[sample]);
+        panel->first = NAME(first_coolness)(block->heats[sample]);
     panel->samples[lane] = sample;
     ((REAL *)panel->powers)[lane] = panel->power;
     ((REAL *)panel->coolness)[lane] = panel->first;
@@ -203,7 +210,7 @@ static void NAME(binary_begin)(PANEL *panel, binary_block *block, int own, int p
     memset(panel->products, 0, (size_t)((3 * K + size) * lanes) * sizeof(REAL));
     memset(panel->left_pairs, 0, (size_t)(2 * K * FEW_LANES) * sizeof(REAL));
     panel->power = (REAL)(-LOG2_E * block->powers[0]);
-    panel->first = (REAL)(1 / block->heats[0]);
+    panel->first = NAME(first_coolness)(block->heats[0]);
     for (intptr_t lane = 0; lane < lanes; lane++) {
         ((REAL *)panel->coolness)[lane] = 1;
         ((INTEGER *)panel->flags)[lane] = (INTEGER)((BITS)1 << lane % FLAGGED);

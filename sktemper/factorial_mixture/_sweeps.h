@@ -82,8 +82,12 @@ INLINE void NAME(binary_probabilities)(const int parts, const VECTOR *restrict x
     for (int i = 0; i < parts; i++) {
         const WORDS words = TO_WORDS(x[i]), size = words & SIZE_BITS;
         const WORDS farthest = (words & 0) + (INTEGER)NAME(to_bits)(FARTHEST_POWER);
-        const WORDS near = SELECT(WHERE(size < farthest), size, farthest);
-        const VECTOR shifted = TO_REALS(near | (words & ~SIZE_BITS)) + ROUNDER;
+        const WORDS infinite = (words & 0) + (INTEGER)NAME(to_bits)((REAL)INFINITY);
+        const WORDS near = WHERE(size < farthest);
+        const WORDS nearest = SELECT(near, size, farthest);
+        const VECTOR shifted = TO_REALS(nearest | (words & ~SIZE_BITS)) + ROUNDER;
+        /* of a number too large for `ROUNDER` f is any; what is no number stays none */
+        f[i] = TO_REALS(TO_WORDS(f[i]) & (near | WHERE(size > infinite)));
         scale[i] = TO_REALS((TO_WORDS(shifted) + EXPONENT_BIAS) << MANTISSA_BITS);
     }
     for (int i = 0; i < parts; i++)

@@ -152,7 +152,7 @@ LOOP int NAME(mixture_local_step)(mixture_block *block)
 {
     const intptr_t D = block->n_features, K = block->n_components, n = block->n_samples;
     const REAL *restrict samples = block->samples, *restrict means = block->means;
-    const REAL *restrict shifts = means, *restrict factors = block->factors;
+    const REAL *restrict factors = block->factors, *shifts = means; /* or `scaled` */
     REAL *restrict out = block->responsibilities;
     REAL *restrict x = block->scratch;
     REAL *restrict z = x + D * LANES;

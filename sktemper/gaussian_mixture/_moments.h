@@ -16,11 +16,12 @@ typedef double DOUBLES;
 #endif
 #if defined(VECTOR_BYTES) && VECTOR_BYTES == 64
 #define HIGHEST 12
+#define EACH_HEIGHT(X) X(2) X(4) X(6) X(8) X(10) X(12)
 #else
 #define HIGHEST 6
+#define EACH_HEIGHT(X) X(2) X(4) X(6)
 #endif
 #define COLUMNS (2 * SIZE)
-#define EACH_HEIGHT(X) X(2) X(4) X(6) X(8) X(10) X(12)
 
 /* A vector of moments: y[i] times those from y[j] on, or, for i < 0, these squared; those
  * behind the last that is wanted are overwritten by the next. */

@@ -417,6 +417,8 @@ static void NAME(lay_out_abreast)(GROUP *g, const lda_block *block)
 static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
 {
     GROUP g = {0};
+    if (block->longest_abreast < 0)
+        return 0;
     g.n_documents = NAME(sort_abreast)(block);
     if (g.n_documents == 0)
         return 0;
