@@ -17,8 +17,9 @@ typedef REAL VECTOR
 #define FEW_TERMS 128
 #define MANY_ROWS (8 * ROWS)
 
-/* A matrix, whose strides are in elements, as panels: one after the other, each (n_inner, COLUMNS), zeros behind the last column; of
- * the last one (n_inner, LANES), if that is enough. */
+/* A matrix, whose strides are in elements, as panels, one after the other: each is
+ * (n_inner, COLUMNS), the last one (n_inner, LANES) if that is enough, with zeros behind
+ * the last column. */
 LOOP void NAME(pack_columns)(intptr_t n_inner, intptr_t n_columns,
                                const REAL *restrict matrix, intptr_t row_stride,
                                intptr_t column_stride, REAL *restrict panels)

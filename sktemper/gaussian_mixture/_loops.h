@@ -1,6 +1,6 @@
 /* Responsibilities of Gaussian components for samples, for one floating type: a panel
- * of samples at a time, one a lane.  Distances are taken from the means, so that no
- * digits are lost far from the origin. */
+ * of samples at a time, one a lane.  Means are subtracted before anything is squared, so
+ * that far from the origin no more digits are lost than in the samples. */
 #include "_panels.h"
 
 /* total += p^2, over the rows i to i + 3 of a triangle: p = F z. */

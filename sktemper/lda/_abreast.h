@@ -5,7 +5,8 @@
  * A document that is done leaves its lane to the next one, the longest come first.  What a
  * lane computes depends on no other lane: words behind the end of a document count 0. */
 
-/* ABREAST and CHUNK are at most so many, see below. */
+/* Scratch has room for so many words and topics more, as ABREAST and CHUNK below round
+ * their numbers up. */
 #define MOST_ABREAST 8
 /* Where this is the better way, measured: bytes of a row of topics, and of all rows of a
  * document. */
@@ -79,11 +80,11 @@ typedef INTEGER MASK __attribute__((vector_size(VECTOR_BYTES)));
 #endif
 
 typedef struct {
-    DOCUMENT *d;                    /* what tells of a document that is done */
+    DOCUMENT *d;                    /* one that is done, for its statistics and bound */
     const lda_block *block;
     intptr_t n_topics, height;      /* the latter in whole CHUNKs */
     intptr_t n_steps;               /* words of the longest document, in whole ABREASTs */
-    int raised;                     /* whether b is not 1 */
+    int raised;                     /* whether b, 1 / temperature, may differ from 1 */
     int sweep;                      /* whether masses at the final gamma are wanted */
     REAL *panels;                   /* (n_steps, height, LANES), in CHUNKs: the words' rows */
     REAL *counts, *mass, *ratios;   /* (n_steps, LANES) */

@@ -43,7 +43,7 @@ static void NAME(add_own_statistics)(DOCUMENT *d, double weight)
     }
 }
 
-/* So few PANELs of topics are faster than to ask which of them matter. */
+/* Up to so many PANELs, all topics are added: to choose those that matter takes longer. */
 #define FEW_PANELS 4
 
 /* The topics that have all but a negligible share of the document, if they are few:

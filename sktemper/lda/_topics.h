@@ -42,9 +42,10 @@ static double NAME(log_row)(intptr_t n, const REAL *restrict x,
     return (double)top;
 }
 
-/* So many words ahead their topics are asked for: they are far apart in memory. */
+/* The topics of a word are prefetched so many words before it is worked on, since words
+ * are far apart in memory. */
 #define WORDS_AHEAD 8
-/* The first of them, that is: the others follow by themselves. */
+/* The first so many of them: the processor itself fetches what follows. */
 #define MOST_AHEAD 128
 /* Words whose rows are worked on at once, and bytes of these: the first cache has them. */
 #define ROWS_AT_ONCE 16

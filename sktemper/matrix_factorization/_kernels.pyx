@@ -309,6 +309,11 @@ def add_rows(double[:, ::1] total, parts, double factor, places=None):
         Of all parts.
     places : ndarray of int32 or None
         The row of the total of each item; None is in order.
+
+    Raises
+    ------
+    ValueError
+        If there are more parts; the total is as before.
     """
     cdef const int32_t *items[MOST_PARTS]
     cdef const double *rows[MOST_PARTS]
@@ -326,6 +331,8 @@ def add_rows(double[:, ::1] total, parts, double factor, places=None):
     for part_items, part_rows in parts:
         if len(part_items) == 0:
             continue
+        if n_parts == MOST_PARTS:
+            raise ValueError(f"There are more than {MOST_PARTS} parts to be added.")
         some_items, some_rows = part_items, part_rows
         items[n_parts], lengths[n_parts] = &some_items[0], some_items.shape[0]
         rows[n_parts] = &some_rows[0, 0]
