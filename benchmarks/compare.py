@@ -167,6 +167,15 @@ def compare(names, folders, cases, n_pairs):
     yield from (f"- {case}: {of_case['text']}" for case, of_case in cases.items())
 
 
+def heading(names, arguments):
+    """Return the lines above the table in a file: what it is, and its command."""
+    command = ["python benchmarks/compare.py", *names, f"--pairs {arguments.pairs}"]
+    command += ["--peers"] if arguments.peers else []
+    command += ["--cases", *arguments.cases] if arguments.cases else []
+    title = "# Two commits: {} and {}".format(*names)
+    return [title, "", f"    {' '.join(command)}", ""]
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -176,7 +185,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--cases", nargs="+", help="by default all")
     parser.add_argument("--peers", action="store_true", help="other packages, too")
-    parser.add_argument("--output", type=Path, help="a file for the table, too")
+    parser.add_argument("--output", type=Path, help="a file for table and command")
     arguments = parser.parse_args()
     with (
         checkout(arguments.first) as (first, base),
@@ -191,7 +200,7 @@ def main():
             | {"has_peer": known[case]["has_peer"] and arguments.peers}
             for case in names
         }
-        lines = []
+        lines = heading((first, second), arguments)
         for line in compare(
             (first, second), (base, changed), cases, max(arguments.pairs, 1)
         ):
