@@ -31,8 +31,8 @@ def copied_rows(X, rows):
     starts = np.empty(len(rows) + 1, dtype=np.intp)
     rows = np.ascontiguousarray(rows, dtype=np.intp)
     lengths_of_rows(X.indptr, rows, starts, min(len(X.indices), len(X.data)))
-    columns = np.empty(starts[-1], dtype=X.indices.dtype)
-    values = np.empty(starts[-1], dtype=X.data.dtype)
+    columns = np.empty(starts[len(rows)], dtype=X.indices.dtype)
+    values = np.empty(starts[len(rows)], dtype=X.data.dtype)
     for whole, part in (X.indices, columns), (X.data, values):
         copy_rows(
             X.indptr, rows, starts, bytes_of(whole), bytes_of(part), part.itemsize

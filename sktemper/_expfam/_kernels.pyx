@@ -6,6 +6,8 @@ each instruction set.
 
 import numpy as np
 
+from sktemper._simd.special import aligned, lanes_scratch
+
 include "_loops.pxi"
 
 
@@ -31,12 +33,10 @@ def inverse_factors(const double[:, :, ::1] matrices):
         return factors, log_determinants, 0
     cdef double[:, :, ::1] triangles = factors
     cdef double[::1] logs = log_determinants
-    cdef double[::1] scratch = np.empty((d * (d + 2) + 1) * FACTOR_LANES)
-    # from whole vectors on
-    cdef intptr_t start = (SIMD_BYTES - <intptr_t>&scratch[0] % SIMD_BYTES) // 8
+    cdef double[::1] scratch = aligned(np.empty, lanes_scratch(d, 1, 0), np.float64)
     with nogil:
         n_bad = SIMD.inverse_factors_f64(
-            n, d, &matrices[0, 0, 0], &triangles[0, 0, 0], &logs[0], &scratch[start]
+            n, d, &matrices[0, 0, 0], &triangles[0, 0, 0], &logs[0], &scratch[0]
         )
     return factors, log_determinants, n_bad
 

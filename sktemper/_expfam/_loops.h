@@ -3,16 +3,16 @@
 #include "gaussian_lanes.h"
 
 /* Of symmetric matrices, of which the lower triangle is read, F with F^T F = matrix^-1,
- * lower triangular, and log |matrix^-1|.  `scratch` has the room of two packed triangles
- * and of a row, in lanes.  Returns how many are not positive definite. */
+ * lower triangular, and log |matrix^-1|.  `scratch` has the room of two triangles and of a
+ * row, in lanes.  Returns how many are not positive definite. */
 LOOP intptr_t NAME(inverse_factors)(intptr_t n, intptr_t d,
                                     const double *restrict matrices,
                                     double *restrict factors,
                                     double *restrict log_determinants,
                                     double *restrict scratch)
 {
-    double *restrict a = scratch, *restrict b = a + d * (d + 1) / 2 * LANES;
-    double *restrict inverse = b + d * (d + 1) / 2 * LANES;
+    double *restrict a = scratch, *restrict b = a + TRIANGLE(d);
+    double *restrict inverse = b + TRIANGLE(d);
     intptr_t n_bad = 0;
     for (intptr_t first = 0; first < n; first += LANES) {
         const intptr_t width = n - first < LANES ? n - first : LANES;
@@ -25,8 +25,8 @@ LOOP intptr_t NAME(inverse_factors)(intptr_t n, intptr_t d,
                 for (intptr_t j = 0; j <= i; j++)
                     a[AT(i, j) + lane] = own[i * d + j];
         }
-        NAME(factor_lanes)(d, a, inverse, least);
-        NAME(invert_lanes)(d, a, inverse, b);
+        NAME(factor_tiles)(d, a, inverse, least);
+        NAME(invert_tiles)(d, a, inverse, b);
         for (intptr_t i = 0; i < d; i++) {
             const double *restrict own = inverse + i * LANES;
             VECTORISE
@@ -38,7 +38,7 @@ LOOP intptr_t NAME(inverse_factors)(intptr_t n, intptr_t d,
             double top = 0;
             for (intptr_t i = 0; i < d; i++) {
                 for (intptr_t j = 0; j <= i; j++)
-                    own[i * d + j] = b[UPPER(j, i, d) + lane];
+                    own[i * d + j] = b[AT(i, j) + lane];
                 for (intptr_t j = i + 1; j < d; j++)
                     own[i * d + j] = 0;
                 /* an infinite root has a finite inverse */
@@ -181,7 +181,10 @@ LOOP void NAME(wishart_bounds)(intptr_t n, intptr_t d, double power,
 }
 
 #undef LANES
-#undef AT
-#undef UPPER
 #undef TILE
-#undef TILE_SUMS
+#undef TILE_LANES
+#undef TILES
+#undef TILE_AT
+#undef TRIANGLE
+#undef TILED
+#undef AT

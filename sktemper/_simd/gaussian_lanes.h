@@ -308,6 +308,28 @@ static inline void NAME(log_lanes)(intptr_t d, const double *restrict a,
             + infinite[lane];
 }
 
+/* Factors triangles in tiles, whose missing elements become those of a unit matrix;
+ * `least` becomes 0 where one is not positive definite. */
+static inline void NAME(factor_tiles)(intptr_t d, double *a, double *inverse,
+                                      double *least)
+{
+    const intptr_t n = TILES(d);
+    for (intptr_t i = d; i < n * TILE; i++)
+        for (intptr_t j = 0; j <= i; j++)
+            for (intptr_t lane = 0; lane < LANES; lane++)
+                a[AT(i, j) + lane] = i == j;
+    for (intptr_t part = 0; part < LANES; part += LANES / PARTS)
+        NAME(factor_lanes)(n, a + part, inverse + part, least + part);
+}
+
+/* b = the inverses of these factors. */
+static inline void NAME(invert_tiles)(intptr_t d, const double *a, const double *inverse,
+                                      double *b)
+{
+    for (intptr_t part = 0; part < LANES; part += LANES / PARTS)
+        NAME(invert_lanes)(TILES(d), a + part, inverse + part, b + part);
+}
+
 /* Of precisions `a`, in tiles, and precisions times means `m`: the covariances in place
  * of `a`, the means in place of `m`, and the logs of the precisions' determinants, which
  * are NAN where these are not positive definite.  `b` has the room of `a`, `inverse` that
@@ -321,17 +343,11 @@ static inline intptr_t NAME(solve_lanes)(intptr_t d, intptr_t n_lanes, double *a
     intptr_t n_indefinite = 0;
     for (intptr_t lane = 0; lane < LANES; lane++)
         least[lane] = 1;
-    for (intptr_t i = d; i < n * TILE; i++) {
-        for (intptr_t j = 0; j <= i; j++)
-            for (intptr_t lane = 0; lane < LANES; lane++)
-                a[AT(i, j) + lane] = i == j;
-        memset(m + i * LANES, 0, LANES * sizeof(double));
-    }
-    for (intptr_t part = 0; part < LANES; part += LANES / PARTS)
-        NAME(factor_lanes)(n, a + part, inverse + part, least + part);
+    memset(m + d * LANES, 0, (size_t)(n * TILE - d) * LANES * sizeof(double));
+    NAME(factor_tiles)(d, a, inverse, least);
     NAME(log_lanes)(d, a, log_determinant);
+    NAME(invert_tiles)(d, a, inverse, b);
     for (intptr_t part = 0; part < LANES; part += LANES / PARTS) {
-        NAME(invert_lanes)(n, a + part, inverse + part, b + part);
         NAME(mean_lanes)(n, b + part, m + part);
         NAME(covary_lanes)(n, b + part, a + part);
     }

@@ -1,7 +1,6 @@
 """Memory for large arrays that come and go within a fit."""
 
 import itertools
-import threading
 
 import numpy as np
 
@@ -64,41 +63,38 @@ class _Free:
 
     An array may go, and give its piece back, at any moment, while its own thread is in
     here too: so each look at the pieces is at a copy, and what it finds may be gone.
+    There is no lock, which Ctrl-C could leave locked: who pops a piece has it.
     """
 
     def __init__(self):
-        self.lock, self.numbers = threading.RLock(), itertools.count()
-        self.pieces, self.is_closed = {}, False
+        self.numbers, self.pieces, self.is_closed = itertools.count(), {}, False
 
     def take(self, n_bytes):
         """Return a piece of at least so many bytes, if none fits a new one."""
-        with self.lock:
-            fitting = [
-                (len(piece), number)
-                for number, piece in list(self.pieces.items())
-                if n_bytes <= len(piece) <= MOST_TIMES * n_bytes
-            ]
-            piece = self.pieces.pop(min(fitting)[1], None) if fitting else None
+        fitting = [
+            (len(piece), number)
+            for number, piece in list(self.pieces.items())
+            if n_bytes <= len(piece) <= MOST_TIMES * n_bytes
+        ]
+        piece = self.pieces.pop(min(fitting)[1], None) if fitting else None
         return aligned(np.empty, n_bytes, np.uint8) if piece is None else piece
 
     def give(self, piece):
         """Keep a piece for later; the earliest go if there are too many."""
-        with self.lock:
-            if self.is_closed:
-                return
-            self.pieces[next(self.numbers)] = piece
-            kept = list(self.pieces.items())
-            n_bytes = sum(len(piece) for _, piece in kept)
-            for number, earliest in kept:
-                if n_bytes <= MOST_BYTES:
-                    break
-                self.pieces.pop(number, None)
-                n_bytes -= len(earliest)
+        if self.is_closed:
+            return
+        self.pieces[next(self.numbers)] = piece
+        kept = list(self.pieces.items())
+        n_bytes = sum(len(piece) for _, piece in kept)
+        for number, earliest in kept:
+            if n_bytes <= MOST_BYTES:
+                break
+            self.pieces.pop(number, None)
+            n_bytes -= len(earliest)
 
     def close(self):
         """Free what there is, and what will be given back."""
-        with self.lock:
-            self.is_closed, self.pieces = True, {}
+        self.is_closed, self.pieces = True, {}
 
 
 class _Piece:

@@ -153,8 +153,8 @@ static PLAIN_LOOPS void NAME(change_lanes)(PANEL *panel, intptr_t first, uint64_
 INLINE void NAME(binary_outcome)(PANEL *panel, const int parts)
 {
     const binary_block *block = panel->block;
-    const INTEGER max_iter =
-        (INTEGER)(block->max_iter < SIZE_BITS ? block->max_iter : SIZE_BITS);
+    const int64_t wanted = block->max_iter, most = SIZE_BITS;
+    const INTEGER max_iter = (INTEGER)(wanted < most ? wanted : most);
     const REAL tol = (REAL)block->tol, cooling = (REAL)block->cooling;
     WORDS done[PARTS];
     for (int i = 0; i < parts; i++) {
