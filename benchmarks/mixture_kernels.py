@@ -125,8 +125,9 @@ def table(folders, found):
     yield ""
     commits = ", ".join(f"{i + 1} is {commit(f)}" for i, f in enumerate(folders))
     yield (
-        f"Commits: {commits}; operations and shares as the script says.  NumPy's "
-        f"product: {products['float64'] / 1e9:.0f} GF/s in float64, "
+        f"Commits: {commits}; operations are counted as the script says, and "
+        f"shares are those of commit {len(folders)} in NumPy's product: "
+        f"{products['float64'] / 1e9:.0f} GF/s in float64, "
         f"{products['float32'] / 1e9:.0f} in float32; medians of {len(found[0])} runs."
     )
     yield ""
