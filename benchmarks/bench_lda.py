@@ -63,6 +63,7 @@ from matplotlib.figure import Figure
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
+from topic_models import tomotopy_lda, tomotopy_topics
 
 import sktemper
 from sktemper import AnnealedLDA, TemperedLDA
@@ -536,7 +537,7 @@ def sampled(options):
     for K in options.chosen([20, 100, 500, 1000, 2000]):
         peer = tomotopy_model(corpus.train, K)
         peer.train(options.tenth(50), workers=1)
-        topics = topics_of(peer, corpus.train.shape[1])
+        topics = tomotopy_topics(peer, corpus.train.shape[1])
         sampling = LocalUpdate(topics, np.float32, doc_update="sampled")
         calls = {
             "tomotopy": functools.partial(peer.train, n_sweeps, workers=1),
@@ -576,22 +577,9 @@ def sample(update, batches, n_dropped=0, n_kept=0):
 
 
 def tomotopy_model(X, K):
-    import tomotopy
-
-    lda = tomotopy.LDAModel(k=K, alpha=ALPHA, eta=ETA, seed=0)
+    lda = tomotopy_lda(X, K, 0, alpha=ALPHA, eta=ETA)
     lda.optim_interval = 0  # the prior stays
-    for words, counts in corpora.documents(X):
-        if len(words):
-            lda.add_doc([str(word) for word in np.repeat(words, counts)])
     return lda
-
-
-def topics_of(lda, V):
-    topics = np.full((lda.k, V), ETA)
-    topics[:, [int(word) for word in lda.used_vocabs]] = [
-        lda.get_topic_word_dist(k, normalize=False) for k in range(lda.k)
-    ]
-    return topics
 
 
 # -- instruction sets ------------------------------------------------------------------

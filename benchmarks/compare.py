@@ -14,12 +14,11 @@ above 1 say that the second commit is faster.  A case that a commit cannot run i
 to have failed there.  With ``--peers`` other packages take their turns too, on one
 thread, where a case has a peer that is installed.
 
-OpenBLAS chooses its kernels itself: OPENBLAS_CORETYPE is taken from the environment.
+OPENBLAS_CORETYPE is ignored: OpenBLAS chooses its kernels itself.
 """
 
 import argparse
 import contextlib
-import json
 import os
 import platform
 import statistics
@@ -28,9 +27,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from checkouts import ONE_THREAD, told
+
 ROOT = Path(__file__).resolve().parents[1]
 CASES = Path(__file__).with_name("compare_cases.py")
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def git(*arguments):
@@ -49,7 +49,7 @@ def checkout(commit):
         return
     name = git("rev-parse", "--short", f"{commit}^{{commit}}")
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary) / name
+        folder = Path(temporary).resolve() / name
         git("worktree", "add", "--detach", folder, name)
         try:
             subprocess.run(
@@ -64,24 +64,14 @@ def checkout(commit):
 
 
 def run(folder, *arguments, **variables):
-    """Return what a process prints that has the package of a folder; None if it fails.
-
-    Its errors go to the standard error of this one.
-    """
-    environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
-    environment |= {"PYTHONPATH": str(folder)} | variables
-    process = subprocess.run(
-        [sys.executable, "-P", CASES, *arguments],
-        env=environment,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    if process.returncode:
+    """Return what the cases print with the package of a folder; None if they fail."""
+    try:
+        found = told(CASES, folder, *arguments, **variables)
+    except subprocess.CalledProcessError:
         return None
-    told = json.loads(process.stdout.splitlines()[-1])
-    if "package" in told and not Path(told["package"]).is_relative_to(folder):
-        raise RuntimeError(f"{folder} was to be measured, not {told['package']}.")
-    return told
+    if "package" in found and not Path(found["package"]).is_relative_to(folder):
+        raise RuntimeError(f"{folder} was to be measured, not {found['package']}.")
+    return found
 
 
 def pairs(folders, case, n_pairs, has_peer):
@@ -94,15 +84,15 @@ def pairs(folders, case, n_pairs, has_peer):
         for side in (0, 1, 2) if number % 2 == 0 else (2, 1, 0):
             if found[side] is None:
                 continue
-            told = (
+            measured = (
                 run(folders[1], case, "--peer", **ONE_THREAD)
                 if side == 2
                 else run(folders[side], case)
             )
-            if told is None:
+            if measured is None:
                 found[side] = None
             else:
-                found[side].append(told)
+                found[side].append(measured)
     return found
 
 
@@ -110,7 +100,7 @@ def row(case, found):
     """Return a row of the table."""
 
     def seconds(side, kind="cpu"):
-        return [told[kind] for told in found[side]]
+        return [measured[kind] for measured in found[side]]
 
     def median(side):
         return f"{statistics.median(seconds(side)):.4g}" if found[side] else ""
@@ -162,19 +152,28 @@ def compare(names, folders, cases, n_pairs):
     )
     yield "|---|---:|---:|---:|---:|---:|---:|---:|"
     blas = set()
-    for case, told in cases.items():
-        found = pairs(folders, case, n_pairs, told["has_peer"])
-        blas |= {told["blas"] for side in found[:2] for told in side or ()}
+    for case, of_case in cases.items():
+        found = pairs(folders, case, n_pairs, of_case["has_peer"])
+        blas |= {measured["blas"] for side in found[:2] for measured in side or ()}
         yield row(case, found)
     yield ""
     yield (
-        f"Medians of {n_pairs} pairs of processes that take turns; a ratio above 1 "
+        f"Processes take turns; medians of {n_pairs} of each commit.  A ratio above 1 "
         f"says that {second} is faster. {processor()}, {os.cpu_count()} threads, "
         f"Python {platform.python_version()}, OpenBLAS' kernels: "
         f"{', '.join(sorted(blas)) or 'unknown'}."
     )
     yield ""
-    yield from (f"- {case}: {told['text']}" for case, told in cases.items())
+    yield from (f"- {case}: {of_case['text']}" for case, of_case in cases.items())
+
+
+def heading(names, arguments):
+    """Return the lines above the table in a file: what it is, and its command."""
+    command = ["python benchmarks/compare.py", *names, f"--pairs {arguments.pairs}"]
+    command += ["--peers"] if arguments.peers else []
+    command += ["--cases", *arguments.cases] if arguments.cases else []
+    title = "# Two commits: {} and {}".format(*names)
+    return [title, "", f"    {' '.join(command)}", ""]
 
 
 def main():
@@ -186,7 +185,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--cases", nargs="+", help="by default all")
     parser.add_argument("--peers", action="store_true", help="other packages, too")
-    parser.add_argument("--output", type=Path, help="a file for the table, too")
+    parser.add_argument("--output", type=Path, help="a file for table and command")
     arguments = parser.parse_args()
     with (
         checkout(arguments.first) as (first, base),
@@ -201,7 +200,7 @@ def main():
             | {"has_peer": known[case]["has_peer"] and arguments.peers}
             for case in names
         }
-        lines = []
+        lines = heading((first, second), arguments)
         for line in compare(
             (first, second), (base, changed), cases, max(arguments.pairs, 1)
         ):

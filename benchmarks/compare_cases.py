@@ -1,8 +1,8 @@
 """The fixed cases that `compare.py` measures: each run is a process of its own.
 
-    PYTHONPATH=CHECKOUT python -P benchmarks/compare_cases.py lda_default
-    PYTHONPATH=CHECKOUT python -P benchmarks/compare_cases.py lda_default --peer
-    PYTHONPATH=CHECKOUT python -P benchmarks/compare_cases.py --list
+    PYTHONPATH=CHECKOUT python benchmarks/compare_cases.py lda_default
+    PYTHONPATH=CHECKOUT python benchmarks/compare_cases.py lda_default --peer
+    PYTHONPATH=CHECKOUT python benchmarks/compare_cases.py --list
 
 The first line makes one measurement with the package of that checkout, whose kernels
 must be compiled, and prints it as JSON: CPU seconds, of all threads, and wall seconds.

@@ -6,7 +6,7 @@ measures each checkout of the package, whose kernels must be compiled, in a proc
 its own; they take turns, `--rounds` times.  Printed are medians, of CPU time in one
 thread.  A checkout measures itself by
 
-    PYTHONPATH=CHECKOUT python -P benchmarks/factorial_sweeps.py
+    PYTHONPATH=CHECKOUT python benchmarks/factorial_sweeps.py
 
 "sweep"    a sample and sweep, where no sample ends before 200 sweeps
 "sample"   a local step from the start until the optimum: with what it takes to put a
@@ -18,14 +18,12 @@ GF counts a sweep as 2 K^2 operations, without its K probabilities.
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
-import sys
 import time
 import warnings
 
 import numpy as np
+from checkouts import ONE_THREAD, told
 
 #: Features and dimensions of the local steps, rows of a block, and repetitions.
 SIZES, N_ROWS, N_REPETITIONS = ((8, 16), (16, 32), (50, 1000)), 2000, 9
@@ -105,19 +103,6 @@ def measure():
     return found
 
 
-def run(checkout):
-    """Return what a checkout measures of itself, in one thread."""
-    one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-P", __file__],
-        env=os.environ | one | {"PYTHONPATH": os.path.abspath(checkout)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout)
-
-
 def main():
     """Print the table of all checkouts, or measure what is on the path."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -127,7 +112,10 @@ def main():
     if not options.checkouts:
         print(json.dumps(measure()))
         return
-    rounds = [[run(c) for c in options.checkouts] for _ in range(options.rounds)]
+    rounds = [
+        [told(__file__, checkout, **ONE_THREAD) for checkout in options.checkouts]
+        for _ in range(options.rounds)
+    ]
     numbers = range(len(options.checkouts))
     print(
         "| what |" + "".join(f" {number} |" for number in numbers) + " first / last |"
@@ -135,9 +123,9 @@ def main():
     print("|---|" + "---:|" * (len(numbers) + 1))
     for name in rounds[0][0]:
         medians = [statistics.median(r[n][name] for r in rounds) for n in numbers]
-        ratios = [r[0][name] / r[-1][name] for r in rounds]
+        ratio = statistics.median(r[0][name] / r[-1][name] for r in rounds)
         cells = "".join(f" {median:.3g} |" for median in medians)
-        print(f"| {name} |{cells} {statistics.median(ratios):.2f} |")
+        print(f"| {name} |{cells} {'' if name.endswith('GF') else f'{ratio:.2f}'} |")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ million.
 """
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from checkouts import ONE_THREAD, environment
 from scipy import sparse
 
 HERE = Path(__file__).resolve().parent
@@ -113,11 +113,12 @@ def timed(kind, name, before, arguments):
     if name.startswith("before") and before is None:
         return np.nan
     tree = before if name.startswith("before") else HERE.parent
-    environment = {**os.environ, "PYTHONPATH": str(tree)}
-    environment.pop("OPENBLAS_CORETYPE", None)  # the library's own choice of kernels
-    environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, __file__, "--measure", contestant, *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, __file__, "--measure", contestant, *arguments],
+        env=environment(tree, **ONE_THREAD),
+        capture_output=True,
+        text=True,
+    )
     if done.returncode and "ModuleNotFoundError" in done.stderr:
         return np.nan
     done.check_returncode()

@@ -8,8 +8,7 @@ takes them, calls from Python included; and, beside them in the same process, Nu
 product of square matrices.  Operations are those of the products alone: per sample and
 component, 2 for each element of the packed triangle (or diagonal) and of the mean; per
 sample, component and moment 2.  A checkout's figures are medians over processes that
-take turns, and in each of them the best of some repetitions.  CPU time, one thread;
-unset OPENBLAS_CORETYPE, or the product is not the machine's.
+take turns, and in each of them the best of some repetitions.  CPU time, one thread.
 
 Sums are in float64 whatever the data are: their share is that of the product in
 float64.  Writes ``benchmarks/results/mixture_kernels.md``.
@@ -17,12 +16,12 @@ float64.  Writes ``benchmarks/results/mixture_kernels.md``.
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
-import sys
 import time
 from pathlib import Path
+
+from checkouts import ONE_THREAD, told
 
 N_COMPONENTS = 50
 CASES = [
@@ -108,23 +107,6 @@ def measure():
     print(json.dumps(found))
 
 
-def run(folder):
-    environment = os.environ | {
-        "PYTHONPATH": str(folder.resolve()),
-        "OPENBLAS_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-    }
-    done = subprocess.run(
-        [sys.executable, __file__, "--measure"],
-        env=environment,
-        cwd=folder,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def commit(folder):
     """Return what git calls a checkout."""
     asked = ["git", "-C", folder, "describe", "--always"]
@@ -143,8 +125,9 @@ def table(folders, found):
     yield ""
     commits = ", ".join(f"{i + 1} is {commit(f)}" for i, f in enumerate(folders))
     yield (
-        f"Commits: {commits}; operations and shares as the script says.  NumPy's "
-        f"product: {products['float64'] / 1e9:.0f} GF/s in float64, "
+        f"Commits: {commits}; operations are counted as the script says, and "
+        f"shares are those of commit {len(folders)} in NumPy's product: "
+        f"{products['float64'] / 1e9:.0f} GF/s in float64, "
         f"{products['float32'] / 1e9:.0f} in float32; medians of {len(found[0])} runs."
     )
     yield ""
@@ -177,7 +160,7 @@ def main():
     found = [[] for _ in options.folders]
     for _ in range(options.runs):
         for folder, runs in zip(options.folders, found, strict=True):
-            runs.append(run(folder))
+            runs.append(told(__file__, folder, "--measure", **ONE_THREAD))
     text = "\n".join(table(options.folders, found)) + "\n"
     path = Path(__file__).with_name("results") / "mixture_kernels.md"
     path.write_text(text, encoding="utf-8")

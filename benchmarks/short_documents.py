@@ -29,6 +29,7 @@ os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 import bench_lda
 import corpora
 import numpy as np
+from checkouts import environment
 
 from sktemper import TemperedLDA
 
@@ -79,10 +80,9 @@ def work(folder):
 
 def worker(checkout, folder):
     """Start a process that works with the package of a checkout."""
-    environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
     return subprocess.Popen(
         [sys.executable, HERE, "work", "--data", folder],
-        env=environment | {"PYTHONPATH": str(Path(checkout).resolve())},
+        env=environment(checkout),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -14,12 +14,11 @@ work on the machine only adds to it.
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import time
 import warnings
 from pathlib import Path
+
+from checkouts import told
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Rows of a block, blocks of a long step, steps to be timed, rows of a stream's piece.
@@ -152,19 +151,6 @@ def measure():
     return {name: 1e6 * value for name, value in found.items()}
 
 
-def measured(checkout):
-    """Return what `measure` finds in a process that has a checkout's package."""
-    environment = os.environ | {"PYTHONPATH": str(checkout.resolve())}
-    process = subprocess.run(
-        [sys.executable, "-P", __file__, "--measure"],
-        env=environment,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return json.loads(process.stdout)
-
-
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -177,7 +163,7 @@ def main():
         print(json.dumps(measure()))
         return
     runs = [
-        [measured(checkout) for checkout in arguments.checkouts]
+        [told(__file__, checkout, "--measure") for checkout in arguments.checkouts]
         for _ in range(arguments.repeat)
     ]
     print("| µs |", *(f"{path.resolve().name} |" for path in arguments.checkouts))

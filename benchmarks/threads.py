@@ -22,6 +22,8 @@ import time
 import warnings
 from pathlib import Path
 
+from checkouts import environment
+
 ROOT = Path(__file__).resolve().parents[1]
 #: Fits of a process, of which the fastest counts.
 FITS = 5
@@ -81,7 +83,7 @@ class Fits:
     def __init__(self, name, n_jobs):
         self.process = subprocess.Popen(
             [sys.executable, __file__, "--measure", name, str(n_jobs)],
-            env=os.environ | {"PYTHONPATH": os.environ.get("PYTHONPATH", str(ROOT))},
+            env=environment(os.environ.get("PYTHONPATH", ROOT)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

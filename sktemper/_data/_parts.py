@@ -64,8 +64,9 @@ class ByRows:
 def cuts(n_rows, size, shared_from=None):
     """Yield slices of at most ``size`` rows, the last one shorter.
 
-    If there are a few, their number is even and all have about as many rows, so that
-    two threads have as much to do.  From ``shared_from`` rows on there are two or more.
+    If there are several, they have about equally many rows and their number is even,
+    unless `ROWS_TOGETHER` prevents it: two threads have equally much to do.  From
+    ``shared_from`` rows on there are at least two.
     """
     n_blocks = -(-n_rows // size)
     if n_blocks > 1 or n_rows >= (shared_from or math.inf):

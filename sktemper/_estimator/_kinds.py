@@ -162,8 +162,9 @@ effective_batch_size : float, int, Schedule or callable, default=0.5
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
     n_jobs : int, default=None
-        Threads; None is 1 unless in a `joblib.parallel_config`.  The result is the
-        same, bit for bit, for every value.
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the $samples.
     verbose : int, default=0

@@ -221,9 +221,9 @@ class GaussianMixtureModel(NaturalModel):
         return out, bounds, scores
 
     def statistics(self, block, hyper, responsibilities, factors=ONCE):
-        """Return the sums over samples, each times its responsibilities.
+        """Return the sums over samples, times their responsibilities and factors.
 
-        And times its factor, of shape (n_samples,) or (1,).
+        Factors are of shape (n_samples,), or (1,) if they are the same for all.
         """
 
         def sums(shares, n_moments):

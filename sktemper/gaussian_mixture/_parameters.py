@@ -69,7 +69,7 @@ class Prepared(NamedTuple):
 
 
 class LastArray(Last):
-    """What a function said of its last array; another one is one of other numbers."""
+    """What a function said of its last array, or of one with equal numbers."""
 
     def of(self, argument, function):
         """Return ``function(argument)``; of equal arrays, what is known."""

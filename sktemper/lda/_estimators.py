@@ -400,8 +400,8 @@ _PARAMETERS = """
         A topic that has less than this times ``doc_topic_prior`` of a document's tokens
         is left out of its iterations, and taken in again should it get some: most
         topics, most of the time.  A step changes by about 1e-7 of itself (float32) or
-        1e-9 (float64).  0 leaves none out; nor do short documents, of which several are
-        optimised at once.
+        1e-9 (float64).  0 leaves none out.  Short documents, several of which are
+        optimised at once, leave none out either.
     $evaluate_every
 """
 

@@ -30,8 +30,8 @@ class ConjugateModel(Capabilities):
         Rows of a block, at most.  Part of the result's bits: blocks are summed in their
         order.
     shared_from : int or None
-        From so many rows on a batch has two blocks at least, which threads share,
-        because a row takes long enough.
+        A batch of at least so many rows has at least two blocks, so that threads can
+        share it: for models whose rows take long.  None if block_size alone decides.
     parameter_dtype : dtype
         In which global parameters are kept; float64 unless a model says otherwise.
     rows_looked_at : int

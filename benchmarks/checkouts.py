@@ -1,0 +1,46 @@
+"""Processes that have the package of one checkout or another, to compare them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+#: Variables of processes in which libraries use one thread.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def environment(checkout, **variables):
+    """Return the environment of a process that imports the package of a checkout.
+
+    OPENBLAS_CORETYPE is left out, so that OpenBLAS chooses its kernels itself.
+
+    Parameters
+    ----------
+    checkout : path
+        A folder whose kernels are compiled.
+    **variables
+        Others that are set.
+    """
+    known = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
+    return known | {"PYTHONPATH": str(Path(checkout).resolve())} | variables
+
+
+def told(script, checkout, *arguments, **variables):
+    """Return what a script prints as JSON in its last line, of a checkout's package.
+
+    Its errors go to the standard error of this process.
+
+    Raises
+    ------
+    subprocess.CalledProcessError
+        If the script fails.
+    """
+    done = subprocess.run(
+        [sys.executable, script, *arguments],
+        env=environment(checkout, **variables),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout.splitlines()[-1])
