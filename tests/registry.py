@@ -233,7 +233,7 @@ EXACT_LDA = {"mean_change_tol": 1e-13, "max_doc_update_iter": 10_000}
 LDA = Row(
     "LDA",
     documents_of,
-    700,
+    1100,
     {"n_components": 3},
     EXACT_LDA | {"doc_update": "variational"},
     {

@@ -165,19 +165,18 @@ def test_short_calls_are_made_one_after_another(monkeypatch, are_short):
 
 
 def test_blocks_are_even():
-    for n_rows, size, shared_from in itertools.product(
+    for n_rows, size in itertools.product(
         [0, 1, 31, 32, 33, 100, 127, 128, 150, 850, 1025, 6000],
         [1, 16, 100, 256, 1024],
-        [None, 128],
     ):
-        pieces = list(cuts(n_rows, size, shared_from))
+        pieces = list(cuts(n_rows, size))
         rows = [n for piece in pieces for n in range(piece.start, piece.stop)]
         assert rows == list(range(n_rows))
         lengths = [piece.stop - piece.start for piece in pieces]
         assert max(lengths, default=0) <= size
         assert len(set(lengths[:-1])) <= 1
         if len(lengths) == 1:
-            assert n_rows < (shared_from or np.inf) or n_rows <= 16
+            assert n_rows <= size
         elif n_rows > 16 * len(lengths) ** 2:  # what is rounded up is not a whole block
             assert len(lengths) % 2 == 0
             assert lengths[-1] > lengths[0] - 16 * len(lengths)

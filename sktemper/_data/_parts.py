@@ -1,7 +1,5 @@
 """Parts of data: each block of a batch lies in one."""
 
-import math
-
 import numpy as np
 from scipy import sparse
 
@@ -61,15 +59,14 @@ class ByRows:
         return model.units_per_row(X, np.arange(X.shape[0]))
 
 
-def cuts(n_rows, size, shared_from=None):
+def cuts(n_rows, size):
     """Yield slices of at most ``size`` rows, the last one shorter.
 
-    If there are several, they have about equally many rows and their number is even,
-    unless `ROWS_TOGETHER` prevents it: two threads have equally much to do.  From
-    ``shared_from`` rows on there are at least two.
+    If there are several their number is even and all have about as many rows: two
+    threads have as much to do.
     """
     n_blocks = -(-n_rows // size)
-    if n_blocks > 1 or n_rows >= (shared_from or math.inf):
+    if n_blocks > 1:
         rows = -(-n_rows // (n_blocks + n_blocks % 2))
         size = min(size, -(-rows // ROWS_TOGETHER) * ROWS_TOGETHER)
     return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))

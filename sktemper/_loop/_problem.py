@@ -166,8 +166,8 @@ class Problem:
 
         Blocks are counted from the first row of the part.
         """
-        first, model = places.start, self.model
-        for piece in cuts(places.stop - first, model.block_size, model.shared_from):
+        first, size = places.start, self.model.block_size
+        for piece in cuts(places.stop - first, size):
             where = slice(first + piece.start, first + piece.stop)
             yield piece if isinstance(rows, slice) else as_slice(rows[piece]), where
 

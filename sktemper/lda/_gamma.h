@@ -1,31 +1,46 @@
 /* The iterations of a document's gamma, in which topics that it lacks are left out. */
 
-/* gamma = prior + b sum_n count_n phi_n; returns sum |change|. */
-static double NAME(update_gamma)(DOCUMENT *d, intptr_t underflown)
+/* A topic has more than next to nothing of a document where gamma is above prior times this. */
+#define LEAST_CHOSEN(d) (1 + (REAL)(d)->block->drop_tol)
+
+/* What words whose masses underflowed add to the sums, from logarithms; the sums are
+ * multiplied by the weights, which are 1 from then on. */
+static void NAME(add_logarithms)(DOCUMENT *d)
 {
-    const REAL b = (REAL)d->b;
-    const REAL *restrict prior = d->prior;
-    const REAL *restrict w = d->weights;
-    REAL *restrict sums = d->sums;
-    REAL *restrict gamma = d->gamma;
-    const intptr_t n_places = d->n_places;
-    VECTORISE
-    for (intptr_t k = 0; k < n_places; k++)
-        sums[k] *= w[k];
-    for (intptr_t n = 0; underflown && n < d->n_words; n++)
+    for (intptr_t k = 0; k < d->n_places; k++)
+        d->sums[k] *= d->weights[k];
+    for (intptr_t n = 0; n < d->n_words; n++)
         if (d->ratios[n] == 0 && d->counts[n] > 0) {
             NAME(underflown_phi)(d, d->words[n]);
             for (intptr_t k = 0; k < d->n_topics; k++)
-                sums[k] += (REAL)(d->counts[n] * d->phi[k]);
+                d->sums[k] += (REAL)(d->counts[n] * d->phi[k]);
         }
-    REAL change = 0;
-    VECTORISE_REDUCTION(+ : change)
+    for (intptr_t k = 0; k < d->n_places; k++)
+        d->weights[k] = 1;
+}
+
+/* gamma = prior + b sum_n count_n phi_n; returns sum |change|, and how many topics have
+ * more than next to nothing of the document. */
+static double NAME(update_gamma)(DOCUMENT *d, intptr_t underflown, intptr_t *n_chosen)
+{
+    const REAL b = (REAL)d->b, least = LEAST_CHOSEN(d);
+    const REAL *restrict prior = d->prior;
+    const REAL *restrict w = d->weights;
+    const REAL *restrict sums = d->sums;
+    REAL *restrict gamma = d->gamma;
+    const intptr_t n_places = d->n_places;
+    if (underflown)
+        NAME(add_logarithms)(d);
+    REAL change = 0, chosen = 0;
+    VECTORISE_REDUCTION(+ : change, chosen)
     for (intptr_t k = 0; k < n_places; k++) {
-        const REAL new = prior[k] + b * sums[k];
+        const REAL tokens = sums[k] * w[k], new = prior[k] + b * tokens;
         const REAL difference = new - gamma[k];
         change += difference < 0 ? -difference : difference;
+        chosen += new > least * prior[k] ? 1 : 0;
         gamma[k] = new;
     }
+    *n_chosen = (intptr_t)chosen;
     return (double)change;
 }
 
@@ -35,22 +50,23 @@ static void NAME(update_weights)(DOCUMENT *d)
     d->log_scale = NAME(exp_digamma_below)(d->n_places, top, d->gamma, d->b, d->weights);
 }
 
-/* The topics with more than next to nothing of the document. */
+/* Whether to leave out all but n topics.  Rows are dear to lay side by side, panels cheap to
+ * narrow. */
+static int NAME(are_few)(const DOCUMENT *d, intptr_t n)
+{
+    if (d->kept)
+        return n > 0 && n <= 3 * d->n_topics / 4;
+    return n > 0 && (n <= d->n_topics / 4 || n <= FEW_TOPICS);
+}
+
+/* The topics with more than next to nothing of the document; returns their number. */
 static intptr_t NAME(choose_topics)(const DOCUMENT *d, int32_t *restrict chosen)
 {
-    const REAL least = 1 + (REAL)d->block->drop_tol;
-    const REAL *restrict prior = d->prior, *restrict gamma = d->gamma;
-    INTEGER n = 0, m = 0;
-    VECTORISE_REDUCTION(+ : n)
-    for (intptr_t k = 0; k < d->n_places; k++)
-        n += gamma[k] > least * prior[k];
-    /* rows are dear to lay side by side, panels cheap to narrow */
-    const intptr_t most = d->kept ? 3 * d->n_topics / 4 : d->n_topics / 4;
-    if (n == 0 || (n > most && (d->kept || n > FEW_TOPICS)))
-        return 0;
+    const REAL least = LEAST_CHOSEN(d), *restrict prior = d->prior, *restrict gamma = d->gamma;
+    intptr_t n = 0;
     for (intptr_t k = 0; k < d->n_topics; k++) {
-        chosen[m] = (int32_t)k;
-        m += gamma[k] > least * prior[k];
+        chosen[n] = (int32_t)k;
+        n += gamma[k] > least * prior[k];
     }
     return n;
 }
@@ -98,13 +114,11 @@ static void NAME(keep_topics)(DOCUMENT *d, const int32_t *restrict chosen, intpt
     d->n_places = NAME(pad)(n, gamma, prior);
 }
 
-/* Leaves out the topics with next to nothing of the document, once they are most. */
+/* Leaves out the topics with next to nothing of the document. */
 static void NAME(drop_topics)(DOCUMENT *d)
 {
     int32_t *chosen = d->block->kept_topics + d->block->width;
-    const intptr_t n = NAME(choose_topics)(d, chosen);
-    if (n)
-        NAME(keep_topics)(d, chosen, n);
+    NAME(keep_topics)(d, chosen, NAME(choose_topics)(d, chosen));
 }
 
 /* Few topics are swept in panels from the start. */
@@ -148,7 +162,7 @@ static int NAME(has_revived)(DOCUMENT *d)
 
 static intptr_t NAME(iterate)(DOCUMENT *d, intptr_t max_iter)
 {
-    intptr_t iteration = 0;
+    intptr_t iteration = 0, n;
     double change = INFINITY;
     while (iteration < max_iter && change >= d->block->tol) {
         if (*d->block->stop)
@@ -160,8 +174,8 @@ static intptr_t NAME(iterate)(DOCUMENT *d, intptr_t max_iter)
             NAME(take_all_topics)(d);
             continue;
         }
-        change = NAME(update_gamma)(d, underflown) / (double)d->block->n_topics;
-        if (d->may_drop)
+        change = NAME(update_gamma)(d, underflown, &n) / (double)d->block->n_topics;
+        if (d->may_drop && NAME(are_few)(d, n))
             NAME(drop_topics)(d);
         NAME(update_weights)(d);
         iteration++;
@@ -192,3 +206,5 @@ static intptr_t NAME(fit_document)(DOCUMENT *d, intptr_t max_iter, int sweep)
         NAME(sweep)(d);
     return iterations;
 }
+
+#undef LEAST_CHOSEN

@@ -14,7 +14,6 @@ from scipy.special import psi
 from .._expfam import _dirichlet
 from .._limits import check_prior
 from .._linalg import entries_of_rows, is_canonical
-from .._simd import special
 from ..model import (
     NOT_FINITE,
     ConjugateModel,
@@ -43,6 +42,8 @@ LONGEST_SAMPLED = 2
 #: Where an annealing of sampled documents begins.
 SAMPLED_START = 1.2
 NOTHING_SAMPLED = np.zeros(0, dtype=np.uint8)
+#: Documents of a block: more of narrow rows, in bytes, which stay in a cache together.
+ROWS_OF_BLOCK, MORE_ROWS, NARROW_ROW = 256, 512, 256
 #: What ``batch_size="auto"`` aims at, in fits and in streams of unknown size.
 TOKENS_PER_BATCH, TOKENS_PER_PIECE = 30_000, 20_000
 
@@ -72,7 +73,7 @@ class LDAModel(ConjugateModel):
         whole counts.
     """
 
-    steps_in_place, shared_from = True, 128
+    steps_in_place = True
     rows_looked_at = 2000  # for the size of batches only
 
     def __init__(
@@ -102,6 +103,8 @@ class LDAModel(ConjugateModel):
         self.max_iter = max_iter
         self.drop_tol = drop_tol
         self.init = init
+        is_narrow = n_topics * np.dtype(dtype).itemsize <= NARROW_ROW
+        self.block_size = MORE_ROWS if is_narrow else ROWS_OF_BLOCK
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
@@ -326,10 +329,7 @@ class LDAModel(ConjugateModel):
 
     def fisher_product(self, globals_, vector):
         """Return the Fisher information of the Dirichlets times ``vector``."""
-        topic_word = globals_.dense()
-        change = vector.reshape(topic_word.shape)
-        product = _dirichlet.fisher_product(topic_word, change, 0, _trigamma)
-        return product.ravel()
+        return globals_.fisher_product(vector)
 
     # -- objectives ------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
@@ -393,8 +393,3 @@ class LDAModel(ConjugateModel):
         if self.doc_update == "variational":
             rows = max(rows, total / 20)
         return max(1, round(min(rows, total / 5)))
-
-
-def _trigamma(x):
-    values, _ = special.evaluate("trigamma", x.ravel())
-    return values.reshape(x.shape)

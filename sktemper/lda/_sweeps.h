@@ -92,15 +92,26 @@ typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REA
                                    may_alias));
 typedef INTEGER MASK __attribute__((vector_size(VECTOR_BYTES)));
 
-/* The sums of `n` vectors, in order: neighbours are added, within and between vectors,
- * until one vector is left.  It has LANES places; zeros fill those from n on. */
+/* Neighbours of n vectors are added, within and between them; returns how many are left. */
+ALWAYS_INLINE int NAME(add_neighbours)(VECTOR *v, const int n)
+{
+    for (int i = 0; i < n / 2; i++)
+        v[i] = ADD_NEIGHBOURS(v[2 * i], v[2 * i + 1]);
+    if (n % 2)
+        v[n / 2] = ADD_NEIGHBOURS(v[n - 1], (VECTOR){0});
+    return (n + 1) / 2;
+}
+
+/* The sums of `n` vectors, in order.  It has LANES places; zeros fill those from n on. */
 ALWAYS_INLINE VECTOR NAME(sums_of)(VECTOR *v, int n)
 {
-    for (int left = LANES; left > 1; left /= 2, n = (n + 1) / 2)
-        for (int i = 0; 2 * i < n; i++) {
-            const VECTOR next = 2 * i + 1 < n ? v[2 * i + 1] : (VECTOR){0};
-            v[i] = ADD_NEIGHBOURS(v[2 * i], next);
-        }
+    n = NAME(add_neighbours)(v, n);
+    if (LANES > 2)
+        n = NAME(add_neighbours)(v, n);
+    if (LANES > 4)
+        n = NAME(add_neighbours)(v, n);
+    if (LANES > 8)
+        n = NAME(add_neighbours)(v, n);
     return v[0];
 }
 
@@ -193,6 +204,18 @@ ALWAYS_INLINE void NAME(sweep_some)(DOCUMENT *d, intptr_t n, const VECTOR *panel
         }
 }
 
+/* The sums of n topics over all words, from those over the words of each lane. */
+ALWAYS_INLINE void NAME(sum_panels)(const VECTOR *totals, const int n, REAL *sums)
+{
+    VECTOR v[LANES];
+    for (int j = 0; j < n; j++) {
+        v[j] = totals[j * PARTS];
+        for (int i = 1; i < PARTS; i++)
+            v[j] += totals[j * PARTS + i];
+    }
+    *(VECTOR *)sums = NAME(sums_of)(v, n);
+}
+
 static intptr_t NAME(sweep_panels)(DOCUMENT *d)
 {
     const intptr_t n_topics = d->n_topics, whole = d->n_words - (MOST - 1) * PANEL;
@@ -204,20 +227,21 @@ static intptr_t NAME(sweep_panels)(DOCUMENT *d)
         totals[i] = (VECTOR){0};
     for (; n < whole; n += MOST * PANEL, panel += MOST * n_topics * PARTS)
         NAME(sweep_some)(d, n, panel, MOST, &underflown);
+    for (; MOST > 2 && n < d->n_words - PANEL; n += 2 * PANEL, panel += 2 * n_topics * PARTS)
+        NAME(sweep_some)(d, n, panel, MOST > 2 ? 2 : 1, &underflown);
     for (; n < d->n_words; n += PANEL, panel += n_topics * PARTS)
         NAME(sweep_some)(d, n, panel, 1, &underflown);
     intptr_t k = 0;
-    for (; k < n_topics; k += LANES) {
-        VECTOR sums[LANES];
-        const int m = n_topics - k < LANES ? (int)(n_topics - k) : LANES;
-        for (int j = 0; j < m; j++) {
-            sums[j] = totals[(k + j) * PARTS];
-            for (int i = 1; i < PARTS; i++)
-                sums[j] += totals[(k + j) * PARTS + i];
-        }
-        *(VECTOR *)(d->sums + k) = NAME(sums_of)(sums, m);
-    }
-    for (; k < d->n_places; k++)
+    for (; k + LANES <= n_topics; k += LANES)
+        NAME(sum_panels)(totals + k * PARTS, LANES, d->sums + k);
+    for (intptr_t j = n_topics; j % LANES; j++)
+        for (int i = 0; i < PARTS; i++)
+            totals[j * PARTS + i] = (VECTOR){0};
+    if (n_topics - k > LANES / 2)
+        NAME(sum_panels)(totals + k * PARTS, LANES, d->sums + k);
+    else if (k < n_topics)
+        NAME(sum_panels)(totals + k * PARTS, LANES / 2, d->sums + k);
+    for (k = n_topics; k < d->n_places; k++)
         d->sums[k] = 0;
     intptr_t any = 0;
     for (int i = 0; i < LANES; i++)

@@ -5,9 +5,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._expfam import _dirichlet
+from .._simd import special
 from . import _kernels
 
-__all__ = ["Documents", "Prepared", "Topics", "WordStatistics", "deal_words"]
+__all__ = [
+    "Documents",
+    "Prepared",
+    "Topics",
+    "WordStatistics",
+    "deal_words",
+]
 
 #: Statistics keep this many blocks apart before they are added up.
 MOST_PARTS = 16
@@ -203,6 +211,12 @@ class Topics:
         prior = self.full_prior()[words]
         return self.decay * self.u[words] + (self.prior_share * prior + self.base_share)
 
+    def fisher_product(self, vector):
+        """Return the Fisher information of the Dirichlets times a dense vector."""
+        topic_word = self.dense()
+        change = vector.reshape(topic_word.shape)
+        return _dirichlet.fisher_product(topic_word, change, 0, _trigamma).ravel()
+
     def totals(self):
         """Return the sums of lambda over the words."""
         # not of the full prior: a step must not cost n_features * n_topics
@@ -222,3 +236,8 @@ class Prepared(NamedTuple):
     digamma_totals: np.ndarray
     doc_topic_prior: np.ndarray
     log_normaliser: float
+
+
+def _trigamma(x):
+    values, _ = special.evaluate("trigamma", x.ravel())
+    return values.reshape(x.shape)

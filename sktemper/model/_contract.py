@@ -29,9 +29,6 @@ class ConjugateModel(Capabilities):
     block_size : int
         Rows of a block, at most.  Part of the result's bits: blocks are summed in their
         order.
-    shared_from : int or None
-        A batch of at least so many rows has at least two blocks, so that threads can
-        share it: for models whose rows take long.  None if block_size alone decides.
     parameter_dtype : dtype
         In which global parameters are kept; float64 unless a model says otherwise.
     rows_looked_at : int
@@ -64,7 +61,6 @@ class ConjugateModel(Capabilities):
     """
 
     block_size = 256
-    shared_from = None
     parameter_dtype = np.dtype(np.float64)
     rows_looked_at = 100_000
     watches_bound = False
