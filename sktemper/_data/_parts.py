@@ -62,8 +62,8 @@ class ByRows:
 def cuts(n_rows, size):
     """Yield slices of at most ``size`` rows, the last one shorter.
 
-    If there are several their number is even and all have about as many rows: two
-    threads have as much to do.
+    If there are several, they have about equally many rows and their number is even,
+    unless `ROWS_TOGETHER` prevents it: two threads have equally much to do.
     """
     n_blocks = -(-n_rows // size)
     if n_blocks > 1:
