@@ -1,7 +1,7 @@
 """What two threads attain of what two processes attain: default fits of all models.
 
-    python benchmarks/threads.py
-    python benchmarks/threads.py --pairs 9 --cases lda gaussian
+    PYTHONPATH=. python benchmarks/threads.py
+    PYTHONPATH=. python benchmarks/threads.py --pairs 9 --cases lda gaussian
 
 A fit with ``n_jobs=2`` and two processes with ``n_jobs=1``, side by side, take turns.
 Two processes share nothing but the memory and the machine: the time that they need for
