@@ -331,26 +331,30 @@ def sweep_stage(options):
             yield key, functools.partial(sweep, shape, rank, biases, dtype, name)
 
 
+def cmfrec_sweeps(rank, n_sweeps, dtype, biases):
+    """Return cmfrec's model of ratings, to be fitted by so many sweeps."""
+    from cmfrec import CMF
+
+    return CMF(
+        k=rank,
+        lambda_=3.0,
+        use_cg=False,
+        niter=n_sweeps,
+        nthreads=1,
+        verbose=False,
+        user_bias=biases,
+        item_bias=biases,
+        use_float=np.dtype(dtype) == np.float32,
+        precompute_for_predictions=False,
+    )
+
+
 def sweep(shape, rank, biases, dtype, name):
     ratings = generated(*shape).astype(dtype)
 
     def seconds(n_sweeps):
         if name == "cmfrec":
-            from cmfrec import CMF
-
-            model = CMF(
-                k=rank,
-                lambda_=3.0,
-                use_cg=False,
-                niter=n_sweeps,
-                nthreads=1,
-                verbose=False,
-                user_bias=biases,
-                item_bias=biases,
-                use_float=dtype == "float32",
-                precompute_for_predictions=False,
-            )
-            X = ratings.tocoo()
+            model, X = cmfrec_sweeps(rank, n_sweeps, dtype, biases), ratings.tocoo()
         else:
             noise = "common" if name == "common noise" else "user"
             model = PLAIN(rank, biases=biases, noise_type=noise, max_iter=n_sweeps)

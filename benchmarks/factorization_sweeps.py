@@ -53,18 +53,9 @@ FEW, MANY = 1, 5
 def fit(contestant, X, rank, n_sweeps):
     """Fit once, by a contestant."""
     if contestant == "cmfrec":
-        from cmfrec import CMF
+        from bench_matrix_factorization import cmfrec_sweeps
 
-        CMF(
-            k=rank,
-            lambda_=3.0,
-            use_cg=False,
-            niter=n_sweeps,
-            nthreads=1,
-            verbose=False,
-            use_float=X.dtype == np.float32,
-            precompute_for_predictions=False,
-        ).fit(X.tocoo())
+        cmfrec_sweeps(rank, n_sweeps, X.dtype, biases=True).fit(X.tocoo())
     elif contestant == "implicit":
         from implicit.als import AlternatingLeastSquares
 

@@ -30,32 +30,47 @@ FITS = 5
 
 
 def cases():
-    """Return what is fitted, by name: an estimator and its data."""
+    """Return what is fitted, by name: what makes an estimator and its data."""
     import compare_cases as data
 
     import sktemper
 
     return {
-        "lda": (sktemper.AnnealedLDA(20), data.documents(12000)),
-        "lda, K=100": (sktemper.AnnealedLDA(100, max_iter=3), data.documents(12000)),
-        "lda, long texts": (
+        "lda": lambda: (sktemper.AnnealedLDA(20), data.documents(12000)),
+        "lda, K=100": lambda: (
+            sktemper.AnnealedLDA(100, max_iter=3),
+            data.documents(12000),
+        ),
+        "lda, long texts": lambda: (
             sktemper.AnnealedLDA(20, max_iter=4),
             data.long_documents(3000),
         ),
-        "gaussian": (sktemper.AnnealedGaussianMixture(8), data.clusters(6000, 4, 6)),
-        "gaussian, wide": (
+        "gaussian": lambda: (
+            sktemper.AnnealedGaussianMixture(8),
+            data.clusters(6000, 4, 6),
+        ),
+        "gaussian, wide": lambda: (
             sktemper.AnnealedGaussianMixture(20, max_iter=20),
             data.clusters(20000, 16, 20),
         ),
-        "factorial": (sktemper.AnnealedFactorialMixture(8), data.features(4000)),
-        "ratings": (sktemper.AnnealedMatrixFactorization(10), data.ratings(6000)),
-        "clicks": (sktemper.ImplicitFactorization(32), data.ratings(6000)),
-        "multinomial": (
+        "factorial": lambda: (
+            sktemper.AnnealedFactorialMixture(8),
+            data.features(4000),
+        ),
+        "ratings": lambda: (
+            sktemper.AnnealedMatrixFactorization(10),
+            data.ratings(6000),
+        ),
+        "clicks": lambda: (sktemper.ImplicitFactorization(32), data.ratings(6000)),
+        "multinomial": lambda: (
             sktemper.AnnealedMultinomialMixture(10),
             data.documents(6000),
         ),
-        "lda, 300 short texts": (sktemper.AnnealedLDA(10), data.documents(300)),
-        "gaussian, 300 samples": (
+        "lda, 300 short texts": lambda: (
+            sktemper.AnnealedLDA(10),
+            data.documents(300),
+        ),
+        "gaussian, 300 samples": lambda: (
             sktemper.AnnealedGaussianMixture(4),
             data.clusters(300, 2, 3),
         ),
@@ -67,7 +82,7 @@ def measure(name, n_jobs):
     from sklearn.base import clone
 
     warnings.simplefilter("ignore")
-    estimator, X = cases()[name]
+    estimator, X = cases()[name]()
     estimator.set_params(n_jobs=n_jobs, random_state=0)
     clone(estimator).fit(X)
     print("ready", flush=True)

@@ -117,9 +117,9 @@ def sparse_rows(X, rows):
 def entries_of_rows(X, rows):
     """Return the arrays of ``X[rows]``; of a slice, views of the last two.
 
-    scipy takes longer to begin, and if ``X.indices`` are of another type than
-    ``X.indptr``, as those of a large collection on disk may be, it converts all of them
-    for the few rows that are asked for.
+    A kernel copies the entries.  ``X[rows]`` of scipy takes longer for a few rows, and
+    where ``X.indices`` and ``X.indptr`` have different types, as in a large collection
+    on disk, it converts all indices first.
 
     Parameters
     ----------

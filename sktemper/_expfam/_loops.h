@@ -180,11 +180,4 @@ LOOP void NAME(wishart_bounds)(intptr_t n, intptr_t d, double power,
     }
 }
 
-#undef LANES
-#undef TILE
-#undef TILE_LANES
-#undef TILES
-#undef TILE_AT
-#undef TRIANGLE
-#undef TILED
-#undef AT
+#include "gaussian_lanes_end.h"

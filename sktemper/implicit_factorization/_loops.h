@@ -249,11 +249,4 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
 #undef PANEL
 #undef AT_ONCE
 #undef MOST_ADDED
-#undef LANES
-#undef TILE
-#undef TILE_LANES
-#undef TILES
-#undef TILE_AT
-#undef TRIANGLE
-#undef TILED
-#undef AT
+#include "gaussian_lanes_end.h"

@@ -174,11 +174,4 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
     return n_indefinite;
 }
 
-#undef LANES
-#undef TILE
-#undef TILE_LANES
-#undef TILES
-#undef TILE_AT
-#undef TRIANGLE
-#undef TILED
-#undef AT
+#include "gaussian_lanes_end.h"
