@@ -37,7 +37,6 @@ from sktemper import (
     TemperedMultinomialMixture,
 )
 from sktemper.datasets import load_debian_descriptions
-from sktemper.model import Powers
 
 PASSES_OF_GIBBS = 30
 
@@ -47,8 +46,7 @@ def continued(mixture, X, responsibilities):
     mixture = mixture.set_params(tempering=None, max_iter=1, random_state=0).fit(X)
     model, state = mixture._fitted_model(), mixture.state_
     block = model.take(X, slice(None))
-    statistics = model.statistics(block, responsibilities)
-    state.globals_ = model.target(statistics, 1.0, Powers(), state.hyper)
+    state.globals_ = model.optimum(block, responsibilities, state.hyper)
     return mixture
 
 

@@ -54,7 +54,7 @@ from sktemper import (
 from sktemper._data import data_of
 from sktemper._loop import Problem, Workers
 from sktemper._simd import special
-from sktemper.gaussian_mixture._parameters import Parameters
+from sktemper.model import Mixture
 from sktemper.schedules import ExponentialSchedule
 
 PRIORS = ("dirichlet_process", "dirichlet_distribution")
@@ -208,16 +208,14 @@ def state_of(mixture, X):
     model = own._make_model(X.shape[1], np.float64)
     hyper = model.initial_hyper(X)
     kappa, freedom = mixture.mean_precision_, mixture.degrees_of_freedom_
-    means = mixture.means_ - hyper.origin
-    inverse_scale = mixture.covariances_ * model.covariance.widened(freedom)
-    concentration = np.array(mixture.weight_concentration_).T
-    globals_ = Parameters(
-        concentration - 1,
+    usual = model.family.natural(
         kappa,
-        kappa[:, None] * means,
-        inverse_scale + model.covariance.outer(kappa, means),
-        freedom - X.shape[1],
+        mixture.means_ - hyper.origin,
+        mixture.covariances_ * model.covariance.widened(freedom),
+        freedom,
     )
+    concentration = np.array(mixture.weight_concentration_).T
+    globals_ = Mixture(concentration - 1, usual)
     return model, globals_, hyper
 
 

@@ -80,16 +80,15 @@ def rates(kind, d, dtype, n_samples=4096):
     prepared = model.prepare(state.globals_, state.hyper)
     size = model.block_size
     blocks = [X[i : i + size].copy() for i in range(0, n_samples, size)]
-    one = np.ones(())
-    shares = [model.run_kernel(block, prepared, one)[0] for block in blocks]
+    shares = [model.responsibilities(block, prepared)[0] for block in blocks]
 
     def expectation():
         for block in blocks:
-            model.run_kernel(block, prepared, one)
+            model.responsibilities(block, prepared)
 
     def maximisation():
         for block, share in zip(blocks, shares, strict=True):
-            model.statistics(block, state.hyper, share)
+            model.statistics(block, share, state.hyper)
 
     n_second = d * (d + 1) // 2 if kind == "full" else d
     pairs = 2 * n_samples * N_COMPONENTS

@@ -16,7 +16,7 @@ from scipy.special import digamma, polygamma
 
 import sktemper
 from sktemper._expfam import (
-    COVARIANCE_TYPES,
+    Covariance,
     GaussianPrior,
     Moments,
     blended,
@@ -447,7 +447,7 @@ def test_tiny_degrees_of_freedom():
 
 def test_a_scale_matrix_that_is_all_but_singular():
     """Its root can be had where its inverse cannot."""
-    full = COVARIANCE_TYPES["full"](1, 2)
+    full = Covariance(2)
     half = np.float64(1 - 2.0**-53)
     nearly = np.array([[[1.0, half], [half, half]]])
     singular = np.array([[[1.0, 1.0], [1.0, 1.0]]])

@@ -1,7 +1,13 @@
 """The ground floor of the models: exponential families and their natural parameters."""
 
-from ._covariances import COVARIANCE_TYPES, ILL_DEFINED
-from ._families import DirichletFamily, Family, GammaFamily
+from ._counts import (
+    CategoricalFamily,
+    DirichletFamily,
+    GammaFamily,
+    MultinomialFamily,
+)
+from ._covariances import COVARIANCES, ILL_DEFINED, Covariance
+from ._families import ONCE, Family, dense
 from ._gaussian import (
     GaussianPrior,
     Moments,
@@ -15,17 +21,20 @@ from ._gaussian import (
 from ._mixture import Mixture, MixtureHyper, MixtureModel
 from ._natural import Last, Natural, NaturalModel, rate_to_zero
 from ._normal_wishart import (
-    NormalWishart,
     NormalWishartFamily,
+    NormalWishartParts,
     Usual,
     log_chisquare,
 )
 from ._weights import WEIGHTS
 
 __all__ = [
-    "COVARIANCE_TYPES",
+    "COVARIANCES",
     "ILL_DEFINED",
+    "ONCE",
     "WEIGHTS",
+    "CategoricalFamily",
+    "Covariance",
     "DirichletFamily",
     "Family",
     "GammaFamily",
@@ -35,13 +44,15 @@ __all__ = [
     "MixtureHyper",
     "MixtureModel",
     "Moments",
+    "MultinomialFamily",
     "Natural",
     "NaturalModel",
-    "NormalWishart",
     "NormalWishartFamily",
+    "NormalWishartParts",
     "SharedGaussian",
     "Usual",
     "blended",
+    "dense",
     "least_eigenvalue",
     "log_chisquare",
     "packed",

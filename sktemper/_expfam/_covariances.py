@@ -1,9 +1,9 @@
-"""The four covariance types: what each keeps of a symmetric matrix.
+"""Covariance types: the elements of a symmetric matrix that components keep.
 
 Every type is the full Normal-Wishart model with a restricted posterior, whose scale
-matrix is diagonal, a multiple of the identity, or the same in all components.  What a
-type keeps of a second moment is linear in it, so that sums, targets and steps are those
-of the full model.
+matrix is diagonal or a multiple of the identity.  The elements that a type keeps of a
+second moment are linear in it, so that sums, targets and steps are those of the full
+model.
 """
 
 import functools
@@ -13,9 +13,9 @@ import numpy as np
 from ..model._values import IllDefined
 from . import _kernels
 
-__all__ = ["ILL_DEFINED", "COVARIANCE_TYPES"]
+__all__ = ["COVARIANCES", "ILL_DEFINED", "Covariance"]
 
-#: As scikit-learn says it.
+#: scikit-learn's message.
 ILL_DEFINED = (
     "Fitting the mixture model failed because some components have ill-defined "
     "empirical covariance (for instance caused by singleton or collapsed samples). Try "
@@ -24,83 +24,70 @@ ILL_DEFINED = (
 
 
 @functools.lru_cache(maxsize=8)
-def _places(n_features):
-    """Return where a symmetric matrix's elements are in its packed upper triangle."""
+def _triangle(n_features):
+    """Return the rows and the columns of a packed upper triangle.
+
+    And, for each element of the symmetric matrix, its place in the triangle.
+    """
     rows, columns = np.triu_indices(n_features)
     places = np.empty((n_features, n_features), dtype=np.intp)
     places[rows, columns] = places[columns, rows] = np.arange(len(rows))
-    return places
+    return rows, columns, places
 
 
 class Covariance:
     """Full: a matrix for each component.
 
+    Parameters
+    ----------
+    n_features : int
+
     Attributes
     ----------
     products : bool
         Whether the second moments of samples are x_i x_j, or only x_i^2.
-    shared : bool
-        Whether all components have one covariance.
+    n_kept : int
+        Number of elements that are kept of a matrix.
+    is_variance : ndarray of shape (n_kept,)
+        1 for each element of the diagonal, 0 for others.
     """
 
     products = True
-    shared = False
 
-    def __init__(self, n_components, n_features):
-        self.n_components, self.n_features = n_components, n_features
-        self._eye = np.eye(n_features)
-
-    def separate(self, n_components):
-        """Return the type of as many components that have nothing in common."""
-        return type(self)(n_components, self.n_features)
-
-    def prior_shape(self):
-        """Return the shape of the prior's inverse scale."""
-        return (self.n_features, self.n_features)
-
-    def prior(self, inverse_scale):
-        """Return the prior's inverse scale for all components, in this type's shape."""
-        return np.broadcast_to(inverse_scale, (self.n_components, *self.prior_shape()))
+    def __init__(self, n_features):
+        self.n_features = n_features
+        self._rows, self._columns, self._places = _triangle(n_features)
+        self.is_variance = (self._rows == self._columns).astype(np.float64)
+        self.n_kept = len(self.is_variance)
 
     def default_prior(self, covariance):
-        """Return what the type keeps of the data's covariance."""
+        """Return the type's form of the data's covariance."""
         return covariance
 
-    def moments(self, sums, responsibilities, n_first, n_moments):
-        """Return the weighted sums of the samples' moments.
+    def kept(self, second):
+        """Return the elements that are kept of packed second moments.
 
         Parameters
         ----------
-        sums : callable
-            ``sums(shares, n)`` returns those of the first ``n`` moments, packed, of
-            shape (n_shares, n).
-        responsibilities : ndarray of shape (n_samples, n_components)
-        n_first, n_moments : int
-            Those before the second ones, and all.
+        second : ndarray of shape (..., n_second)
+            The upper triangles by rows if ``products``, else the squares.
 
         Returns
         -------
-        sums : ndarray of shape (n_components, n_first) or more
-        second : ndarray
-            In this type's shape.
+        kept : ndarray of shape (..., n_kept)
         """
-        packed = sums(responsibilities, n_moments)
-        return packed, self.unpacked(packed[:, n_first:])
+        return second
 
-    def unpacked(self, packed):
-        """Return symmetric matrices from upper triangles by rows."""
-        return np.take(packed, _places(self.n_features), axis=-1)
+    def unpacked(self, kept):
+        """Return the matrices, in the type's form, of elements that are kept."""
+        return np.take(kept, self._places, axis=-1)
 
-    def blurred(self, counts, variance):
-        """Return what a variance added to the samples adds to the second moments."""
-        return np.multiply.outer(counts * variance, self._eye)
-
-    def counted(self, counts):
-        """Return the samples' share in the degrees of freedom."""
-        return counts
+    def packed(self, matrices):
+        """Return the elements that are kept of matrices in the type's form."""
+        return matrices[..., self._rows, self._columns]
 
     def outer(self, factors, vectors):
-        """Return the sums' part ``weights * v v^T``, one for each component."""
+        """Return ``factor * v v^T`` of each component, in the type's form."""
         return factors[:, None, None] * vectors[:, :, None] * vectors[:, None, :]
 
     def centred(self, precision, sums, second):
@@ -109,13 +96,17 @@ class Covariance:
         return _kernels.centred(*map(np.ascontiguousarray, given))
 
     def factors(self, inverse_scale):
-        """Return, for each component, F with F^T F = scale, and log |scale|.
+        """Return F with F^T F = scale, and log |scale|, of each component.
+
+        Parameters
+        ----------
+        inverse_scale : ndarray of shape (..., n_features, n_features)
 
         Returns
         -------
-        factors : ndarray of shape (n_components, n_features, n_features)
+        factors : ndarray of shape (..., n_features, n_features)
             Lower triangular.
-        log_determinants : ndarray of shape (n_components,)
+        log_determinants : ndarray of shape (...)
 
         Raises
         ------
@@ -133,11 +124,11 @@ class Covariance:
     def traces_and_squares(self, scale_factors, matrices, vectors):
         """Return tr(scale @ matrix) and ``v^T @ scale @ v`` of each component.
 
-        Factors and matrices are in this type's shape.
+        Factors and matrices are in the type's form.
         """
         return _kernels.traces_and_squares(scale_factors, matrices, vectors)
 
-    def packed(self, factors, scales):
+    def triangles(self, factors, scales):
         """Return scales times factors, one a component, as the kernel takes them."""
         return _kernels.packed_triangles(factors, scales)
 
@@ -161,7 +152,7 @@ class Covariance:
         return np.swapaxes(factors, -1, -2)
 
     def matrices(self, covariances):
-        """Return covariances in this type's shape as matrices, one a component."""
+        """Return covariances in the type's form as matrices, one a component."""
         return covariances
 
     def widened(self, freedom):
@@ -173,74 +164,21 @@ class Covariance:
         return np.einsum("kij,kj->ki", scale, vectors)
 
     def paired(self, freedom, scale):
-        """Return minus half of the expected precision, as statistics pair with it."""
-        return -0.5 * self.widened(freedom) * scale
+        """Return the expected statistics that pair with the elements that are kept.
+
+        Minus half of the expected precision; an element beside the diagonal stands for
+        two.
+        """
+        precision = self.packed(self.widened(freedom) * scale)
+        return (0.5 * self.is_variance - 1.0) * precision
 
     def each(self, value):
-        """Return a parameter of all components together for each of them."""
+        """Return a parameter, which components may share, for each component."""
         return value
 
-
-class Tied(Covariance):
-    """One matrix for all components, the mean of what each would have."""
-
-    shared = True
-
-    def separate(self, n_components):
-        """Return a matrix for each of so many components."""
-        return Covariance(n_components, self.n_features)
-
-    def prior(self, inverse_scale):
-        """Return the prior's inverse scale."""
-        return np.asarray(inverse_scale)
-
-    def moments(self, sums, responsibilities, n_first, n_moments):
-        """Return the weighted sums, of the second moments the components' mean."""
-        totals = responsibilities.sum(axis=1, dtype=np.float64, keepdims=True)
-        second = sums(totals, n_moments)[0, n_first:] / self.n_components
-        return sums(responsibilities, n_first), self.unpacked(second)
-
-    def blurred(self, counts, variance):
-        """Return what a variance added to the samples adds to the second moments."""
-        return counts.mean() * variance * self._eye
-
-    def counted(self, counts):
-        """Return the mean number of samples."""
-        return counts.mean()
-
-    def outer(self, factors, vectors):
-        """Return the mean over the components."""
-        return (factors * vectors.T) @ vectors / self.n_components
-
-    def centred(self, precision, sums, second):
-        """Return means, and inverse scales, of natural parameters."""
-        means = sums / precision[:, None]
-        return means, second - self.outer(precision, means)
-
-    def traces_and_squares(self, scale_factors, matrices, vectors):
-        """Return tr(scale @ matrix), and ``v^T @ scale @ v`` of each component."""
-        trace = (scale_factors @ matrices * scale_factors).sum()
-        return trace, ((scale_factors @ vectors[..., None]) ** 2).sum(axis=(-2, -1))
-
-    def matrices(self, covariances):
-        """Return covariances in this type's shape as matrices, one a component."""
-        return self.each(covariances)
-
-    def widened(self, freedom):
-        """Return the degrees of freedom."""
-        return freedom
-
-    def times(self, scale, vectors):
-        """Return ``scale @ v`` of each component."""
-        return vectors @ scale
-
-    def paired(self, freedom, scale):
-        """Return minus half of the expected precisions' sum."""
-        return -0.5 * self.n_components * freedom * scale
-
-    def each(self, value):
-        """Return the same for each component."""
-        return np.broadcast_to(value, (self.n_components, *np.shape(value)))
+    def common(self, values):
+        """Return the sum over the components that share a parameter."""
+        return values
 
 
 class Diagonal(Covariance):
@@ -248,21 +186,21 @@ class Diagonal(Covariance):
 
     products = False
 
-    def prior_shape(self):
-        """Return the shape of the prior's inverse scale."""
-        return (self.n_features,)
+    def __init__(self, n_features):
+        self.n_features = self.n_kept = n_features
+        self.is_variance = np.ones(n_features)
 
     def default_prior(self, covariance):
         """Return the variances of the data."""
         return np.diag(covariance).copy()
 
-    def unpacked(self, packed):
-        """Return the squares."""
-        return packed
+    def unpacked(self, kept):
+        """Return the diagonals."""
+        return kept
 
-    def blurred(self, counts, variance):
-        """Return what a variance added to the samples adds to the second moments."""
-        return np.repeat(counts[:, None] * variance, self.n_features, axis=1)
+    def packed(self, matrices):
+        """Return the diagonals."""
+        return matrices
 
     def outer(self, factors, vectors):
         """Return the diagonals."""
@@ -284,7 +222,7 @@ class Diagonal(Covariance):
         scale = scale_factors**2
         return (scale * matrices).sum(axis=-1), (scale * vectors**2).sum(axis=-1)
 
-    def packed(self, factors, scales):
+    def triangles(self, factors, scales):
         """Return scales times factors, one a component, as the kernel takes them."""
         return scales[:, None] * factors
 
@@ -302,7 +240,7 @@ class Diagonal(Covariance):
         return inverse_scale**-0.5
 
     def matrices(self, covariances):
-        """Return covariances in this type's shape as matrices, one a component."""
+        """Return covariances in the type's form as matrices, one a component."""
         return covariances[:, :, None] * np.eye(self.n_features)
 
     def widened(self, freedom):
@@ -317,21 +255,25 @@ class Diagonal(Covariance):
 class Spherical(Diagonal):
     """The mean of a matrix's diagonal, for each component."""
 
-    def prior_shape(self):
-        """Return the shape of the prior's inverse scale: a number."""
-        return ()
+    def __init__(self, n_features):
+        self.n_features, self.n_kept = n_features, 1
+        self.is_variance = np.ones(1)
 
     def default_prior(self, covariance):
         """Return the mean variance of the data."""
         return np.float64(np.diag(covariance).mean())
 
-    def unpacked(self, packed):
+    def kept(self, second):
         """Return the mean squares."""
-        return packed.mean(axis=-1)
+        return second.mean(axis=-1, keepdims=True)
 
-    def blurred(self, counts, variance):
-        """Return what a variance added to the samples adds to the second moments."""
-        return counts * variance
+    def unpacked(self, kept):
+        """Return the mean squares."""
+        return kept[..., 0]
+
+    def packed(self, matrices):
+        """Return the mean squares."""
+        return matrices[..., None]
 
     def outer(self, factors, vectors):
         """Return the means of the diagonals."""
@@ -352,7 +294,7 @@ class Spherical(Diagonal):
         return -product / inverse_scale, self.n_features * product
 
     def matrices(self, covariances):
-        """Return covariances in this type's shape as matrices, one a component."""
+        """Return covariances in the type's form as matrices, one a component."""
         return covariances[:, None, None] * np.eye(self.n_features)
 
     def widened(self, freedom):
@@ -364,17 +306,12 @@ class Spherical(Diagonal):
         return scale[:, None] * vectors
 
     def paired(self, freedom, scale):
-        """Return minus half of the expected precisions' trace."""
-        return -0.5 * self.n_features * freedom * scale
+        """Return minus half of the expected precision's trace."""
+        return self.n_features * super().paired(freedom, scale)
 
     def _each_dimension(self, value):
         return np.repeat(np.asarray(value)[..., None], self.n_features, axis=-1)
 
 
-#: The names of the types, as scikit-learn has them.
-COVARIANCE_TYPES = {
-    "full": Covariance,
-    "tied": Tied,
-    "diag": Diagonal,
-    "spherical": Spherical,
-}
+#: The types by the names that scikit-learn gives them.
+COVARIANCES = {"full": Covariance, "diag": Diagonal, "spherical": Spherical}

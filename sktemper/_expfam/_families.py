@@ -1,42 +1,183 @@
-"""Conjugate families: the distributions of the parameters of a component.
+"""Conjugate families: the likelihood of a component, and its prior and posterior.
 
-A family is an exponential one, of density exp(eta u(theta) - A(eta)) with respect to
-Lebesgue measure.  Its natural parameters eta are arrays of shape (n_components,
-...); u is what a component's log-likelihood is linear in.  So A alone says the
-expected log-likelihood, the evidence of a cluster, the predictive density and the
-bound.
+A family is an exponential one.  The log-likelihood of a row is linear in its moments,
+
+    log p(row | theta) = moments . u(theta) + log_base,
+
+and the parameters theta of a component have a density with respect to Lebesgue measure
+
+    exp(eta . u(theta) - A(eta)).
+
+The natural parameters eta of the components are the rows of one array, and a component
+whose rows have moments that sum to s has the posterior eta + s.  The log normaliser A
+and its gradient therefore say everything else: the expected log-likelihood, the
+evidence of a cluster, the predictive density and the lower bound.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import betaln, gammaln, polygamma, psi
 
-from . import _dirichlet
+from .._linalg import tiled_matmul
 
-__all__ = ["DirichletFamily", "Family", "GammaFamily"]
+__all__ = ["ONCE", "Family", "dense", "times"]
 
-#: Counts that are none: their Gamma function overflows.
-TINY_COUNT = 1e-100
+#: Factor of the shares of all rows, see `Family.statistics`.
+ONCE = np.ones(1)
+
+
+class Tables(NamedTuple):
+    """The parameters of components as local steps use them.
+
+    Attributes
+    ----------
+    expected : ndarray of shape (n_natural, n_components)
+        E u.
+    parameters : ndarray of shape (n_components, n_natural)
+    """
+
+    expected: Any
+    parameters: Any
+
+
+def dense(array):
+    """Return an array, which may be sparse, as a NumPy array."""
+    return array.toarray() if sparse.issparse(array) else np.asarray(array)
 
 
 class Family:
     """Base of the conjugate families.
 
+    A subclass defines A (`log_normaliser`), its gradient (`expected`), its second
+    derivative (`fisher_product`) and its domain (`is_valid`); and, for its data,
+    `block` and `moments`.  Two methods may be replaced by tuned kernels:
+    `log_likelihoods` and `statistics`.
+
     Parameters
     ----------
-    shape : tuple of int
-        Of the natural parameters of one component: the dots in the shapes below.
+    n_natural : int
+        Number of natural parameters of a component.
+
+    Attributes
+    ----------
+    alone : Family
+        The family of a cluster that shares no parameter with others; by default this
+        one.
     """
 
-    def __init__(self, shape):
-        self.shape = shape
+    def __init__(self, n_natural):
+        self.n_natural = n_natural
+
+    @property
+    def alone(self):
+        return self
+
+    # -- data --------------------------------------------------------------------------
+    def block(self, rows):
+        """Return rows of data as the other methods take them.
+
+        Parameters
+        ----------
+        rows : ndarray or CSR array of shape (n_rows, n_features)
+
+        Returns
+        -------
+        block : ndarray or CSR array
+            With a row for each; the rows of a block may be selected by an index.  By
+            default the data in float64.
+        """
+        return np.ascontiguousarray(rows, dtype=np.float64)
+
+    def moments(self, block):
+        """Return the moments of rows: the log-likelihood is linear in them.
+
+        The moments of values that are missing are 0.
+
+        Parameters
+        ----------
+        block : ndarray or CSR array
+
+        Returns
+        -------
+        moments : ndarray or CSR array of shape (n_rows, n_natural)
+            By default the block.
+        """
+        return block
+
+    def log_base(self, block):
+        """Return the part of the log-likelihoods that is the same in all components.
+
+        Parameters
+        ----------
+        block : ndarray or CSR array
+
+        Returns
+        -------
+        logs : ndarray of shape (n_rows,) or float
+            By default 0.
+        """
+        return 0.0
+
+    def coordinates(self, block, row_weight):
+        """Return coordinates of rows in which alike rows are near.
+
+        Births and splits look for neighbours and for principal axes there.
+
+        Parameters
+        ----------
+        block : ndarray or CSR array
+        row_weight : ndarray of shape (n_rows,)
+            How often each row counts.
+
+        Returns
+        -------
+        coordinates : ndarray or CSR array of shape (n_rows, n_coordinates)
+            By default the moments.
+        """
+        return self.moments(block)
+
+    # -- the distribution of the parameters --------------------------------------------
+    def shape(self, n_components):
+        """Return the shape of the array of natural parameters of a mixture."""
+        return n_components, self.n_natural
+
+    def repeated(self, prior, n_components):
+        """Return the parameters of a mixture of components with the same prior.
+
+        Parameters
+        ----------
+        prior : ndarray of shape (n_natural,)
+        n_components : int
+
+        Returns
+        -------
+        parameters : ndarray
+            Of `shape`.
+        """
+        return np.broadcast_to(prior, (n_components, len(prior)))
+
+    def counted(self, sums):
+        """Return what sums of moments add to the natural parameters.
+
+        Parameters
+        ----------
+        sums : ndarray of shape (n_clusters, n_natural)
+            May be overwritten.
+
+        Returns
+        -------
+        statistics : ndarray of shape (n_clusters, n_natural)
+            By default the sums.
+        """
+        return sums
 
     def log_normaliser(self, parameters):
         """Return A.
 
         Parameters
         ----------
-        parameters : ndarray of shape (n_components, ...)
+        parameters : ndarray of shape (n_components, n_natural)
 
         Returns
         -------
@@ -49,11 +190,11 @@ class Family:
 
         Parameters
         ----------
-        parameters : ndarray of shape (n_components, ...)
+        parameters : ndarray of shape (n_components, n_natural)
 
         Returns
         -------
-        expected : ndarray of shape (n_components, ...)
+        expected : ndarray of shape (n_components, n_natural)
         """
         raise NotImplementedError
 
@@ -62,11 +203,11 @@ class Family:
 
         Parameters
         ----------
-        parameters, change : ndarray of shape (n_components, ...)
+        parameters, change : ndarray of shape (n_components, n_natural)
 
         Returns
         -------
-        product : ndarray of shape (n_components, ...)
+        product : ndarray of shape (n_components, n_natural)
             The Hessian of A, the Fisher information, times ``change``.
         """
         raise NotImplementedError
@@ -76,7 +217,7 @@ class Family:
 
         Parameters
         ----------
-        parameters : ndarray of shape (n_components, ...)
+        parameters : ndarray of shape (n_components, n_natural)
 
         Returns
         -------
@@ -85,11 +226,11 @@ class Family:
         raise NotImplementedError
 
     def bound(self, parameters, prior, power):
-        """Return power * E log p - E log q, of each component.
+        """Return power * E log p - E log q of each component.
 
         Parameters
         ----------
-        parameters, prior : ndarray of shape (n_components, ...)
+        parameters, prior : ndarray of shape (n_components, n_natural)
         power : float
             Exponent of the prior.
 
@@ -98,106 +239,128 @@ class Family:
         bounds : ndarray of shape (n_components,)
             In nats.
         """
-        axes = tuple(range(1, 1 + len(self.shape)))
         expected = self.expected(parameters)
-        log_prior = (prior * expected).sum(axis=axes) - self.log_normaliser(prior)
-        log_q = (parameters * expected).sum(axis=axes)
+        log_prior = (prior * expected).sum(axis=1) - self.log_normaliser(prior)
+        log_q = (parameters * expected).sum(axis=1)
         return power * log_prior - log_q + self.log_normaliser(parameters)
 
-    def log_predictive(self, parameters, moments):
-        """Return log E exp(moments u): of each sample in each component.
+    def evidence(self, prior, statistics):
+        """Return the log marginal likelihood of clusters, up to their base measure.
 
         Parameters
         ----------
-        parameters : ndarray of shape (n_components, ...)
-        moments : ndarray or CSR array of shape (n_samples, prod(shape))
+        prior : ndarray of shape (n_natural,)
+        statistics : ndarray of shape (n_clusters, n_natural)
+            From `counted`; or posterior parameters less the prior's.
 
         Returns
         -------
-        logs : ndarray of shape (n_samples, n_components)
+        logs : ndarray of shape (n_clusters,)
         """
-        rows = moments.reshape(len(moments), *self.shape)
-        return np.stack(
-            [
-                self.log_normaliser(one + rows) - self.log_normaliser(one[None])
-                for one in parameters
-            ],
-            axis=1,
-        )
+        logs = self.log_normaliser(prior + statistics)
+        return logs - self.log_normaliser(prior[None])
+
+    def gains(self, prior, statistics, removed, added):
+        """Return the rise of the evidence if clusters take the place of others.
+
+        Parameters
+        ----------
+        prior : ndarray of shape (n_natural,)
+        statistics : ndarray of shape (n_components, n_natural)
+            Of all present clusters.
+        removed : ndarray of shape (n_changes, n_changed), of int
+            The clusters that each change takes away.
+        added : ndarray of shape (n_changes, n_changed, n_natural)
+            The statistics of the clusters that it puts in their place.
+
+        Returns
+        -------
+        gains : ndarray of shape (n_changes,)
+        """
+        before = self.evidence(prior, statistics)
+        after = self.evidence(prior, added.reshape(-1, added.shape[-1]))
+        return after.reshape(removed.shape).sum(axis=1) - before[removed].sum(axis=1)
+
+    # -- local steps -------------------------------------------------------------------
+    def prepare(self, parameters):
+        """Return what `log_likelihoods` and `log_predictive` need of the components.
+
+        Parameters
+        ----------
+        parameters : ndarray of shape (n_components, n_natural)
+
+        Returns
+        -------
+        tables : object
+            Picklable; computed once a step.
+        """
+        expected = self.expected(parameters)
+        return Tables(np.ascontiguousarray(expected.T), parameters)
+
+    def log_likelihoods(self, block, tables):
+        """Return the expected log-likelihood of each row under each component.
+
+        Parameters
+        ----------
+        block : ndarray or CSR array
+        tables : object
+            From `prepare`.
+
+        Returns
+        -------
+        logs : ndarray of shape (n_rows, n_components)
+            The bits of a row do not depend on the rows around it.
+        """
+        logs = times(self.moments(block), tables.expected)
+        logs += np.reshape(self.log_base(block), (-1, 1))
+        return logs
+
+    def statistics(self, block, shares, factors=ONCE, tables=None):
+        """Return the sums over rows of what they add to the parameters.
+
+        Parameters
+        ----------
+        block : ndarray or CSR array
+        shares : ndarray of shape (n_rows, n_components)
+        factors : ndarray of shape (n_rows,) or (1,)
+            The shares are multiplied by them.
+        tables : object or None
+            The components under which the shares were computed, for families whose
+            moments depend on the component; None at the start of a fit.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_components,)
+            Sums of the shares.
+        statistics : ndarray
+            Of `shape`.
+        """
+        shares = shares * factors[:, None]
+        return shares.sum(axis=0), self.counted(dense(shares.T @ self.moments(block)))
+
+    def log_predictive(self, block, tables, log_weights=0.0):
+        """Return the log posterior predictive density of rows in each component.
+
+        Parameters
+        ----------
+        block : ndarray or CSR array
+        tables : object
+            From `prepare`.
+        log_weights : ndarray of shape (n_components,) or float
+            Is added.
+
+        Returns
+        -------
+        logs : ndarray of shape (n_rows, n_components)
+            log E exp(moments . u) + log_base + log_weights.
+        """
+        moments, prior = self.moments(block), tables.parameters
+        logs = np.stack([self.evidence(one, moments) for one in prior], axis=1)
+        return logs + log_weights + np.reshape(self.log_base(block), (-1, 1))
 
 
-def log_rising(a, n):
-    """Return log Gamma(a + n) - log Gamma(a), with all digits for a large ``a``."""
-    counts = n > TINY_COUNT
-    some = np.where(counts, n, 1.0)
-    return np.where(counts, gammaln(some) - betaln(a, some), 0.0)
-
-
-class DirichletFamily(Family):
-    """Dirichlet distributions along the last axis; u is the logarithm."""
-
-    def log_normaliser(self, parameters):
-        """Return A, of shape (n_components,)."""
-        logs = -_dirichlet.log_normaliser(parameters + 1.0)
-        return logs.reshape(len(logs), -1).sum(axis=1)
-
-    def expected(self, parameters):
-        """Return E log theta."""
-        return _dirichlet.expected_log(parameters + 1.0)
-
-    def fisher_product(self, parameters, change):
-        """Return the change of E log theta along a change of the parameters."""
-        return _dirichlet.fisher_product(parameters + 1.0, change)
-
-    def is_valid(self, parameters):
-        """Return whether all concentrations are positive."""
-        return bool((parameters > -1).all())
-
-    def log_predictive(self, parameters, moments):
-        """Return log E exp(moments log theta): of sparse counts, in their time."""
-        if not sparse.issparse(moments):
-            return super().log_predictive(parameters, moments)
-        concentration = parameters + 1.0
-        places, counts = moments.indices, moments.data[:, None]
-        held = concentration[:, places].T
-        terms = sparse.csr_array(
-            (np.ones(len(places)), np.arange(len(places)), moments.indptr),
-            shape=(moments.shape[0], len(places)),
-        )
-        totals = concentration.sum(axis=1)
-        sizes = np.asarray(moments.sum(axis=1)).reshape(-1, 1)
-        return terms @ log_rising(held, counts) - log_rising(totals, sizes)
-
-
-class GammaFamily(Family):
-    """Gamma distributions; the last axis of the parameters has (shape - 1, rate).
-
-    u is (log theta, -theta).
-    """
-
-    def log_normaliser(self, parameters):
-        """Return A, of shape (n_components,)."""
-        shape, rate = parameters[..., 0] + 1.0, parameters[..., 1]
-        logs = gammaln(shape) - shape * np.log(rate)
-        return logs.reshape(len(logs), -1).sum(axis=1)
-
-    def expected(self, parameters):
-        """Return E log theta and -E theta."""
-        shape, rate = parameters[..., 0] + 1.0, parameters[..., 1]
-        return np.stack([psi(shape) - np.log(rate), -shape / rate], axis=-1)
-
-    def fisher_product(self, parameters, change):
-        """Return the change of E u along a change of the parameters."""
-        shape, rate = parameters[..., 0] + 1.0, parameters[..., 1]
-        of_shape, of_rate = change[..., 0], change[..., 1]
-        return np.stack(
-            [
-                polygamma(1, shape) * of_shape - of_rate / rate,
-                shape / rate**2 * of_rate - of_shape / rate,
-            ],
-            axis=-1,
-        )
-
-    def is_valid(self, parameters):
-        """Return whether all shapes and rates are positive."""
-        return bool((parameters[..., 0] > -1).all() and (parameters[..., 1] > 0).all())
+def times(moments, matrix):
+    """Return ``moments @ matrix``, each row's bits whatever rows are around it."""
+    if sparse.issparse(moments):
+        return moments @ matrix
+    return tiled_matmul(moments, matrix)

@@ -1,21 +1,23 @@
-"""Mixtures whose components have conjugate priors: what all of them share."""
+"""Mixtures of components that have conjugate priors."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.special import logsumexp
 
-from .._linalg import tiled_matmul
+from .._linalg import sparse_rows
 from ..model._values import LocalStep, Powers
-from ._moves import birth, split_merge
-from ._natural import Natural, NaturalModel
+from ._births import birth
+from ._families import ONCE, dense
+from ._natural import Last, LastEqual, Natural, NaturalModel
+from ._splits import split_merge
 from ._weights import WEIGHTS
 
 __all__ = ["Mixture", "MixtureHyper", "MixtureModel"]
 
-#: Rows that a start looks at.
+#: The largest number of rows that a start uses.
 ROWS_LOOKED_AT = 20_000
 
 
@@ -27,7 +29,7 @@ class Mixture(Natural):
     ----------
     weights : ndarray
         Of the distribution of the weights, see `WEIGHTS`.
-    components : ndarray of shape (n_components, ...)
+    components : ndarray of shape (n_components, n_natural)
         Of the components' distributions, see `Family`.
     """
 
@@ -36,48 +38,52 @@ class Mixture(Natural):
 
 
 class MixtureHyper(NamedTuple):
-    """Priors: the concentration of the weights, and parameters of a component."""
+    """Priors: the concentration of the weights, and parameters of a component.
+
+    Attributes
+    ----------
+    weight_concentration : float
+    component : ndarray of shape (n_natural,)
+    """
 
     weight_concentration: float
     component: np.ndarray
 
 
 class Prepared(NamedTuple):
-    """What a local step needs of the mixture.
+    """A mixture as its local steps use it.
 
     Attributes
     ----------
     log_weights : ndarray of shape (n_components,)
         E log pi.
-    expected : ndarray of shape (prod(family.shape), n_components)
-        E u of the components, a column each.
+    tables : object
+        The components, from `Family.prepare`.
     globals_ : Mixture
-    hyper : MixtureHyper
+    hyper : object
     """
 
     log_weights: np.ndarray
-    expected: np.ndarray
+    tables: Any
     globals_: Mixture
-    hyper: MixtureHyper
+    hyper: Any
 
 
 class MixtureModel(NaturalModel):
-    """A mixture of components that are exponential families with conjugate priors.
+    """A mixture of components of one conjugate family.
 
-    A subclass says what a block is (`take`), what the log-likelihood of a sample is
-    linear in (`moments`, and `log_base`), and the prior of a component
-    (`prior_of_component`).
+    The family defines the data and the likelihood of a component.  A subclass defines
+    the prior of a component, `prior_of_component`.
 
     Parameters
     ----------
     n_components, n_features : int
     family : Family
-        Of the components' parameters.
     weight_prior : {"dirichlet_process", "dirichlet_distribution"}
     weight_concentration : float or None
         None is 1 / n_components.
     dtype : {float32, float64}
-        Of public arrays; computed is in float64.
+        Type of public arrays.
     """
 
     watches_bound = True
@@ -103,37 +109,9 @@ class MixtureModel(NaturalModel):
             weight_concentration = 1.0 / n_components
         self.weight_concentration = weight_concentration
         self.dtype = dtype
+        self.last_search, self._prior = LastEqual(), Last()
 
-    # -- what a subclass says ----------------------------------------------------------
-    def moments(self, block):
-        """Return what the samples' log-likelihoods are linear in.
-
-        Parameters
-        ----------
-        block : object
-            From `take`.
-
-        Returns
-        -------
-        moments : ndarray or CSR array of shape (n_rows, prod(family.shape))
-        """
-        raise NotImplementedError
-
-    def log_base(self, block):
-        """Return the part of the log-likelihoods that is the same in all components.
-
-        Parameters
-        ----------
-        block : object
-            From `take`.
-
-        Returns
-        -------
-        logs : ndarray of shape (n_rows,)
-            By default 0.
-        """
-        return np.zeros(self.moments(block).shape[0])
-
+    # -- what a subclass defines -------------------------------------------------------
     def prior_of_component(self, X, sample_weight=None):
         """Return the natural parameters of a component's prior.
 
@@ -146,12 +124,12 @@ class MixtureModel(NaturalModel):
 
         Returns
         -------
-        prior : ndarray of shape ``family.shape``
+        prior : ndarray of shape (n_natural,)
         """
         raise NotImplementedError
 
     def n_observed(self, block):
-        """Return how many observations each row is: what scores are divided by.
+        """Return the number of observations of each row, by which scores are divided.
 
         Parameters
         ----------
@@ -163,9 +141,25 @@ class MixtureModel(NaturalModel):
         counts : ndarray of shape (n_rows,)
             By default 1.
         """
-        return np.ones(self.moments(block).shape[0])
+        return np.ones(block.shape[0])
 
-    # -- the state of a fit ----------------------------------------------------------
+    def family_of(self, hyper):
+        """Return the family in the coordinates that the priors define.
+
+        By default the data's own coordinates.
+        """
+        return self.family
+
+    def component_prior(self, hyper):
+        """Return the natural parameters of a component's prior, (n_natural,)."""
+        return hyper.component
+
+    # -- the state of a fit ------------------------------------------------------------
+    def take(self, X, rows):
+        """Return ``X[rows]`` as the family's methods take it, see `Family.block`."""
+        own = sparse_rows(X, rows) if sparse.issparse(X) else X[rows]
+        return self.family.block(own)
+
     def initial_hyper(self, X, sample_weight=None):
         """Return the priors."""
         prior = self.prior_of_component(X, sample_weight)
@@ -174,7 +168,8 @@ class MixtureModel(NaturalModel):
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
         """Return the optimum for samples dealt to the nearest of random ones.
 
-        Nearest is in predictive density, under what each random sample alone tells.
+        The nearest is the one whose posterior, if it is the only sample, predicts the
+        sample best.
         """
         hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
         n_rows = X.shape[0]
@@ -185,32 +180,52 @@ class MixtureModel(NaturalModel):
         few = len(rows) < self.n_components
         shares = weight[rows] / weight[rows].sum()
         seeds = random.choice(rows, self.n_components, few, shares)
-        block = self.take(X, rows)
-        alone = self._dense(self.moments(self.take(X, seeds)))
-        alone = alone.reshape(-1, *self.family.shape) + hyper.component
-        logs = self.family.log_predictive(alone, self.moments(block))
-        labels = logs.argmax(axis=1)
+        block, family = self.take(X, rows), self.family_of(hyper)
+        alone = family.counted(dense(family.moments(self.take(X, seeds))))
+        tables = family.prepare(alone + self.component_prior(hyper))
+        labels = family.log_predictive(block, tables).argmax(axis=1)
         shares = np.zeros((len(rows), self.n_components))
         shares[np.arange(len(rows)), labels] = weight[rows]
         scale = weight.sum() / weight[rows].sum()
-        return self.target(self.statistics(block, shares), scale, Powers(), hyper)
+        return self.optimum(block, shares, hyper, scale)
+
+    def optimum(self, block, shares, hyper, scale=1.0):
+        """Return the best parameters for responsibilities of rows.
+
+        Parameters
+        ----------
+        block : object
+        shares : ndarray of shape (n_rows, n_components)
+            Responsibilities, times how often each row counts.
+        hyper : object
+        scale : float
+            Factor of what the rows add to the prior.
+
+        Returns
+        -------
+        globals_ : Mixture
+        """
+        statistics = self.statistics(block, shares, hyper)
+        return self.target(statistics, scale, Powers(), hyper)
 
     def prior(self, hyper):
-        """Return the prior's natural parameters."""
-        shape = (self.n_components, *self.family.shape)
+        """Return the prior's natural parameters; the last result is cached."""
+        return self._prior.of(hyper, self._prior_of)
+
+    def _prior_of(self, hyper):
+        component = self.component_prior(hyper)
         return Mixture(
             self.weights.prior(hyper.weight_concentration),
-            np.broadcast_to(hyper.component, shape),
+            self.family.repeated(component, self.n_components),
         )
 
     def shapes(self):
         """Return the shapes of the arrays of the parameters."""
-        weights = self.weights.prior(1.0).shape
-        return weights, (self.n_components, *self.family.shape)
+        return self.weights.prior(1.0).shape, self.family.shape(self.n_components)
 
     def hyper_shapes(self):
         """Return the shapes of the parts of `hyper`."""
-        return [(), self.family.shape]
+        return [(), (self.family.n_natural,)]
 
     def global_shapes(self, globals_):
         """Return the shapes of the parts of the global parameters."""
@@ -224,95 +239,77 @@ class MixtureModel(NaturalModel):
 
     def prepare(self, globals_, hyper):
         """Return what `local_step` needs, computed once a step."""
-        expected = self.family.expected(globals_.components)
         return Prepared(
             self.weights.expected_log(globals_.weights),
-            np.ascontiguousarray(expected.reshape(self.n_components, -1).T),
+            self.family_of(hyper).prepare(globals_.components),
             globals_,
             hyper,
         )
 
-    # -- the step --------------------------------------------------------------------
+    # -- the step ----------------------------------------------------------------------
     def local_step(self, block, prepared, request):
         """Compute the responsibilities of a block; see `ConjugateModel.local_step`."""
-        logs = self.log_joint(block, prepared)
-        n_rows, n_observed = len(logs), self.n_observed(block)
-        tempered = logs * np.reshape(request.powers.local, (-1, 1))
-        bounds = logsumexp(tempered, axis=1)
-        responsibilities = np.exp(tempered - bounds[:, None])
-        scores = (responsibilities * logs).sum(axis=1)
+        local = np.asarray(request.powers.local, dtype=np.float64)
+        responsibilities, bounds, scores = self.responsibilities(block, prepared, local)
         statistics = None
         if "statistics" in request.want:
-            shares = responsibilities * request.factors(n_rows)[:, None]
-            statistics = self.statistics(block, shares)
+            factors = _factors(request, len(bounds))
+            statistics = self.statistics(
+                block, responsibilities, prepared.hyper, factors, prepared.tables
+            )
         return LocalStep.of_rows(
-            row_observed=n_observed,
+            row_observed=self.n_observed(block),
             row_bounds=bounds,
             row_scores=scores,
-            n_iterations=n_rows,
+            n_iterations=len(bounds),
             statistics=statistics,
             local_parameters=responsibilities if "local" in request.want else None,
         )
 
-    def log_joint(self, block, prepared):
-        """Return E log p(x, component) of each row.
-
-        A model with a kernel of its own calls it here.
+    def responsibilities(self, block, prepared, power=1.0):
+        """Return the responsibilities of the components for rows.
 
         Parameters
         ----------
         block : object
-            From `take`.
         prepared : Prepared
-            ``log_weights``, E log pi, of shape (n_components,); ``expected``, E u of
-            the components, of shape (prod(family.shape), n_components).
+        power : ndarray of shape (n_rows,) or ()
+            Exponent of the likelihood and of the weights.
 
         Returns
         -------
-        logs : ndarray of shape (n_rows, n_components)
-            In float64.
+        responsibilities : ndarray of shape (n_rows, n_components)
+        bounds : ndarray of shape (n_rows,)
+            log sum_k exp(power * E log p(x, k)).
+        scores : ndarray of shape (n_rows,)
+            The mean of E log p(x, k) under the responsibilities.
         """
-        logs = self.times(self.moments(block), prepared.expected)
+        family = self.family_of(prepared.hyper)
+        logs = family.log_likelihoods(block, prepared.tables)
         logs += prepared.log_weights
-        return logs + self.log_base(block)[:, None]
+        tempered = logs * np.reshape(power, (-1, 1))
+        bounds = logsumexp(tempered, axis=1)
+        responsibilities = np.exp(tempered - bounds[:, None])
+        return responsibilities, bounds, (responsibilities * logs).sum(axis=1)
 
-    @staticmethod
-    def times(moments, matrix):
-        """Return ``moments @ matrix``, each row's bits whatever rows are around it.
-
-        Parameters
-        ----------
-        moments : ndarray or CSR array of shape (n_rows, n_moments)
-        matrix : ndarray of shape (n_moments, n_components)
-
-        Returns
-        -------
-        products : ndarray of shape (n_rows, n_components)
-        """
-        if sparse.issparse(moments):
-            return moments @ matrix
-        return tiled_matmul(moments, matrix)
-
-    def statistics(self, block, shares):
-        """Return the sums over rows of what they tell, times their shares.
+    def statistics(self, block, shares, hyper, factors=ONCE, tables=None):
+        """Return the sums over rows of what they add to the parameters.
 
         Parameters
         ----------
         block : object
-            From `take`.
         shares : ndarray of shape (n_rows, n_components)
+        hyper : object
+        factors, tables
+            See `Family.statistics`.
 
         Returns
         -------
         statistics : Mixture
         """
-        sums = self._dense(shares.T @ self.moments(block))
-        shape = (self.n_components, *self.family.shape)
-        return Mixture(self.weights.counted(shares.sum(axis=0)), sums.reshape(shape))
-
-    @staticmethod
-    def _dense(moments):
-        return moments.toarray() if sparse.issparse(moments) else moments
+        family = self.family_of(hyper)
+        counts, statistics = family.statistics(block, shares, factors, tables)
+        return Mixture(self.weights.counted(counts), statistics)
 
     def fisher_product(self, globals_, vector):
         """Return the Fisher information of q(weights, components) times ``vector``."""
@@ -322,7 +319,7 @@ class MixtureModel(NaturalModel):
             self.family.fisher_product(globals_.components, change.components),
         ).vector()
 
-    # -- objectives ------------------------------------------------------------------
+    # -- objectives --------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
         """Return p E log p(weights, components) - E log q, p = ``powers.prior``."""
         prior, power = self.prior(hyper), powers.prior
@@ -335,44 +332,45 @@ class MixtureModel(NaturalModel):
 
         Exact given q: a mixture of the components' predictive densities.
         """
-        components = prepared.globals_.components
-        logs = self.family.log_predictive(components, self.moments(block))
-        logs = logs + np.log(self.weights.mean(prepared.globals_.weights))
-        scores = logsumexp(logs, axis=1) + self.log_base(block)
-        return scores, np.ones(len(scores))
+        log_weights = np.log(self.weights.mean(prepared.globals_.weights))
+        family = self.family_of(prepared.hyper)
+        logs = family.log_predictive(block, prepared.tables, log_weights)
+        return logsumexp(logs, axis=1), np.ones(len(logs))
 
     # -- leaving a poor optimum --------------------------------------------------------
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
         """Return the mixture with one of its components begun anew."""
-        row_weight = self._counts_of(block, row_weight)
+        if row_weight is None:
+            row_weight = np.ones(block.shape[0])
         responsibilities = birth(self, globals_, hyper, block, random, row_weight)
-        return self._optimum(
-            block, responsibilities, globals_, hyper, row_weight
-        ), hyper
+        return self._moved(block, responsibilities, globals_, hyper, row_weight), hyper
 
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None
     ):
-        """Return the mixture after the split and the merge that promise most."""
-        row_weight = self._counts_of(block, row_weight)
+        """Return the mixture after the splits and merges that promise most."""
+        if row_weight is None:
+            row_weight = np.ones(block.shape[0])
         responsibilities, key = split_merge(
-            self, globals_, hyper, block, random, refused, row_weight
+            self, globals_, hyper, block, refused, row_weight
         )
-        if responsibilities is None:
+        if key is None:
             return None
-        optimum = self._optimum(block, responsibilities, globals_, hyper, row_weight)
-        return optimum, hyper, key
+        moved = self._moved(block, responsibilities, globals_, hyper, row_weight)
+        return moved, hyper, key
 
-    def _counts_of(self, block, row_weight):
-        return (
-            np.ones(self.moments(block).shape[0]) if row_weight is None else row_weight
-        )
-
-    def _optimum(self, block, responsibilities, globals_, hyper, row_weight):
-        """Return the optimal parameters for responsibilities of some of the rows."""
+    def _moved(self, block, responsibilities, globals_, hyper, row_weight):
+        """Return the best parameters for responsibilities of some of the rows."""
         order = self.weights.order(row_weight @ responsibilities)
         shares = row_weight[:, None] * responsibilities[:, order]
         prior = self.weights.prior(hyper.weight_concentration)
         counts = self.weights.counts(globals_.weights - prior)
-        scale = counts.sum() / row_weight.sum()
-        return self.target(self.statistics(block, shares), scale, Powers(), hyper)
+        return self.optimum(block, shares, hyper, counts.sum() / row_weight.sum())
+
+
+def _factors(request, n_rows):
+    """Return the factors of a block's rows, (n_rows,), or (1,) if all are the same."""
+    power = request.powers.statistics
+    if request.unit_noise is None and isinstance(power, float):
+        return np.full(1, power)
+    return request.factors(n_rows)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..model._contract import ConjugateModel
 
-__all__ = ["Last", "Natural", "NaturalModel", "rate_to_zero"]
+__all__ = ["Last", "LastEqual", "Natural", "NaturalModel", "rate_to_zero"]
 
 #: Halvings that find the largest rate of a step.
 HALVINGS = 30
@@ -49,18 +49,37 @@ class Natural:
 
 
 class Last:
-    """What a function said of its last argument, which it is asked for again."""
+    """Cache of a function's last result.  A pickle of it is empty."""
 
     def __init__(self):
-        self._known = None, None
+        self._last = None, None
+
+    def __reduce__(self):
+        return type(self), ()
 
     def of(self, argument, function):
-        """Return ``function(argument)``, by default of the same object as before."""
-        known, value = self._known
-        if known is not argument:
+        """Return ``function(argument)``, or the result for the same object before."""
+        known, value = self._last
+        if not self._is_same(known, argument):
             value = function(argument)
-            self._known = argument, value
+            self._last = argument, value
         return value
+
+    def _is_same(self, known, argument):
+        return known is argument
+
+
+class LastEqual(Last):
+    """Cache of a function's last result for a tuple of objects and of arrays.
+
+    Arrays are the same if their numbers are.
+    """
+
+    def _is_same(self, known, argument):
+        return known is not None and all(
+            old is new or (isinstance(new, np.ndarray) and np.array_equal(old, new))
+            for old, new in zip(known, argument, strict=True)
+        )
 
 
 class NaturalModel(ConjugateModel):

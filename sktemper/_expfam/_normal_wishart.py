@@ -3,7 +3,7 @@
 In the usual letters: m, kappa, W, nu.
 """
 
-from dataclasses import dataclass
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,18 +11,15 @@ from scipy.special import polygamma
 
 from ..model._values import IllDefined
 from . import _kernels
-from ._covariances import COVARIANCE_TYPES, ILL_DEFINED
-from ._natural import Last, Natural
+from ._covariances import ILL_DEFINED
+from ._families import Family
+from ._natural import Last
 
-__all__ = ["NormalWishart", "NormalWishartFamily", "Usual"]
+__all__ = ["NormalWishartFamily", "NormalWishartParts", "Usual", "log_chisquare"]
 
 
-@dataclass(frozen=True)
-class NormalWishart(Natural):
-    """Natural parameters of several components, or what is added to them.
-
-    With respect to Lebesgue measure on means and precisions.  Steps are convex in them,
-    and so never leave their domain.
+class NormalWishartParts(NamedTuple):
+    """Natural parameters of components, by their meaning.
 
     Attributes
     ----------
@@ -31,26 +28,26 @@ class NormalWishart(Natural):
     means : ndarray of shape (n_components, n_features)
         kappa m.
     second : ndarray
-        W^-1 + kappa m m^T, in the shape of the covariance type.
+        W^-1 + kappa m m^T, in the form of the covariance type.
     freedom : ndarray of shape (n_components,) or ()
         nu - n_features.
     """
 
-    precision: np.ndarray
-    means: np.ndarray
-    second: np.ndarray
-    freedom: np.ndarray
+    precision: Any
+    means: Any
+    second: Any
+    freedom: Any
 
 
 class Usual(NamedTuple):
-    """The parameters of several components, as they are usually written.
+    """The parameters of components, as they are usually written.
 
     Attributes
     ----------
     precision : ndarray of shape (n_components,)
     means : ndarray of shape (n_components, n_features)
     inverse_scale : ndarray
-        In the shape of the covariance type.
+        In the form of the covariance type.
     freedom : ndarray of shape (n_components,) or ()
     factors, log_determinants : ndarray
         See `Covariance.factors`.
@@ -76,96 +73,126 @@ def log_chisquare(degrees, random, size):
     return draws + np.log1p(-random.random(size)) / halves
 
 
-class NormalWishartFamily:
-    """Normal-Wishart distributions of components, by what covariances are kept.
+class NormalWishartFamily(Family):
+    """Means and precisions of Gaussians, by the elements of covariances that are kept.
+
+    The natural parameters of a component are kappa, kappa m, the elements that are kept
+    of W^-1 + kappa m m^T, and nu - n_features; they pair with -mu^T Lambda mu / 2,
+    Lambda mu, -Lambda / 2, and (log |Lambda| - n_features log 2 pi) / 2.  The moments
+    of a row are 1, x, the elements that are kept of x x^T, and 1.
 
     Parameters
     ----------
-    n_components, n_features : int
-    covariance_type : {"full", "tied", "diag", "spherical"}
+    covariance : Covariance
     """
 
-    def __init__(self, n_components, n_features, covariance_type="full"):
-        self.n_components, self.n_features = n_components, n_features
-        self.covariance = COVARIANCE_TYPES[covariance_type](n_components, n_features)
-        self._terms, self._prior_terms = Last(), Last()
+    def __init__(self, covariance):
+        super().__init__(2 + covariance.n_features + covariance.n_kept)
+        self.covariance, self.n_features = covariance, covariance.n_features
+        self._usual, self._terms = Last(), Last()
+        self._usual_prior, self._prior_terms = Last(), Last()
 
-    def shapes(self):
-        """Return the shapes of the arrays of `NormalWishart`."""
-        K, D = self.n_components, self.n_features
-        second = self.covariance.outer(np.ones(K), np.ones((K, D))).shape
-        return (K,), (K, D), second, np.shape(self.covariance.counted(np.ones(K)))
-
-    def prior(self, precision, mean, covariance, degrees_of_freedom):
-        """Return the parameters of components that have all the same."""
-        K = self.n_components
-        means, kappa = np.tile(mean, (K, 1)), np.full(K, precision)
-        inverse_scale = self.covariance.prior(covariance)
-        freedom = np.full(K, degrees_of_freedom - self.n_features)
-        return NormalWishart(
-            kappa,
-            kappa[:, None] * means,
-            inverse_scale + self.covariance.outer(kappa, means),
-            self.covariance.counted(freedom),
+    # -- natural and usual parameters --------------------------------------------------
+    def split(self, parameters):
+        """Return `NormalWishartParts` of an array of natural parameters."""
+        first = 1 + self.n_features
+        return NormalWishartParts(
+            parameters[:, 0],
+            parameters[:, 1:first],
+            self.covariance.unpacked(parameters[:, first:-1]),
+            parameters[:, -1],
         )
 
-    def counted(self, counts, sums, second, variance):
-        """Return what samples add to the parameters.
+    def joined(self, precision, means, kept, freedom):
+        """Return one array, of numbers in the order of `NormalWishartParts`.
 
-        Parameters
-        ----------
-        counts : ndarray of shape (n_components,)
-        sums : ndarray of shape (n_components, n_features)
-        second : ndarray
-            Sums of their second moments, in the shape of the covariance type.
-        variance : float
-            Added to each sample.
+        Of second moments, the elements that are kept.
         """
-        return NormalWishart(
-            counts,
-            sums,
-            second + self.covariance.blurred(counts, variance),
-            self.covariance.counted(counts),
+        columns = precision[:, None], means, kept, freedom[:, None]
+        return np.concatenate(columns, axis=1)
+
+    def natural(self, precision, means, inverse_scale, freedom):
+        """Return the natural parameters of usual ones, see `Usual`."""
+        return self.joined(
+            precision,
+            precision[:, None] * means,
+            self.covariance.packed(
+                inverse_scale + self.covariance.outer(precision, means)
+            ),
+            freedom - self.n_features,
         )
 
     def usual(self, parameters):
-        """Return `Usual` of natural parameters.
+        """Return `Usual` of natural parameters; the last result is cached.
 
         Raises
         ------
         IllDefined
             If they are not those of distributions.
         """
-        kappa = parameters.precision
-        if not ((kappa > 0).all() and (parameters.freedom > -1).all()):
+        return self._usual.of(parameters, self._usual_of)
+
+    def _usual_of(self, parameters):
+        parts = self.split(parameters)
+        kappa = np.ascontiguousarray(parts.precision)
+        if not ((kappa > 0).all() and (parts.freedom > -1).all()):
             raise IllDefined(ILL_DEFINED)
-        means, inverse_scale = self.covariance.centred(
-            kappa, parameters.means, parameters.second
-        )
-        freedom = parameters.freedom + self.n_features
+        means, inverse_scale = self.covariance.centred(kappa, parts.means, parts.second)
+        freedom = parts.freedom + self.n_features
         factors = self.covariance.factors(inverse_scale)
         return Usual(kappa, means, inverse_scale, freedom, *factors)
 
-    def log_normaliser(self, usual):
-        """Return the log normaliser of a Normal-Wishart density, but for |Lambda|."""
-        return self._terms.of(usual, self._terms_of)[1]
+    # -- the distribution of the parameters --------------------------------------------
+    def is_valid(self, parameters):
+        """Return whether these are parameters of distributions."""
+        try:
+            self.usual(parameters)
+        except IllDefined:
+            return False
+        return True
 
-    def log_density(self, usual):
-        """Return the expected log density of samples, but for their distance."""
-        return self._terms.of(usual, self._terms_of)[2]
+    def log_normaliser(self, parameters):
+        """Return A, of shape (n_components,)."""
+        usual = self.usual(parameters)
+        constant = 0.5 * self.n_features * math.log(2 * math.pi)
+        return -self.terms(usual)[1] - constant * (usual.freedom - self.n_features)
+
+    def terms(self, usual):
+        """Return terms of lower bounds; the last result is cached.
+
+        Returns
+        -------
+        log_precisions, log_normalisers, log_densities : ndarray of shape \
+                (n_components,)
+            E log |Lambda|; the logarithm of the density's normaliser, but for
+            |Lambda|; and the expected log density of samples, but for their distance.
+        """
+        return self._terms.of(usual, self._terms_of)
 
     def _terms_of(self, usual):
-        """Return all three, of the shape of the components."""
-        shape = usual.precision.shape
-        given = usual.precision, usual.freedom, usual.log_determinants
+        precision, shape = usual.precision, usual.precision.shape
+        given = precision, usual.freedom, usual.log_determinants
         given = (np.ravel(_like(value, shape)) for value in given)
-        terms = _kernels.wishart_terms(self.n_features, *given)
-        return terms if len(shape) == 1 else tuple(t.reshape(shape) for t in terms)
+        return _kernels.wishart_terms(self.n_features, *given)
 
-    def bound(self, q, p, power):
-        """Return power * E log p - E log q of each component; both are `Usual`."""
+    def expected(self, parameters):
+        """Return E u."""
+        D, kind = self.n_features, self.covariance
+        kappa, means, inverse_scale, freedom, _, _ = usual = self.usual(parameters)
+        scale, nu = kind.scale(inverse_scale), kind.each(freedom)
+        weighted = kind.times(scale, means)
+        logs = self.terms(usual)[0] - D * math.log(2 * math.pi)
+        return self.joined(
+            -0.5 * (D / kappa + nu * (means * weighted).sum(axis=1)),
+            nu[:, None] * weighted,
+            kind.paired(freedom, scale),
+            0.5 * kind.common(logs),
+        )
+
+    def bound(self, parameters, prior, power):
+        """Return power * E log p - E log q of each component."""
+        q, p = self.usual(parameters), self._usual_prior.of(prior, self._usual_of)
         shape = q.precision.shape
-        terms = self._terms.of(q, self._terms_of)
         prior_terms = self._prior_terms.of(p, self._terms_of)
         traces, squares = self.covariance.traces_and_squares(
             q.factors, p.inverse_scale, q.means - p.means
@@ -173,21 +200,20 @@ class NormalWishartFamily:
         return _kernels.wishart_bounds(
             self.n_features,
             power,
-            (q.precision, _like(q.freedom, shape), *terms[:2]),
+            (q.precision, _like(q.freedom, shape), *self.terms(q)[:2]),
             (p.precision, _like(p.freedom, shape), *prior_terms[:2]),
             _like(traces, shape),
             squares,
         )
 
-    def fisher_product(self, usual, change):
-        """Return the change of the expected statistics along ``change``."""
-        D, kind = self.n_features, self.covariance
-        kappa, means, inverse_scale, freedom, _, _ = usual
+    def fisher_product(self, parameters, change):
+        """Return the change of E u along a change of the parameters."""
+        D, kind, change = self.n_features, self.covariance, self.split(change)
+        kappa, means, inverse_scale, freedom, _, _ = self.usual(parameters)
         scale, nu = kind.scale(inverse_scale), kind.each(freedom)
         nu_change = np.broadcast_to(change.freedom, nu.shape)
-        means_change = (change.means - change.precision[:, None] * means) / kappa[
-            :, None
-        ]
+        means_change = change.means - change.precision[:, None] * means
+        means_change = means_change / kappa[:, None]
         # W^-1 = second - kappa m m^T
         moved = kind.outer(change.precision, means)
         moved = moved + _symmetric(kind, kappa, means, means_change)
@@ -197,23 +223,26 @@ class NormalWishartFamily:
         weighted_change = weighted_change + kind.times(scale, means_change)
         square = (means * weighted).sum(axis=1)
         square_change = (means_change * weighted + means * weighted_change).sum(axis=1)
-        first = nu_change[:, None] * weighted + nu[:, None] * weighted_change
         precision = -D * change.precision / kappa**2
         precision = precision + nu_change * square + nu * square_change
         halves = 0.5 * (nu[:, None] - np.arange(D))
         log_change = 0.5 * polygamma(1, halves).sum(axis=1) * nu_change - trace
         paired = kind.paired(freedom, scale_change)
-        paired = paired + kind.paired(change.freedom, scale)
-        log_change = log_change if np.ndim(freedom) else log_change.sum()
-        return NormalWishart(-0.5 * precision, first, paired, 0.5 * log_change)
+        return self.joined(
+            -0.5 * precision,
+            nu_change[:, None] * weighted + nu[:, None] * weighted_change,
+            paired + kind.paired(change.freedom, scale),
+            0.5 * kind.common(log_change),
+        )
 
 
 def _like(value, shape):
     """Return a value of all components together for each of them."""
-    return value if np.shape(value) == shape else np.full(shape, value)
+    value = np.ascontiguousarray(value)
+    return value if value.shape == shape else np.full(shape, value)
 
 
 def _symmetric(covariance, factors, left, right):
-    """Return factors * (l r^T + r l^T), as the covariance type keeps it."""
+    """Return factors * (l r^T + r l^T), in the form of the covariance type."""
     both = covariance.outer(factors, left + right)
     return both - covariance.outer(factors, left) - covariance.outer(factors, right)

@@ -5,7 +5,7 @@ two parts of each stick.
 """
 
 import numpy as np
-from scipy.special import betaln
+from scipy.special import betaln, gammaln
 
 from . import _dirichlet
 from ._natural import Last
@@ -26,6 +26,12 @@ def _log_normaliser(parameters):
 
 def _log_betas(parameters):
     return betaln(*(parameters + 1.0).T).sum()
+
+
+def _log_sticks(counts, concentration):
+    """Return the log marginal likelihood of numbers of samples, in this order."""
+    behind = np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1] - counts
+    return betaln(1.0 + counts, concentration + behind).sum(axis=-1)
 
 
 class DirichletWeights:
@@ -54,6 +60,21 @@ class DirichletWeights:
     def gain_of_order(self, counts, concentration):
         """Return what the best order gains: nothing."""
         return 0.0
+
+    def evidence(self, counts, concentration):
+        """Return the log marginal likelihood of numbers of samples, up to a constant.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (..., n_components)
+        concentration : float
+
+        Returns
+        -------
+        logs : ndarray of shape (...)
+            Of components in the best order.
+        """
+        return gammaln(concentration + counts).sum(axis=-1)
 
     def concentration(self, parameters):
         """Return the concentrations as scikit-learn has them."""
@@ -119,12 +140,15 @@ class StickBreaking:
 
     def gain_of_order(self, counts, concentration):
         """Return by how much the best order raises the evidence of these numbers."""
+        best = counts[self.order(counts)]
+        return _log_sticks(best, concentration) - _log_sticks(counts, concentration)
 
-        def evidence(counts):
-            a, b = (self.prior(concentration) + self.counted(counts) + 1.0).T
-            return betaln(a, b).sum()
+    def evidence(self, counts, concentration):
+        """Return the log marginal likelihood of numbers of samples.
 
-        return evidence(counts[self.order(counts)]) - evidence(counts)
+        See `DirichletWeights.evidence`.
+        """
+        return _log_sticks(-np.sort(-counts, axis=-1), concentration)
 
     def concentration(self, parameters):
         """Return the concentrations as scikit-learn has them."""

@@ -53,6 +53,7 @@ class _DiscreteMixture(
         "weight_concentration_prior",
     )
     _model = None
+    _options = ()  # of each feature
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -111,7 +112,8 @@ class _DiscreteMixture(
     @property
     def concentration_(self):
         """Parameters of the components' posteriors, Dirichlet or Beta."""
-        return self._state().globals_.components + 1.0
+        shape = self.n_components, self.n_features_in_, *self._options
+        return self._state().globals_.components.reshape(shape) + 1.0
 
 
 class _MultinomialMixture(_DiscreteMixture):
@@ -211,6 +213,7 @@ class _BernoulliMixture(_DiscreteMixture):
     """What the estimators of the mixture of Bernoullis share."""
 
     _model = BernoulliMixtureModel
+    _options = (2,)
     _parameter_constraints = {
         **_DiscreteMixture._parameter_constraints,
         "binarize": [Interval(Real, None, None, closed="neither"), None],

@@ -6,10 +6,8 @@ One component a sample: a document has one topic, a respondent one latent class.
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from .._expfam import DirichletFamily, MixtureModel
-from .._linalg import sparse_rows, tiled_matmul
+from .._expfam import CategoricalFamily, MixtureModel, MultinomialFamily, dense
 from ._partition import draw_partition
 
 __all__ = ["BernoulliMixtureModel", "MultinomialMixtureModel"]
@@ -52,14 +50,27 @@ class _DiscreteMixtureModel(MixtureModel):
         return max(1, min(max(round(total / 10), fewest), 5000, total // 2))
 
 
-class BernoulliFamily(DirichletFamily):
-    """Beta distributions of features that are observed once or not at all."""
+class BernoulliFamily(CategoricalFamily):
+    """Yes-or-no questions; NaN is no answer.
 
-    def log_predictive(self, parameters, moments):
-        """Return log E exp(moments u): linear, since no feature is observed twice."""
-        concentration = parameters + 1.0
-        logs = np.log(concentration / concentration.sum(axis=-1, keepdims=True))
-        return tiled_matmul(moments, logs.reshape(len(logs), -1).T)
+    Parameters
+    ----------
+    n_features : int
+    threshold : float
+        Values above it are 1, others 0.
+    """
+
+    def __init__(self, n_features, threshold=0.0):
+        super().__init__([2] * n_features)
+        self.threshold = threshold
+
+    def block(self, rows):
+        """Return which values are 1, and which 0, as pairs of floats."""
+        rows = dense(rows)
+        pairs = np.empty((*rows.shape, 2))
+        np.greater(rows, self.threshold, out=pairs[..., 0], casting="unsafe")
+        np.less_equal(rows, self.threshold, out=pairs[..., 1], casting="unsafe")
+        return pairs.reshape(len(rows), -1)  # NaN is neither
 
 
 class MultinomialMixtureModel(_DiscreteMixtureModel):
@@ -75,25 +86,9 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
     """
 
     def __init__(self, n_components, n_features, *, feature_prior=0.1, **others):
-        family = DirichletFamily((n_features,))
+        family = MultinomialFamily(n_features)
         super().__init__(n_components, n_features, family, **others)
         self.feature_prior = feature_prior
-
-    def take(self, X, rows):
-        """Return ``X[rows]`` as a canonical CSR array of float64."""
-        if sparse.issparse(X):
-            block = sparse_rows(X, rows)
-        else:
-            block = sparse.csr_array(np.asarray(X[rows], dtype=np.float64))
-        if not block.has_canonical_format:
-            block = block.astype(np.float64)  # a sum may be too large for that of X
-            block.sum_duplicates()
-        parts = block.data.astype(np.float64), block.indices, block.indptr
-        return sparse.csr_array(parts, shape=block.shape)
-
-    def moments(self, block):
-        """Return the counts."""
-        return block
 
     def n_observed(self, block):
         """Return the number of tokens of each document."""
@@ -119,7 +114,7 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
 
     def prior_of_component(self, X, sample_weight=None):
         """Return the exponents of the Dirichlet prior."""
-        return np.full(self.n_features, self.feature_prior - 1.0)
+        return np.full(self.family.n_natural, self.feature_prior - 1.0)
 
     def log_predictive(self, block, prepared):
         """Return the log posterior predictive of each document, and its tokens."""
@@ -144,24 +139,10 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
     def __init__(
         self, n_components, n_features, *, feature_prior=1.0, threshold=0.0, **others
     ):
-        family = BernoulliFamily((n_features, 2))
+        family = BernoulliFamily(n_features, threshold)
         super().__init__(n_components, n_features, family, **others)
         self.feature_prior = feature_prior
-        self.threshold = threshold
         self.block_size = max(16, min(self.block_size, VALUES_OF_BLOCK // n_features))
-
-    def take(self, X, rows):
-        """Return which values of ``X[rows]`` are 1, and which 0, as pairs of floats."""
-        block = sparse_rows(X, rows).toarray() if sparse.issparse(X) else X[rows]
-        block = np.asarray(block)
-        pairs = np.empty((*block.shape, 2))
-        np.greater(block, self.threshold, out=pairs[..., 0], casting="unsafe")
-        np.less_equal(block, self.threshold, out=pairs[..., 1], casting="unsafe")
-        return pairs.reshape(len(block), -1)  # NaN is neither
-
-    def moments(self, block):
-        """Return the block."""
-        return block
 
     def n_observed(self, block):
         """Return the number of values that are not missing in each row."""
@@ -169,4 +150,4 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
 
     def prior_of_component(self, X, sample_weight=None):
         """Return the exponents of the Beta priors."""
-        return np.full((self.n_features, 2), self.feature_prior - 1.0)
+        return np.full(self.family.n_natural, self.feature_prior - 1.0)

@@ -49,7 +49,8 @@ def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples
 
     Where components are many, few draws of them are as good as many of few.
     """
-    concentration, prior = hyper.weight_concentration, hyper.component + 1.0
+    concentration = hyper.weight_concentration
+    prior = hyper.component.reshape(-1, model.family.sizes[0]) + 1.0
     if priors is not None and not isinstance(priors, str):
         concentration, feature_prior = _pair(priors)
         prior = np.full_like(prior, feature_prior)

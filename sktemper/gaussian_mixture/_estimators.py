@@ -18,11 +18,11 @@ from .._estimator import (
     store,
     svi_plus,
 )
-from .._expfam import COVARIANCE_TYPES, WEIGHTS
+from .._expfam import WEIGHTS
 from .._limits import check_prior, check_values, check_variances
 from .._policy import refuse
 from .._validation import check_data
-from ._model import GaussianMixtureModel
+from ._model import COVARIANCE_TYPES, GaussianMixtureModel
 from ._parameters import Hyper
 from ._starts import STARTS
 
@@ -272,7 +272,7 @@ class _GaussianMixture(
     @property
     def mean_precision_(self):
         """Kappa of each component, ndarray (n_components,)."""
-        return self._state().globals_.precision
+        return self._fitted()[1].precision
 
     @property
     def degrees_of_freedom_(self):

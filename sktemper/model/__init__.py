@@ -18,12 +18,14 @@ from ._values import (
 
 # isort: split
 from .._expfam import (
+    CategoricalFamily,
     DirichletFamily,
     Family,
     GammaFamily,
     Mixture,
     MixtureHyper,
     MixtureModel,
+    MultinomialFamily,
     Natural,
     NaturalModel,
 )
@@ -31,6 +33,7 @@ from .._expfam import (
 __all__ = [
     "CAPABILITIES",
     "NOT_FINITE",
+    "CategoricalFamily",
     "ConjugateModel",
     "DirichletFamily",
     "Family",
@@ -40,6 +43,7 @@ __all__ = [
     "Mixture",
     "MixtureHyper",
     "MixtureModel",
+    "MultinomialFamily",
     "Natural",
     "NaturalModel",
     "Powers",

@@ -1,0 +1,399 @@
+"""Splits and merges of a mixture's components, by the evidence of responsibilities.
+
+The best lower bound for given responsibilities is, up to a constant,
+
+    sum_k F(s_k) + W(n) + H,
+
+with F the evidence of the statistics s_k of a component, W that of the numbers n of
+rows, and H the entropy of the responsibilities.  The gain of a split or of a merge is
+the rise of this sum.  The bound rises at least as much, since the responsibilities of
+the other components are optimised afterwards.  This is why changes of a slightly
+negative gain are proposed, too.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, gammaln, psi, xlogy
+
+from ..model._values import IllDefined
+from ._births import USED
+
+__all__ = ["split_merge"]
+
+#: Nats below which a gain is not worth a proposal.
+LEAST_GAIN = -20.0
+#: Nats by which a gain differs from 0.
+ROUNDING = 1e-3
+#: Components with which each may be merged: the nearest, and those it overlaps most.
+NEIGHBOURS, OVERLAPPING = 4, 2
+#: Rounds in which rows move between the parts of a split; after so many rounds only the
+#: best start is continued.
+ROUNDS, ROUNDS_OF_STARTS = 6, 2
+#: Principal axes along which splits start, and power iterations that find them.
+AXES, POWER_ITERATIONS = 2, 8
+#: The least responsibility with which a row takes part in a split, and the least count
+#: of a part.
+LEAST_SHARE, LEAST_COUNT = 0.01, 2.0
+#: The largest number of changes in a proposal.
+MOST_AT_ONCE = 10
+#: The key of the proposal to reorder components.
+ORDER = "order"
+
+
+class Part(NamedTuple):
+    """The part of a component that a split takes away.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows,)
+        Rows that take part in the split.
+    shares : ndarray of shape (n_rows,)
+        The shares of their responsibilities that move.
+    statistics : ndarray of shape (n_natural,)
+    count : float
+    entropy : float
+        The rise of the entropy of the responsibilities.
+    """
+
+    rows: np.ndarray
+    shares: np.ndarray
+    statistics: np.ndarray
+    count: float
+    entropy: float
+
+
+def split_merge(model, globals_, hyper, block, refused, row_weight):
+    """Return responsibilities after the splits and merges that promise most.
+
+    The first proposal reorders components, if their order matters and is not the best.
+    The next one makes all splits and merges at once that raise the bound for certain.
+    Components that are copies of one another, and share the rows of a cluster, are
+    merged in this way.  Then single changes are proposed, the best first: a merge, or a
+    split whose second part takes the place of a component that is empty or that a merge
+    leaves empty.
+
+    Parameters
+    ----------
+    model : MixtureModel
+    globals_, hyper : object
+    block : object
+    refused : collection
+        Keys of proposals not to be made again.
+    row_weight : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    responsibilities : ndarray of shape (n_rows, n_components)
+    key : object
+        Names the proposal; None if there is none.
+    """
+    prepared = model.prepare(globals_, hyper)
+    shares, bounds, _ = model.responsibilities(block, prepared)
+    shares = shares.astype(np.float64)
+    gain = model.weights.gain_of_order(row_weight @ shares, hyper.weight_concentration)
+    if ORDER not in refused and gain > ROUNDING:
+        return shares, ORDER
+    try:
+        search = model.last_search.of(
+            (hyper, shares, bounds, row_weight),
+            lambda _: Search(model, hyper, block, shares, row_weight),
+        )
+        changes = search.best(refused)
+    except IllDefined:  # without reg_covar, copies of a row have no evidence
+        return shares, None
+    return shares if changes is None else search.after(changes), changes
+
+
+class Search:
+    """The gains of all splits and merges of a mixture.
+
+    A change is a triple (split, first, second): component ``second`` is merged into
+    ``first``, and then takes a part of ``split``.  If ``split`` is None it stays empty;
+    if ``second`` is ``first`` it was empty.
+
+    Parameters
+    ----------
+    model : MixtureModel
+    hyper : object
+    block : object
+    shares : ndarray of shape (n_rows, n_components)
+        Responsibilities.
+    row_weight : ndarray of shape (n_rows,)
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n_components,)
+    statistics : ndarray of shape (n_components, n_natural)
+    parts : dict of Part
+        The best split of each component that can be split.
+    merges, splits : dict
+        Gains of merges by (first, second), and of splits by component.
+    together : tuple of changes
+        Those that raise the bound most if they are made together.
+    """
+
+    def __init__(self, model, hyper, block, shares, row_weight):
+        self.weights, self.concentration = model.weights, hyper.weight_concentration
+        self.mixture, self.prior = model.family_of(hyper), model.component_prior(hyper)
+        self.family, self.block = self.mixture.alone, block
+        self.shares, self.row_weight = np.ascontiguousarray(shares.T), row_weight
+        self.counts, self.statistics = self.family.statistics(block, shares, row_weight)
+        self.empty = np.flatnonzero(self.counts < USED).tolist()
+        self.coordinates = self.family.coordinates(block, row_weight)
+        self.merges = self._gains_of_merges()
+        self.parts = self._parts() if self.merges or self.empty else {}
+        self.splits = self._gains_of_splits()
+        self.together = self._best_together()
+
+    # -- proposals ---------------------------------------------------------------------
+    def best(self, refused):
+        """Return a tuple of the changes that promise most, or None."""
+        if self.together and self.together not in refused:
+            return self.together
+        gain, change = self._best_single(refused=refused)
+        return (change,) if gain > LEAST_GAIN else None
+
+    def _best_single(self, used=frozenset(), refused=()):
+        """Return the change that promises most, and its gain.
+
+        Of components not in ``used``; a split has the best place that there is for it.
+        """
+        places = {(k, k): 0.0 for k in self.empty} | self.merges
+        places = {p: gain for p, gain in places.items() if used.isdisjoint(p)}
+        ranked = sorted(places, key=places.get, reverse=True)
+        candidates = [(places[p], (None, *p)) for p in ranked if p[0] != p[1]]
+        for split in self.splits.keys() - used:
+            changes = ((split, *place) for place in ranked if split not in place)
+            for change in changes:
+                if (change,) not in refused:
+                    gain = self.splits[split] + places[change[1:]]
+                    candidates.append((gain, change))
+                    break
+        candidates = [c for c in candidates if (c[1],) not in refused]
+        return max(candidates, key=lambda c: c[0], default=(-np.inf, None))
+
+    def _best_together(self):
+        """Return the changes that raise the bound most if they are made together."""
+        changes, used, best, most = (), frozenset(), (), ROUNDING
+        while len(changes) < MOST_AT_ONCE:
+            _, change = self._best_single(used)
+            if change is None:
+                break
+            changes += (change,)
+            used = used | set(change)
+            gain = self._gain(changes)
+            if gain > most:
+                best, most = changes, gain
+        return best
+
+    def after(self, changes):
+        """Return the responsibilities after changes, (n_rows, n_components)."""
+        shares = self.shares.copy()
+        for split, first, second in changes:
+            if second != first:
+                shares[first] += shares[second]
+                shares[second] = 0.0
+            if split is not None:
+                part = self.parts[split]
+                moved = shares[split, part.rows] * part.shares
+                shares[second, part.rows] += moved
+                shares[split, part.rows] -= moved
+        return shares.T
+
+    # -- gains -------------------------------------------------------------------------
+    def _gain(self, changes):
+        """Return the gain of changes that are made together."""
+        counts, statistics = self.counts.copy(), self.statistics.copy()
+        entropy = 0.0
+        for split, first, second in changes:
+            if second != first:
+                for sums in (counts, statistics):
+                    sums[first] += sums[second]
+                    sums[second] = 0.0
+                entropy += self._entropy_of_merge(first, second)
+            if split is not None:
+                part = self.parts[split]
+                for sums, moved in (counts, part.count), (statistics, part.statistics):
+                    sums[second] += moved
+                    sums[split] -= moved
+                entropy += part.entropy
+        changed = np.array(sorted({k for change in changes for k in change} - {None}))
+        (gain,) = self.mixture.gains(
+            self.prior, self.statistics, changed[None], statistics[changed][None]
+        )
+        return gain + entropy + self._gains_of_counts(counts[None])[0]
+
+    def _gains_of_counts(self, counts, before=None):
+        """Return the rises of the evidence of numbers of rows, (n_changes,)."""
+        before = self.counts if before is None else before
+        counts = np.vstack([before, counts])
+        evidence = self.weights.evidence(counts, self.concentration)
+        return evidence[1:] - evidence[0]
+
+    def _entropy_of_merge(self, first, second):
+        """Return by how much a merge raises the entropy of the responsibilities."""
+        pair = self.shares[[first, second]]
+        rows = np.flatnonzero(pair.min(axis=0) > 0)
+        pair = pair[:, rows]
+        both = pair.sum(axis=0)
+        rises = xlogy(pair, pair).sum(axis=0) - xlogy(both, both)
+        return self.row_weight[rows] @ rises
+
+    def _gains_of_merges(self):
+        """Return the gains of merges of components that are alike, by pair."""
+        pairs = self._pairs()
+        if not len(pairs):
+            return {}
+        first, second = pairs.T
+        both = self.statistics[first] + self.statistics[second]
+        added = np.stack([both, np.zeros_like(both)], axis=1)
+        gains = self.mixture.gains(self.prior, self.statistics, pairs, added)
+        counts, numbers = np.tile(self.counts, (len(pairs), 1)), np.arange(len(pairs))
+        counts[numbers, first] += counts[numbers, second]
+        counts[numbers, second] = 0.0
+        gains = gains + self._gains_of_counts(counts)
+        pairs = [tuple(pair) for pair in pairs.tolist()]
+        return {
+            pair: float(gain) + self._entropy_of_merge(*pair)
+            for pair, gain in zip(pairs, gains, strict=True)
+        }
+
+    def _pairs(self):
+        """Return pairs of components that are alike, (n_pairs, 2).
+
+        Those whose rows have a high likelihood under each other, and those that share
+        rows.
+        """
+        used = np.flatnonzero(self.counts >= USED)
+        if len(used) < 2:
+            return np.empty((0, 2), dtype=int)
+        statistics, shares = self.statistics[used], self.shares[used]
+        likelihoods = statistics @ self.family.expected(self.prior + statistics).T
+        overlaps = shares * self.row_weight @ shares.T
+        pairs = set()
+        for alike, n_others in (likelihoods, NEIGHBOURS), (overlaps, OVERLAPPING):
+            np.fill_diagonal(alike, -np.inf)
+            nearest = np.argsort(-alike, axis=1, kind="stable")
+            nearest = nearest[:, : min(n_others, len(used) - 1)]
+            pairs |= {
+                tuple(sorted((k, int(other))))
+                for k, others in zip(used.tolist(), used[nearest], strict=True)
+                for other in others
+            }
+        return np.array(sorted(pairs))
+
+    def _gains_of_splits(self):
+        """Return the gains of splits whose second part takes an empty place."""
+        if not self.parts:
+            return {}
+        split, parts = np.array(list(self.parts)), list(self.parts.values())
+        moved = np.stack([part.statistics for part in parts])
+        added = np.stack([self.statistics[split] - moved, moved], axis=1)
+        # of a mixture with one more component, which is empty
+        place = np.full(len(split), len(self.counts))
+        statistics = np.vstack([self.statistics, np.zeros_like(moved[:1])])
+        gains = self.mixture.gains(
+            self.prior, statistics, np.stack([split, place], axis=1), added
+        )
+        before = np.append(self.counts, 0.0)
+        counts, numbers = np.tile(before, (len(parts), 1)), np.arange(len(parts))
+        counts[:, -1] = [part.count for part in parts]
+        counts[numbers, split] -= counts[:, -1]
+        gains = gains + self._gains_of_counts(counts, before)
+        gains = gains + [part.entropy for part in parts]
+        return dict(zip(split.tolist(), gains.tolist(), strict=True))
+
+    # -- the parts of a component ------------------------------------------------------
+    def _parts(self):
+        """Return the best split of each component that can be split."""
+        large = np.flatnonzero(self.counts >= 2 * LEAST_COUNT).tolist()
+        parts = {k: self._part(k) for k in large}
+        return {k: part for k, part in parts.items() if part is not None}
+
+    def _part(self, k):
+        """Return the best split of a component; None if none is found.
+
+        A mixture of two components is fitted to the rows of component k, each counting
+        as much as it belongs to k.
+        """
+        taken = (self.shares[k] >= LEAST_SHARE) & (self.row_weight > 0)
+        rows = np.flatnonzero(taken)
+        weight = self.row_weight[rows] * self.shares[k, rows]
+        coordinates = self.coordinates[rows]
+        values = coordinates @ axes(coordinates, weight)
+        shares = (values > weight @ values / weight.sum()).astype(np.float64)
+        block, best, most = self.block[rows], None, -np.inf
+        for number in range(ROUNDS):
+            counts, sums = self.family.statistics(block, shares, weight)
+            large = np.minimum(counts, self.counts[k] - counts) >= LEAST_COUNT
+            if not large.any():
+                break
+            shares, counts, sums = shares[:, large], counts[large], sums[large]
+            values, entropies, next_shares = self._round(
+                k, block, weight, (shares, counts, sums)
+            )
+            i = values.argmax()
+            if values[i] <= most + ROUNDING:
+                break
+            most = values[i]
+            best = Part(rows, shares[:, i], sums[i], counts[i], entropies[i])
+            shares = next_shares
+            if number == ROUNDS_OF_STARTS - 1:
+                shares = shares[:, [i]]
+        return best
+
+    def _round(self, k, block, weight, parts):
+        """Return the evidence of splits of a component, and the next shares.
+
+        Parameters
+        ----------
+        k : int
+        block : object
+        weight : ndarray of shape (n_rows,)
+        parts : tuple of ndarray
+            The shares of rows that move, (n_rows, n_splits), their counts, (n_splits,),
+            and statistics, (n_splits, n_natural).
+
+        Returns
+        -------
+        values, entropies : ndarray of shape (n_splits,)
+        shares : ndarray of shape (n_rows, n_splits)
+        """
+        shares, counts, moved = parts
+        counts = np.stack([self.counts[k] - counts, counts], axis=1)
+        statistics = np.stack([self.statistics[k] - moved, moved], axis=1)
+        posterior = self.prior + statistics.reshape(-1, statistics.shape[2])
+        evidence = self.family.log_normaliser(posterior).reshape(-1, 2)
+        evidence = evidence + gammaln(self.concentration + counts)
+        entropies = -weight @ (xlogy(shares, shares) + xlogy(1 - shares, 1 - shares))
+        tables = self.family.prepare(posterior)
+        logs = self.family.log_likelihoods(block, tables)
+        logs = logs + psi(self.concentration + counts).ravel()
+        return (
+            evidence.sum(axis=1) + entropies,
+            entropies,
+            expit(logs[:, 1::2] - logs[:, ::2]),
+        )
+
+
+def axes(coordinates, weight):
+    """Return principal axes of weighted rows, the leading ones first, and a random one.
+
+    Parameters
+    ----------
+    coordinates : ndarray or CSR array of shape (n_rows, n_coordinates)
+    weight : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    axes : ndarray of shape (n_coordinates, AXES + 1)
+    """
+    start = np.random.default_rng(0).normal(size=(coordinates.shape[1], AXES + 1))
+    mean, leading = weight @ coordinates / weight.sum(), start[:, :AXES]
+    for _ in range(POWER_ITERATIONS):
+        values = weight[:, None] * (coordinates @ leading - mean @ leading)
+        leading = coordinates.T @ values - np.outer(mean, values.sum(axis=0))
+        leading, _ = np.linalg.qr(leading)
+    missing = AXES - leading.shape[1]  # where there are fewer coordinates
+    return np.concatenate([leading, start[:, AXES - missing :]], axis=1)

@@ -1,0 +1,195 @@
+"""Families of Gaussian components: data, and the kernels of local steps."""
+
+import copy
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from .._expfam import ONCE, NormalWishartFamily, Usual
+from ..model import Stopped
+from . import _kernels
+
+__all__ = ["GaussianFamily"]
+
+
+class GaussianTables(NamedTuple):
+    """Gaussian components as the kernel takes them.
+
+    Attributes
+    ----------
+    means : ndarray of shape (n_components, n_features)
+    factors : ndarray of shape (n_components, n_packed)
+        Lower triangles by rows, or diagonals, of roots of the expected precisions.
+    constants : ndarray of shape (n_components,)
+        Expected log densities, but for the distances.
+    usual : Usual
+    """
+
+    means: np.ndarray
+    factors: np.ndarray
+    constants: np.ndarray
+    usual: Usual
+
+
+class GaussianFamily(NormalWishartFamily):
+    """Gaussian components with Normal-Wishart posteriors.
+
+    Parameters
+    ----------
+    n_features : int
+    covariance : Covariance
+    reg_covar : float
+        Variance added to the samples in the statistics.
+    dtype : {float32, float64}
+        Type of what kernels compute in.
+    stop : ndarray of shape (1,), int
+        See `ConjugateModel.stop`.
+
+    Attributes
+    ----------
+    origin : ndarray of shape (n_features,)
+        Origin of the coordinates of the parameters, so that no digits are lost.
+    """
+
+    def __init__(self, covariance, *, reg_covar=0.0, dtype=np.float64, stop=None):
+        super().__init__(covariance)
+        self.reg_covar, self.dtype = reg_covar, dtype
+        self.stop = np.zeros(1, dtype=np.intc) if stop is None else stop
+        self.origin = np.zeros(self.n_features)
+
+    def about(self, origin):
+        """Return the same family in coordinates about an origin."""
+        other = copy.copy(self)  # with the same caches
+        other.origin = origin
+        return other
+
+    # -- data --------------------------------------------------------------------------
+    def block(self, rows):
+        """Return the rows, contiguous."""
+        return np.ascontiguousarray(rows, dtype=self.dtype)
+
+    def moments(self, block):
+        """Return 1, x, the second moments that are kept, and 1, of each row."""
+        D, kind = self.n_features, self.covariance
+        n_second = D * (D + 1) // 2 if kind.products else D
+        out = np.empty((len(block), 1 + D + n_second))
+        _kernels.moments(block, self.origin, kind.products, out)
+        return self._natural_order(out)
+
+    def coordinates(self, block, row_weight):
+        """Return the rows about their mean, in standard deviations of the columns."""
+        rows = block - self.origin
+        total = row_weight.sum()
+        rows -= row_weight @ rows / total
+        spread = np.sqrt(row_weight @ rows**2 / total)
+        return rows / np.maximum(spread, np.finfo(spread.dtype).tiny)
+
+    def counted(self, sums):
+        """Return what sums of moments add: `reg_covar` is added to each sample."""
+        first = 1 + self.n_features
+        variance = sums[:, :1] * self.reg_covar * self.covariance.is_variance
+        sums[:, first:-1] += variance
+        return sums
+
+    def _natural_order(self, sums):
+        """Return the moments of natural parameters from those of the kernel."""
+        first = 1 + self.n_features
+        natural = np.empty((len(sums), self.n_natural))
+        natural[:, :first] = sums[:, :first]
+        natural[:, first:-1] = self.covariance.kept(sums[:, first:])
+        natural[:, -1] = sums[:, 0]
+        return natural
+
+    # -- local steps -------------------------------------------------------------------
+    def prepare(self, parameters):
+        """Return `GaussianTables`."""
+        usual = self.usual(parameters)
+        means, factors = self._tables(usual, np.sqrt(usual.freedom))
+        return GaussianTables(
+            np.ascontiguousarray(means, dtype=self.dtype),
+            np.ascontiguousarray(factors, dtype=self.dtype),
+            self.terms(usual)[2],
+            usual,
+        )
+
+    def _tables(self, usual, root):
+        factors = self.covariance.triangles(usual.factors, root)
+        return usual.means + self.origin, factors
+
+    def responsibilities(self, block, tables, log_weights, power):
+        """Return responsibilities, bounds and scores, see `MixtureModel`."""
+        return self._run(block, tables, log_weights + tables.constants, power, False)
+
+    def squares(self, block, tables):
+        """Return squared distances of rows to components, (n_rows, n_components).
+
+        In expected standard deviations.
+        """
+        return self._run(block, tables, tables.constants, np.ones(()), True)[0]
+
+    def _run(self, block, tables, constants, power, only_squares):
+        n_rows, power = len(block), np.asarray(power)
+        out = np.empty((n_rows, len(tables.means)), dtype=self.dtype)
+        bounds, scores = np.empty(n_rows), np.empty(n_rows)
+        stopped = _kernels.local_step(
+            block,
+            tables.means,
+            tables.factors,
+            np.ascontiguousarray(constants),
+            np.atleast_1d(power),
+            power.ndim > 0,
+            self.stop,
+            only_squares,
+            out,
+            bounds,
+            scores,
+        )
+        if stopped:
+            raise Stopped
+        return out, bounds, scores
+
+    def log_likelihoods(self, block, tables):
+        """Return the expected log density of each row under each component."""
+        return tables.constants - 0.5 * self.squares(block, tables)
+
+    def statistics(self, block, shares, factors=ONCE, tables=None):
+        """Return the sums of the moments of rows, times shares and factors."""
+        D, kind = self.n_features, self.covariance
+        n_second = D * (D + 1) // 2 if kind.products else D
+        sums = self._sums(block, shares, factors, 1 + D + n_second)
+        return sums[:, 0], self.counted(self._natural_order(sums))
+
+    def _sums(self, block, shares, factors, n_moments):
+        """Return the sums of the first so many moments, (n_shares, n_moments)."""
+        out = np.empty((shares.shape[1], n_moments))
+        dtype = block.dtype if block.dtype == shares.dtype else np.float64
+        stopped = _kernels.weighted_moments(
+            np.asarray(block, dtype=dtype),
+            self.origin,
+            not self.covariance.products,
+            np.ascontiguousarray(shares, dtype=dtype),
+            factors,
+            self.stop,
+            out,
+        )
+        if stopped:
+            raise Stopped
+        return out
+
+    def log_predictive(self, block, tables, log_weights=0.0):
+        """Return the logarithm of the components' Student-t densities."""
+        D, usual = self.n_features, tables.usual
+        nu = np.broadcast_to(usual.freedom, usual.precision.shape)
+        freedom = nu + 1.0 - D
+        spread = (usual.precision + 1.0) / usual.precision
+        distances = self.squares(block, tables) / (nu * spread)
+        return (
+            log_weights
+            + gammaln(0.5 * (freedom + D))
+            - gammaln(0.5 * freedom)
+            - 0.5 * D * np.log(math.pi * spread)
+            + 0.5 * usual.log_determinants
+            - 0.5 * (freedom + D) * np.log1p(distances)
+        )

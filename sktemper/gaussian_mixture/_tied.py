@@ -1,0 +1,162 @@
+"""The tied covariance: one Wishart distribution that all components share."""
+
+import numpy as np
+
+from .._expfam import ONCE, Covariance, NormalWishartParts
+from .._linalg import tiled_matmul
+from ._family import GaussianFamily
+
+__all__ = ["TiedCovariance", "TiedFamily"]
+
+
+class TiedCovariance(Covariance):
+    """One matrix for all components, the mean of those that each would have.
+
+    Parameters
+    ----------
+    n_components, n_features : int
+    """
+
+    def __init__(self, n_components, n_features):
+        super().__init__(n_features)
+        self.n_components = n_components
+
+    def outer(self, factors, vectors):
+        """Return the mean over the components."""
+        return (factors * vectors.T) @ vectors / self.n_components
+
+    def centred(self, precision, sums, second):
+        """Return means, and the inverse scale, of natural parameters."""
+        means = sums / precision[:, None]
+        return means, second - self.outer(precision, means)
+
+    def traces_and_squares(self, scale_factors, matrices, vectors):
+        """Return tr(scale @ matrix), and ``v^T @ scale @ v`` of each component."""
+        trace = (scale_factors @ matrices * scale_factors).sum()
+        return trace, ((scale_factors @ vectors[..., None]) ** 2).sum(axis=(-2, -1))
+
+    def matrices(self, covariances):
+        """Return covariances in the type's form as matrices, one a component."""
+        return self.each(covariances)
+
+    def widened(self, freedom):
+        """Return the degrees of freedom."""
+        return freedom
+
+    def times(self, scale, vectors):
+        """Return ``scale @ v`` of each component."""
+        return vectors @ scale
+
+    def paired(self, freedom, scale):
+        """Return the sum over components of what pairs with the second moments."""
+        return self.n_components * super().paired(freedom, scale)
+
+    def each(self, value):
+        """Return the same for each component."""
+        return np.broadcast_to(value, (self.n_components, *np.shape(value)))
+
+    def common(self, values):
+        """Return the sum over the components."""
+        return values.sum()
+
+
+class TiedFamily(GaussianFamily):
+    """Gaussian components that share a covariance.
+
+    The natural parameters of a mixture are one vector: kappa and kappa m of all
+    components, and the means over components of the second moments and of the degrees
+    of freedom.
+
+    Parameters
+    ----------
+    n_components, n_features : int
+    **others : dict
+        See `GaussianFamily`.
+    """
+
+    def __init__(self, n_components, n_features, **others):
+        super().__init__(TiedCovariance(n_components, n_features), **others)
+        self.n_components = n_components
+
+    @property
+    def alone(self):
+        own = {"reg_covar": self.reg_covar, "dtype": self.dtype, "stop": self.stop}
+        return GaussianFamily(Covariance(self.n_features), **own).about(self.origin)
+
+    # -- parameters --------------------------------------------------------------------
+    def shape(self, n_components):
+        """Return the shape of the parameters of a mixture."""
+        n_own = n_components * (1 + self.n_features)
+        return (n_own + self.covariance.n_kept + 1,)
+
+    def repeated(self, prior, n_components):
+        """Return the parameters of a mixture of components with the same prior."""
+        first = 1 + self.n_features
+        precision = np.full(n_components, prior[0])
+        means = np.tile(prior[1:first], n_components)
+        return np.concatenate([precision, means, prior[first:]])
+
+    def split(self, parameters):
+        """Return `NormalWishartParts` of a vector of natural parameters."""
+        K, D = self.n_components, self.n_features
+        precision, means, second = np.split(parameters[:-1], [K, K + K * D])
+        return NormalWishartParts(
+            precision,
+            means.reshape(K, D),
+            self.covariance.unpacked(second),
+            parameters[-1],
+        )
+
+    def joined(self, precision, means, kept, freedom):
+        """Return the vector of natural parameters."""
+        return np.concatenate([precision, means.ravel(), kept, [freedom]])
+
+    # -- local steps -------------------------------------------------------------------
+    def _tables(self, usual, root):
+        """Return whitened means, and diagonals of ones."""
+        whitening = (usual.factors * root).T
+        return usual.means @ whitening, np.ones_like(usual.means)
+
+    def _run(self, block, tables, constants, power, only_squares):
+        usual = tables.usual
+        whitening = (usual.factors * np.sqrt(usual.freedom)).T
+        white = tiled_matmul(block.astype(np.float64) - self.origin, whitening)
+        with np.errstate(over="ignore"):  # the kernel knows rows that are far
+            block = white.astype(self.dtype)
+        return super()._run(block, tables, constants, power, only_squares)
+
+    def statistics(self, block, shares, factors=ONCE, tables=None):
+        """Return the sums of the moments; of second ones the mean over components."""
+        first = 1 + self.n_features
+        own = self._sums(block, shares, factors, first)
+        totals = shares.sum(axis=1, dtype=np.float64, keepdims=True)
+        n_moments = first + self.covariance.n_kept
+        mean = self._sums(block, totals, factors, n_moments)[0, first:]
+        counts, mean = own[:, 0], mean / self.n_components
+        n_mean = counts.mean()
+        mean = mean + n_mean * self.reg_covar * self.covariance.is_variance
+        return counts, self.joined(counts, own[:, 1:], mean, n_mean)
+
+    # -- moves -------------------------------------------------------------------------
+    def gains(self, prior, statistics, removed, added):
+        """Return the rise of the lower bound if clusters take the place of others.
+
+        At the best parameters for the clusters; see `Family.gains`.  All clusters have
+        a part in the covariance, so gains do not add up.
+        """
+        shape, added = removed.shape, added.reshape(-1, added.shape[-1])
+        values, inverse_scales = self._parts(prior + statistics)
+        after, scales_after = self._parts(prior + added)
+        rises = after.reshape(shape).sum(axis=1) - values[removed].sum(axis=1)
+        D = self.n_features
+        changes = scales_after.reshape(*shape, D, D).sum(axis=1)
+        changes = changes - inverse_scales[removed].sum(axis=1)
+        total = inverse_scales.sum(axis=0)
+        freedom = (prior[-1] + D) * len(statistics) + statistics[:, -1].sum()
+        rise = np.linalg.slogdet(total + changes)[1] - np.linalg.slogdet(total)[1]
+        return rises - 0.5 * freedom * rise
+
+    def _parts(self, posteriors):
+        """Return a term of each cluster's bound, and its part in the total scale."""
+        usual = self.alone.usual(posteriors)
+        return -0.5 * self.n_features * np.log(usual.precision), usual.inverse_scale

@@ -1,0 +1,376 @@
+"""Conjugate families: against finite differences, enumeration, integrals and scipy."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+from scipy.special import gammaln
+
+from sktemper._expfam import (
+    COVARIANCES,
+    CategoricalFamily,
+    DirichletFamily,
+    Family,
+    GammaFamily,
+    MultinomialFamily,
+)
+from sktemper.discrete_mixture._model import BernoulliFamily
+from sktemper.gaussian_mixture._family import GaussianFamily
+from sktemper.gaussian_mixture._tied import TiedFamily
+from sktemper.model import IllDefined
+
+D = 3
+
+
+class PoissonFamily(GammaFamily):
+    """Counts with a Poisson distribution; NaN is missing."""
+
+    def moments(self, block):
+        known = ~np.isnan(block)
+        return np.hstack([np.where(known, block, 0.0), known])
+
+    def log_base(self, block):
+        return -gammaln(np.nan_to_num(block) + 1.0).sum(axis=1)
+
+
+def gaussian(kind, **others):
+    return GaussianFamily(COVARIANCES[kind](D), **others)
+
+
+FAMILIES = {
+    "Dirichlet": DirichletFamily([4]),
+    "unequal Dirichlets": DirichletFamily([2, 3, 5]),
+    "Multinomial": MultinomialFamily(5),
+    "Categorical": CategoricalFamily([2, 3, 2]),
+    "Bernoulli": BernoulliFamily(D),
+    "Poisson": PoissonFamily(D),
+    **{kind: gaussian(kind) for kind in COVARIANCES},
+    "about": gaussian("full").about(np.array([1.0, -2.0, 3.0])),
+    "tied": TiedFamily(4, D),
+}
+each_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+
+
+def data_of(family, n=30, seed=0):
+    random = np.random.default_rng(seed)
+    if isinstance(family, GaussianFamily):
+        return random.normal(size=(n, D)) @ random.normal(size=(D, D)) + 1.0
+    if isinstance(family, PoissonFamily):
+        return random.poisson(3.0, size=(n, D)).astype(float)
+    if isinstance(family, BernoulliFamily):
+        return random.integers(2, size=(n, D)).astype(float)
+    if isinstance(family, CategoricalFamily):
+        answers = [random.integers(size, size=n) for size in family.sizes]
+        parts = zip(answers, family.sizes, strict=True)
+        return np.hstack([np.eye(size)[answer] for answer, size in parts])
+    return random.poisson(1.0, size=(n, family.n_natural)).astype(float)
+
+
+def prior_of(family):
+    """The parameters of a proper prior that is nothing special."""
+    if isinstance(family, GaussianFamily):
+        alone, shape = family.alone, family.alone.covariance.default_prior(np.eye(D))
+        return alone.natural(
+            np.array([0.7]), np.full((1, D), 0.3), 1.5 * shape[None], np.array([D + 1.5])
+        )[0]
+    if isinstance(family, GammaFamily):
+        return np.repeat([0.6, 1.2], D)
+    return np.linspace(-0.5, 1.0, family.n_natural)
+
+
+def shares_of(n, k=4):
+    return np.random.default_rng(5).dirichlet(np.full(k, 0.4), size=n)
+
+
+def posterior_of(family):
+    """The parameters of four components after some data."""
+    block = family.block(data_of(family))
+    _, statistics = family.statistics(block, shares_of(30))
+    return family.repeated(prior_of(family), 4) + statistics
+
+
+def directions(parameters, n=4):
+    random = np.random.default_rng(7)
+    return [random.normal(size=parameters.shape) for _ in range(n)]
+
+
+def slope(function, parameters, direction, step=1e-4):
+    """The derivative along a direction, by differences of fourth order."""
+
+    def central(h):
+        up, down = function(parameters + h * direction), parameters - h * direction
+        return (up - function(down)) / (2 * h)
+
+    return (4 * central(step / 2) - central(step)) / 3
+
+
+# -- A and its derivatives -------------------------------------------------------------
+
+
+@each_family
+def test_expectations_are_the_gradient_of_the_log_normaliser(family):
+    parameters = posterior_of(family)
+    expected = family.expected(parameters)
+    assert expected.shape == parameters.shape == family.shape(4)
+    for direction in directions(parameters):
+        found = slope(lambda p: family.log_normaliser(p).sum(), parameters, direction)
+        assert found == pytest.approx((expected * direction).sum(), rel=1e-7)
+
+
+@each_family
+def test_fisher_products_are_derivatives_of_expectations(family):
+    parameters = posterior_of(family)
+    for direction in directions(parameters):
+        product = family.fisher_product(parameters, direction)
+        found = slope(family.expected, parameters, direction)
+        np.testing.assert_allclose(product, found, rtol=1e-6, atol=1e-8)
+
+
+@each_family
+@pytest.mark.parametrize("power", [1.0, 0.3])
+def test_bounds_are_divergences(family, power):
+    parameters = posterior_of(family)
+    prior = family.repeated(prior_of(family), 4)
+    expected = family.expected(parameters)
+
+    def log_density(natural):
+        return (natural * expected).sum() - family.log_normaliser(natural).sum()
+
+    found = family.bound(parameters, prior, power).sum()
+    assert found == pytest.approx(power * log_density(prior) - log_density(parameters))
+    assert family.bound(parameters, parameters, 1.0).sum() == pytest.approx(0.0, abs=1e-9)
+
+
+@each_family
+def test_what_is_no_distribution_is_not_valid(family):
+    parameters = posterior_of(family)
+    assert family.is_valid(parameters)
+    assert not family.is_valid(parameters - 50.0)
+
+
+# -- the two methods that kernels replace ----------------------------------------------
+
+
+@each_family
+def test_kernels_do_what_moments_say(family):
+    block, shares = family.block(data_of(family)), shares_of(30)
+    parameters, alone = posterior_of(family), family.alone
+    logs = family.log_likelihoods(block, family.prepare(parameters))
+    moments = alone.moments(block)
+    moments = moments.toarray() if sparse.issparse(moments) else moments
+    each = parameters
+    if family is not alone:  # as if each component had the common covariance
+        usual = family.usual(parameters)
+        scales = np.broadcast_to(usual.inverse_scale, (4, D, D))
+        each = alone.natural(usual.precision, usual.means, scales, np.full(4, usual.freedom))
+    expected = moments @ alone.expected(each).T
+    expected += np.reshape(family.log_base(block), (-1, 1))
+    np.testing.assert_allclose(logs, expected, rtol=1e-9, atol=1e-9)
+    factors = np.linspace(0.1, 2.0, 30)
+    counts, statistics = family.statistics(block, shares, factors)
+    np.testing.assert_allclose(counts, factors @ shares)
+    sums = (shares * factors[:, None]).T @ moments
+    _, own = alone.statistics(block, shares, factors)
+    np.testing.assert_allclose(own, sums, rtol=1e-9, atol=1e-9)
+    if family is alone:
+        np.testing.assert_array_equal(statistics, own)
+    else:
+        parts, own = family.split(statistics), alone.split(own)
+        np.testing.assert_allclose(parts.means, own.means, atol=1e-12)
+        np.testing.assert_allclose(parts.second, own.second.mean(axis=0), atol=1e-12)
+        assert parts.freedom == pytest.approx(own.freedom.mean())
+
+
+def test_a_variance_is_added_to_samples():
+    for kind in COVARIANCES:
+        plain, blurred = gaussian(kind), gaussian(kind, reg_covar=0.1)
+        block, shares = data_of(plain), shares_of(30)
+        (counts, one), (_, other) = (
+            family.statistics(block, shares) for family in (plain, blurred)
+        )
+        shift = plain.split(other).second - plain.split(one).second
+        eye = plain.covariance.default_prior(np.eye(D))
+        expected = 0.1 * counts.reshape(-1, *[1] * np.ndim(eye)) * eye
+        np.testing.assert_allclose(shift, expected, atol=1e-12)
+
+
+def test_natural_parameters_are_those_of_usual_ones():
+    for family in (*map(gaussian, COVARIANCES), TiedFamily(4, D)):
+        parameters = posterior_of(family)
+        usual = family.usual(parameters)
+        again = family.natural(*usual[:4])
+        np.testing.assert_allclose(again, parameters, rtol=1e-12, atol=1e-12)
+
+
+# -- evidence and predictive densities -------------------------------------------------
+
+
+def evidence(family, prior, rows):
+    """Of rows together, their base measure included."""
+    block = family.block(np.asarray(rows, dtype=float))
+    ones = np.ones((block.shape[0], 1))
+    _, statistics = family.statistics(block, ones)
+    base = np.broadcast_to(family.log_base(block), len(ones)).sum()
+    return family.evidence(prior, statistics)[0] + base
+
+
+@pytest.mark.parametrize("name", ["Multinomial", "Categorical", "Poisson", "full"])
+def test_the_evidence_is_a_product_of_predictive_densities(name):
+    family = FAMILIES[name]
+    prior, X = prior_of(family), data_of(family, 8)
+    total, posterior = 0.0, prior
+    for i in range(len(X)):
+        block = family.block(X[[i]])
+        total += family.log_predictive(block, family.prepare(posterior[None]))[0, 0]
+        _, statistics = family.statistics(block, np.ones((1, 1)))
+        posterior = posterior + statistics[0]
+        assert evidence(family, prior, X[: i + 1]) == pytest.approx(total, rel=1e-10)
+
+
+def test_the_evidence_of_all_answers_sums_to_one():
+    family = CategoricalFamily([2, 3])
+    prior = prior_of(family)
+    kinds = [np.concatenate(pair) for pair in itertools.product(np.eye(2), np.eye(3))]
+    total = sum(
+        np.exp(evidence(family, prior, rows)) for rows in itertools.product(kinds, repeat=3)
+    )
+    assert total == pytest.approx(1.0)
+
+
+def test_the_evidence_of_all_texts_sums_to_one():
+    family = MultinomialFamily(3)
+    prior = prior_of(family)
+    words = itertools.product(np.eye(3), repeat=4)
+    total = sum(
+        np.exp(evidence(family, prior, [sum(text[:3]), text[3]])) for text in words
+    )
+    assert total == pytest.approx(1.0)
+
+
+def test_the_evidence_of_counts_is_that_of_scipy():
+    family, X = PoissonFamily(1), np.array([[4.0], [0.0], [7.0]])
+    shape, rate = 1.6, 1.2
+    expected = stats.nbinom(shape, rate / (rate + 1)).logpmf(X[0, 0])
+    assert evidence(family, [0.6, 1.2], X[:1]) == pytest.approx(expected)
+    grid = np.linspace(1e-6, 40, 200_001)
+    density = stats.gamma(shape, scale=1 / rate).pdf(grid)
+    density *= stats.poisson(grid).pmf(X).prod(axis=0)
+    integral = np.trapezoid(density, grid)
+    assert evidence(family, [0.6, 1.2], X) == pytest.approx(np.log(integral), rel=1e-6)
+
+
+def test_the_evidence_of_gaussians_is_an_integral():
+    """By draws from the prior, of means and precisions, in two dimensions."""
+    family = GaussianFamily(COVARIANCES["full"](2))
+    random, X = np.random.default_rng(0), np.array([[0.4, -0.3], [1.0, 0.2]])
+    kappa, mean, scale, nu = 0.8, np.array([0.2, 0.1]), np.array([[2.0, 0.3], [0.3, 1.0]]), 4.5
+    prior = family.natural(
+        np.array([kappa]), mean[None], scale[None], np.array([nu])
+    )[0]
+    n = 40_000
+    precisions = stats.wishart(nu, np.linalg.inv(scale)).rvs(n, random_state=random)
+    roots = np.linalg.cholesky(np.linalg.inv(precisions))
+    means = mean + np.einsum("nij,nj->ni", roots, random.normal(size=(n, 2))) / kappa**0.5
+    shifts = X[:, None] - means
+    squares = np.einsum("mni,nij,mnj->n", shifts, precisions, shifts)
+    logs = np.linalg.slogdet(precisions)[1] - 0.5 * squares - 2 * np.log(2 * np.pi)
+    values = np.exp(logs)
+    error = values.std() / values.mean() / n**0.5
+    assert error < 0.02
+    found = evidence(family, prior, X)
+    assert np.log(values.mean()) == pytest.approx(found, abs=4 * error)
+
+
+# -- gaps ------------------------------------------------------------------------------
+
+
+def test_gaps_of_answers_are_sums_over_options():
+    family = CategoricalFamily([2, 3, 2])
+    prior, X = prior_of(family), data_of(family, 5)
+    gap = X.copy()
+    gap[2, 2:5] = 0.0  # no answer to the second question
+    total = 0.0
+    for option in np.eye(3):
+        X[2, 2:5] = option
+        total += np.exp(evidence(family, prior, X))
+    assert evidence(family, prior, gap) == pytest.approx(np.log(total), rel=1e-12)
+    tables = family.prepare(posterior_of(family))
+    whole = []
+    for option in np.eye(3):
+        X[2, 2:5] = option
+        whole.append(np.exp(family.log_predictive(X[[2]], tables)))
+    found = family.log_predictive(gap[[2]], tables)
+    np.testing.assert_allclose(found, np.log(sum(whole)), rtol=1e-12)
+
+
+def test_gaps_of_yes_or_no_are_sums_over_both():
+    family = BernoulliFamily(D)
+    prior, X = prior_of(family), data_of(family, 4)
+    parts = []
+    for value in (0.0, 1.0, np.nan):
+        X[1, 2] = value
+        parts.append(np.exp(evidence(family, prior, X)))
+    assert parts[2] == pytest.approx(parts[0] + parts[1], rel=1e-12)
+
+
+def test_gaps_of_counts_are_sums_over_counts():
+    family = PoissonFamily(D)
+    prior, X = prior_of(family), data_of(family, 4)
+    total = 0.0
+    for count in range(200):
+        X[3, 1] = count
+        total += np.exp(evidence(family, prior, X))
+    X[3, 1] = np.nan
+    assert evidence(family, prior, X) == pytest.approx(np.log(total), rel=1e-10)
+
+
+# -- clusters that take the place of others --------------------------------------------
+
+
+@each_family
+def test_gains_are_differences_of_evidence(family):
+    prior = prior_of(family)
+    block, shares = family.block(data_of(family)), shares_of(30)
+    _, before = family.alone.statistics(block, shares)
+    merged = np.stack([before[0] + before[2], 0 * before[0]])
+    changed = before.copy()
+    changed[[0, 2]] = merged
+    gain, none = family.gains(
+        prior, before, np.array([[0, 2], [1, 3]]), np.stack([merged, before[[1, 3]]])
+    )
+    assert none == pytest.approx(0.0, abs=1e-9)
+    if family is family.alone:
+        rise = family.evidence(prior, changed).sum() - family.evidence(prior, before).sum()
+    else:  # the bound at the best parameters, which are those of all together
+        q = [
+            family.joined(*_means_of(family, prior + statistics))
+            for statistics in (before, changed)
+        ]
+        rise = np.diff([family.log_normaliser(one).sum() for one in q])[0]
+    assert gain == pytest.approx(rise, rel=1e-9)
+
+
+def _means_of(family, each):
+    """Of clusters, the parts of the vector of all: second moments in the mean."""
+    first = 1 + D
+    return each[:, 0], each[:, 1:first], each[:, first:-1].mean(axis=0), each[:, -1].mean()
+
+
+def test_a_family_need_not_share_and_stores_rows_as_they_are():
+    family = Family(3)
+    assert family.alone is family
+    block = family.block(np.arange(6).reshape(2, 3))
+    assert block.dtype == np.float64
+    assert family.moments(block) is block and family.log_base(block) == 0.0
+
+
+def test_copies_without_a_variance_have_no_evidence():
+    family = gaussian("full")
+    block = np.tile([1e8, 1.0, 1.0], (5, 1))
+    _, statistics = family.statistics(block, np.ones((5, 1)))
+    nothing = family.natural(
+        np.array([1e-9]), np.zeros((1, D)), 1e-30 * np.eye(D)[None], np.array([D])
+    )
+    with pytest.raises(IllDefined):
+        family.evidence(nothing[0], statistics)
