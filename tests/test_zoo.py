@@ -251,6 +251,12 @@ def test_a_loss_is_larger_than_the_spread_of_seeds(zoo, invented):
         return zoo.tables.losses(results, "ours")
 
     assert losses(0.9) == []
+    stopped = [record("ours", 1, None, commit="abc", status="capped")]
+    found = zoo.tables.Results(
+        invented, "development", [*stopped, record("a peer", 1, 5)], ["v1"]
+    )
+    (lost,) = zoo.tables.losses(found, "ours")
+    assert (lost["own"], lost["best"]) == ("> 9 s", 5)
     (lost,) = losses(1.1)
     assert (lost["own"], lost["best"], lost["peer"]) == (1, 2.1, "a peer")
 

@@ -1,6 +1,7 @@
 """Tables of cached results, in Markdown."""
 
 import datetime
+import math
 import statistics
 from collections import defaultdict
 
@@ -202,7 +203,8 @@ def losses(results, column):
 
     Means are over the seeds that both have; the spread is the larger standard deviation
     over all seeds of either.  A peer is compared for each data set and figure: the one
-    that is furthest ahead.
+    that is furthest ahead.  Where no fit of ours was finished, the first figure of any
+    peer is ahead.
 
     Returns
     -------
@@ -224,6 +226,8 @@ def losses(results, column):
 def _behind(results, name, column, peers, figure):
     """Return how a column is behind the best peer on a data set, or None."""
     own = results.values(name, column, figure)
+    if not own:
+        return _unfinished(results, name, column, peers, figure)
     best = None
     for peer in peers:
         other = results.values(name, peer, figure)
@@ -248,6 +252,26 @@ def _behind(results, name, column, peers, figure):
     if best and best["lead"] > max(best["spread"], figure.tolerance):
         return best
     return None
+
+
+def _unfinished(results, name, column, peers, figure):
+    """Return that no fit of ours was finished where one of a peer was, or None."""
+    means = {peer: results.mean(name, peer, figure) for peer in peers}
+    means = {peer: mean for peer, mean in means.items() if mean is not None}
+    first = next(f for f in results.family.figures if f.better)
+    if figure != first or not means or not results.undone(name, column):
+        return None
+    best = max(means, key=lambda peer: figure.better * means[peer])
+    return {
+        "set": name,
+        "figure": figure,
+        "own": results.undone(name, column),
+        "peer": best,
+        "best": means[best],
+        "lead": math.inf,
+        "spread": 0.0,
+        "ratio": None,
+    }
 
 
 def _deviation(values):
@@ -276,11 +300,13 @@ def _lost(results, column):
     )
     yield "|---|---|---:|---:|---|---:|---:|"
     for row in rows:
-        digits = row["figure"].digits
+        digits, own, ratio = row["figure"].digits, row["own"], row["ratio"]
+        own = own if isinstance(own, str) else f"{own:.{digits}f}"
+        ratio = "" if ratio is None else f"{ratio:.1f}"
         yield (
-            f"| {row['figure'].title} | {row['set']} | {row['own']:.{digits}f} "
+            f"| {row['figure'].title} | {row['set']} | {own} "
             f"| {row['best']:.{digits}f} | {row['peer']} | {row['spread']:.{digits}f} "
-            f"| {row['ratio']:.1f} |"
+            f"| {ratio} |"
         )
     yield ""
 
