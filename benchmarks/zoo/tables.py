@@ -288,7 +288,12 @@ def _ratio(results, name, peer, column):
 def _lost(results, column):
     """Yield the lines that list the losses of a column of ours."""
     rows = losses(results, column)
-    compared = sum(1 for d in results.data_sets if (d.name, column) in results.cells)
+    rivals = [c for c in results.columns if results.role(c) == "peer"]
+    compared = sum(
+        (d.name, column) in results.cells
+        and any((d.name, peer) in results.cells for peer in rivals)
+        for d in results.data_sets
+    )
     sets = len({row["set"] for row in rows})
     yield f"#### Where `{column}` is behind a peer: {sets} of {compared} data sets"
     yield ""

@@ -260,7 +260,7 @@ def search(value, grid):
 
 def kmeans(data, seed):
     means = KMeans(data.truth["n_classes"], n_init=10, random_state=seed)
-    return means.fit_predict(data.train), None
+    return means.fit_predict(data.train), None, True
 
 
 def hdbscan(data, seed):
@@ -271,9 +271,14 @@ def hdbscan(data, seed):
 
 
 def judge(data, fitted):
-    """Return the figures of labels, and of a held-out density or None."""
-    labels, score = fitted
+    """Return the figures of labels, and of a held-out density or None.
+
+    A third item of ``fitted`` tells that the method was told the number of classes.
+    """
+    labels, score, *told = fitted
     found = partition_figures(labels, data.truth["labels"])
+    if told:
+        del found["exact"]
     return found if score is None else found | {"score": score}
 
 
@@ -371,7 +376,8 @@ compares labels of the training rows with the classes, without rows of noise. Co
 are in use if they have a training row; a fit is exact if as many are in use as there
 are classes. Large components have more than 2 % of the rows. The density is of held-out
 rows: the predictive one of our fits, that at the fitted parameters of scikit-learn's
-mixtures. The columns of real data have unit variance. All methods but KMeans and
+mixtures. On discrete columns densities have no bound, because a component may shrink to
+a single value. The columns of real data have unit variance. All methods but KMeans and
 HDBSCAN get the limit of components. Our first method has defaults alone; the second is
 also told the covariance type ("full" for real data). BIC chooses the type and the
 number of components of `GaussianMixture`, without full covariances from 101 columns on;
