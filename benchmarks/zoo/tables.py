@@ -376,7 +376,8 @@ def head(title, records, versions, command):
     yield (
         "Cells are means over seeds, with the worst seed in parentheses. Seconds are "
         "of CPU time of the fit alone, each in a process of its own. A peer is ahead "
-        "where its mean is better by more than the standard deviation over seeds. On "
-        "slow data sets peers have one seed of each split."
+        "where its mean is better by more than the standard deviation over seeds. Slow "
+        "fits have one seed of a split; a cell is empty if the fit was not run, or if "
+        "the figure is not defined."
     )
     yield ""
