@@ -121,7 +121,11 @@ def _cell(results, name, column, figure):
 
 
 def _summaries(results, figure):
-    """Yield the last rows of a figure's table: a title and a cell for each column."""
+    """Yield the last rows of a figure's table: a title and a cell for each column.
+
+    They begin with the number of data sets, because methods may have run on different
+    ones.
+    """
     means = {
         (d.name, column): mean
         for d in results.data_sets
@@ -134,6 +138,8 @@ def _summaries(results, figure):
             mean /= results.facts[name][figure.of]
         elif figure.summary == "gap":
             row = [m for (other, _), m in means.items() if other == name]
+            if len(row) == 1:  # nothing to compare with
+                continue
             mean -= max(row) if figure.better > 0 else min(row)
         shown[column].append(mean)
     digits = max(figure.digits, 2) if figure.summary == "share" else figure.digits
@@ -144,6 +150,7 @@ def _summaries(results, figure):
         "sum": ("sum", None),
     }
     average, extreme = titles[figure.summary]
+    yield "data sets", [str(len(shown[column])) for column in results.columns]
     reduce = sum if figure.summary == "sum" else statistics.fmean
     yield (
         average,
