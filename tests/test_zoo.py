@@ -277,6 +277,21 @@ def test_tables_show_the_wanted_version_and_what_was_stopped(zoo, invented):
     assert "Held back" not in both
 
 
+def test_what_was_not_fitted_is_named(zoo, invented):
+    records = [record("ours", seed, 1.0, commit="new") for seed in (0, 1)]
+    # a fit of another version, and one of the other split
+    records.append(record("ours", 2, 1.0, commit="old", version="v0"))
+    records.append(record("a peer", 1001, 1.0))
+
+    def said(split):
+        return " ".join(zoo.tables.coverage(invented, split, records, ["v1"]))
+
+    assert "ours 2 of 3; a peer 0 of 3" in said("development")
+    assert "Not yet" not in said("development")
+    assert "ours 0 of 3; a peer 1 of 3" in said("held_back")
+    assert "Not yet fitted by our default: a set." in said("held_back")
+
+
 def test_changed_data_are_noticed(zoo, invented):
     records = [record("ours", 0, 3.0, commit="new"), record("a peer", 0, 3.0)]
     records[1]["fingerprint"] = 2

@@ -323,6 +323,42 @@ def _lost(results, column):
     yield ""
 
 
+# -- what is missing -------------------------------------------------------------------
+
+
+def coverage(family, split, records, versions):
+    """Yield lines that say how many of the fits of a split are cached.
+
+    Data sets that our default has not been fitted to are named.
+    """
+    draws = {
+        method.name: {
+            (data_set.name, seed)
+            for data_set, seed, number in cases(family, split)
+            if number < data_set.seeds[method.role == "peer"]
+        }
+        for method in family.methods
+    }
+    counts = []
+    for method in family.methods:
+        made = {
+            (record["set"], record["seed"])
+            for record in records
+            if record["method"] == method.name
+            and (not record["commit"] or record["version"] in versions)
+        }
+        wanted = draws[method.name]
+        counts.append(f"{method.name} {len(made & wanted)} of {len(wanted)}")
+        if method.role == "default":
+            seen = {name for name, _ in made & wanted}
+            names = dict.fromkeys(d.name for d, _, _ in cases(family, split))
+            lacking = [name for name in names if name not in seen]
+    yield f"Fits made so far: {'; '.join(counts)}."
+    if lacking:
+        yield f"Not yet fitted by our default: {'; '.join(lacking)}."
+    yield ""
+
+
 # -- pages -----------------------------------------------------------------------------
 
 
@@ -338,6 +374,7 @@ def section(family, records, splits, versions):
             continue
         yield f"### {family.title}. {TITLES[split]}"
         yield ""
+        yield from coverage(family, split, records, versions)
         yield from _described(results)
         for column in results.columns:
             if results.role(column) == "default":
