@@ -78,16 +78,25 @@ class Claim:
         """Return the claim's file, open, and locked if the file system has locks."""
         while True:
             file = FileIO(self.path, "r+", opener=_opened_or_created)
-            locked = _lock(file.fileno())
-            if locked is False:
-                raise _in_use(self.path, _owner_at(self.path), is_known=True)
-            if not _is_at(file, self.path):  # its owner has just deleted it
+            try:
+                if self._is_free(file):
+                    return file
+            except BaseException:
                 file.close()
-                continue
-            owner = _owner_at(self.path)
-            if owner and not _is_dead(owner, locked):
-                raise _in_use(self.path, owner, is_known=False)
-            return file
+                raise
+            file.close()
+
+    def _is_free(self, file):
+        """Lock the claim's file; return False if its owner has just deleted it."""
+        locked = _lock(file.fileno())
+        owner = _owner_at(self.path)
+        if locked is False:
+            raise _in_use(self.path, owner, is_known=True)
+        if not _is_at(file, self.path):
+            return False
+        if owner and not _is_dead(owner, locked):
+            raise _in_use(self.path, owner, is_known=False)
+        return True
 
     def check(self):
         """Raise if the claim is no longer this process's own.

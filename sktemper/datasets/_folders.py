@@ -115,12 +115,19 @@ class Target:
                 _unlink(path)
 
     def abandon(self):
-        """Remove what was written, if it was to replace a collection."""
+        """Remove what was written, if it was to replace a collection.
+
+        Returns
+        -------
+        is_kept : bool
+            Whether there is a collection, the one that was to be replaced.
+        """
         if not self.replaces:
-            return
+            return False
         if self._committing and _current(self.folder) in (None, self.generation):
-            return  # it is the collection of the folder now, or may be
+            return False  # it is the collection of the folder now, or may be
         _remove_folder(self.files)
+        return True
 
     def _remove_others(self, generation):
         """Remove the subfolders of all generations but one; none if that is unknown."""
@@ -170,8 +177,9 @@ def writing(folder, settings, overwrite):
         try:
             target.prepare(settings, overwrite)
             yield target
-        except BaseException:
-            target.abandon()
+        except BaseException as error:
+            if target.abandon():
+                error.add_note(f"The collection in {folder} is as it was before.")
             raise
 
 
