@@ -11,8 +11,8 @@ from ._arrays import check_file
 from ._files import NAMES, read_json
 from ._folders import generation_folder
 from ._groups import groups
-from ._meta import LABELS, read_meta
-from ._open_shards import checked_npy, meta_of
+from ._meta import LABELS, read_meta, stamp_of
+from ._open_shards import checked_npy, meta_of, unless_replaced
 from ._parts import Part
 from ._sparse import csr_container
 
@@ -97,9 +97,10 @@ class Collection(Source):
         self.nnz = self._meta["entries"]
         self.sum = np.nan if self._meta["sum"] is None else self._meta["sum"]
         self.has_missing = self._meta["missing"] > 0
-        stamp, numbers = self._meta["fingerprint"], range(len(self._meta["shards"]))
+        self._stamp = stamp_of(self._meta)
         self.parts = tuple(
-            Part(self.folder, number, stamp, self._verify) for number in numbers
+            Part(self.folder, number, self._stamp, self._verify)
+            for number in range(len(self._meta["shards"]))
         )
 
     def __len__(self):
@@ -155,13 +156,14 @@ class Collection(Source):
             try:
                 check()
             except (OSError, ValueError) as error:
+                self._current_meta()
                 damage.append(str(error))
         if damage:
             raise ValueError("\n".join(damage))
 
     def _current_meta(self):
         """Return the description; raise if the collection was replaced."""
-        return meta_of(self.folder, self._meta["fingerprint"])
+        return meta_of(self.folder, self._stamp)
 
     def _beside(self, name):
         """Return the path of a file beside the shards, and its checksum or None."""
@@ -175,7 +177,8 @@ class Collection(Source):
         if not self._current_meta()["feature_names"]:
             return None
         path, crc = self._beside(NAMES)
-        names = read_json(path, crc)
+        with unless_replaced(self.folder, self._stamp):
+            names = read_json(path, crc)
         if not isinstance(names, list) or len(names) != self.shape[1]:
             raise ValueError(f"{path} is damaged: expected {self.shape[1]} names.")
         return np.array(names, dtype=object)
@@ -194,7 +197,8 @@ class Collection(Source):
         if self.kind != "ratings":
             return None
         path, crc = self._beside(name)
-        return checked_npy(path, size, crc if self._verify else None)
+        with unless_replaced(self.folder, self._stamp):
+            return checked_npy(path, size, crc if self._verify else None)
 
     def as_data(self, validate):
         """Return groups of shards as parts of `Data`, if such values are valid.

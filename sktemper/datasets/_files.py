@@ -201,7 +201,9 @@ def opened_npy(path, dtype=None, shape=None):
         raise ValueError(f"{path} is {what}: the collection is damaged.")
     try:
         found_shape, by_columns, found_dtype, offset, size = _header_of(path)
-    except (ValueError, EOFError, OverflowError, TypeError) as error:
+    except OSError:  # of the disk
+        raise
+    except Exception as error:  # NumPy reads a header as Python reads a program
         raise ValueError(f"{path} is damaged: {error}") from error
     if dtype is not None and found_dtype != dtype:
         raise ValueError(

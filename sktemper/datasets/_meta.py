@@ -17,6 +17,7 @@ __all__ = [
     "joined_dtype",
     "read_meta",
     "smallest",
+    "stamp_of",
     "wrong_in_shard",
 ]
 
@@ -104,6 +105,11 @@ def joined(kind, n_features, shards, shard_rows, files):
         "fingerprint": hashlib.blake2b(said.encode(), digest_size=8).hexdigest(),
         "shards": shards,
     }
+
+
+def stamp_of(meta):
+    """Return a text by which a collection is known again, until it is replaced."""
+    return f"{meta['generation']}-{meta['fingerprint']}"
 
 
 def finite(number):

@@ -7,6 +7,7 @@ fit, not more often than every `LOOK_EVERY` seconds.  A file that is cut off bet
 such a look and the use of its map ends the process: no look can prevent that.
 """
 
+import contextlib
 import os
 import threading
 import time
@@ -19,9 +20,9 @@ from scipy import sparse
 from ._arrays import ShardFiles, check_crc
 from ._files import META, opened_npy
 from ._folders import generation_folder
-from ._meta import read_meta
+from ._meta import read_meta, stamp_of
 
-__all__ = ["checked_npy", "files_of", "meta_of", "opened"]
+__all__ = ["checked_npy", "files_of", "meta_of", "opened", "unless_replaced"]
 
 #: How many shards a process holds open, each with up to three maps.
 MOST_OPEN = 48
@@ -126,14 +127,10 @@ class _OpenShards:
         here = dict(zip(files.paths, seen[1:], strict=True))
         if before and before.keys() == here.keys() and before != here:
             _refuse_change(part, before, here)
-        try:
+        with unless_replaced(part.folder, part.stamp):
             maps = files.mapped()
             if before != here:
                 files.check(maps, values=part.verify)
-        except (OSError, ValueError):
-            if _is_replaced(part):
-                raise _other_collection(part.folder) from None
-            raise
         after = _seen(paths)
         if after != seen:
             meta_of(part.folder, part.stamp)
@@ -197,17 +194,25 @@ def meta_of(folder, stamp):
 @lru_cache(maxsize=16)
 def _meta_at(folder, stamp, seen):
     meta = read_meta(folder)
-    if meta["fingerprint"] != stamp:
+    if stamp_of(meta) != stamp:
         raise _other_collection(folder)
     return meta
 
 
-def _is_replaced(part):
-    """Return whether the folder of a part holds another collection by now."""
+@contextlib.contextmanager
+def unless_replaced(folder, stamp):
+    """Read files of a collection; if they are gone because it was replaced, say so.
+
+    Raises
+    ------
+    ValueError
+        If the folder holds another collection by now.
+    """
     try:
-        return read_meta(part.folder)["fingerprint"] != part.stamp
+        yield
     except (OSError, ValueError):
-        return False
+        meta_of(folder, stamp)
+        raise
 
 
 def _other_collection(folder):

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._data import ByRows
 from .._linalg import sparse_rows
-from ._open_shards import files_of, meta_of, opened
+from ._open_shards import files_of, meta_of, opened, unless_replaced
 from ._sparse import csr_container
 
 __all__ = ["Part"]
@@ -19,7 +19,7 @@ class Part(ByRows):
         An absolute path.
     number : int
     stamp : str
-        The fingerprint of the collection that is meant.
+        That of the collection that is meant, see `stamp_of`.
     verify : bool, default=True
         Whether the values of the shard are compared with their checksum when a process
         first uses it.
@@ -82,8 +82,9 @@ class Part(ByRows):
 
     def check(self):
         """Read the files of the shard; raise a ValueError if one is damaged."""
-        files = files_of(self)
-        files.check(files.mapped())
+        with unless_replaced(self.folder, self.stamp):
+            files = files_of(self)
+            files.check(files.mapped())
 
     def whole(self):
         """Return all of the shard, its entries mapped as far as scipy can read them."""

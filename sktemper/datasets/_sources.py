@@ -5,6 +5,7 @@ from numbers import Number
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
 from .._validation import check_sparse
@@ -42,8 +43,18 @@ class Texts:
             n_features = self.vectorizer.transform(["a"]).shape[1]
             self.counts = sparse.csr_array((0, n_features), dtype=np.uint8)
         else:
-            self.counts = canonical(self.vectorizer.transform(texts), number)
+            self.counts = canonical(self._transformed(texts, number), number)
         return Block.of(self.counts, stored_counts(self.counts.data, number))
+
+    def _transformed(self, texts, number):
+        try:
+            return self.vectorizer.transform(texts)
+        except NotFittedError:  # which is an AttributeError, too
+            raise
+        except AttributeError as error:  # vectorizers ask for methods of a str
+            raise TypeError(
+                f"Batch {number} has a text that the vectorizer cannot read: {error}."
+            ) from error
 
     def after(self, texts):
         if self.hashed is not None and len(texts):
