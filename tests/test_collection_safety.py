@@ -812,8 +812,9 @@ def test_going_on_relies_on_intact_shards_alone(kind, name, text, folder, tmp_pa
     if text is None and name.endswith("json"):
         write(folder, batches, shard_rows=8)
     else:
-        with pytest.warns(UserWarning, match=rf"{name} is .* goes on from shard 1"):
+        with pytest.warns(UserWarning, match=rf"{name} is .* from shard 1") as warned:
             write(folder, batches, shard_rows=8)
+        assert warned[0].filename == __file__
     assert (folder / "shard-00000.data.npy").stat().st_mtime_ns == first
     assert contents(folder) == contents(tmp_path / "done")
 
@@ -859,8 +860,9 @@ def test_going_on_relies_on_intact_runs_alone(name, text, small_runs, folder, tm
     if text is None and name.endswith("json"):
         write_ratings(folder, batches)
     else:
-        with pytest.warns(UserWarning, match=rf"{name} is .* goes on from run 1"):
+        with pytest.warns(UserWarning, match=rf"{name} is .* from run 1") as warned:
             write_ratings(folder, batches)
+        assert warned[0].filename == __file__
     assert contents(folder) == contents(tmp_path / "done")
 
 

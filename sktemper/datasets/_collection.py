@@ -38,11 +38,11 @@ class Collection(Source):
         it, its quality does not.  None is 16, or the number of shards if these are
         fewer.
     verify : bool, default=True
-        Whether a process reads a file through when it first opens it, and compares it
-        with the checksum that it had when it was written.  False saves that reading,
-        and then nobody notices values that were damaged on disk or on their way: fits
-        and predictions are wrong without a message.  Sizes, types and the places that
-        indices point to are checked all the same.
+        Whether a process reads each shard through when it first opens it, and compares
+        it with the checksums that it had when it was written.  With False the values
+        are not read, and damage to them goes unnoticed: fits and predictions are wrong
+        without a message.  Sizes and types of files, and the columns that indices point
+        to, are checked in any case.
 
     Attributes
     ----------
@@ -271,7 +271,7 @@ def open_counts(folder, n_parts=None, *, verify=True):
         If there is no such folder.
     ValueError
         If it holds no finished collection of counts, or its description is damaged.
-        The shards are checked when each is first used.
+        Each shard is checked when a process first uses it.
     """
     return _open(folder, "counts", n_parts, verify)
 
@@ -300,7 +300,7 @@ def open_dense(folder, n_parts=None, *, verify=True):
         If there is no such folder.
     ValueError
         If it holds no finished collection of dense data, or its description is
-        damaged.  The shards are checked when each is first used.
+        damaged.  Each shard is checked when a process first uses it.
     """
     return _open(folder, "dense", n_parts, verify)
 
@@ -329,7 +329,7 @@ def open_ratings(folder, n_parts=None, *, verify=True):
         If there is no such folder.
     ValueError
         If it holds no finished collection of ratings, or its description is damaged.
-        The shards are checked when each is first used.
+        Each shard is checked when a process first uses it.
     """
     return _open(folder, "ratings", n_parts, verify)
 

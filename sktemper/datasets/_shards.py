@@ -129,8 +129,10 @@ class ShardWriter:
         shard = read_json(path)
         try:
             wrong = _wrong_in_note(shard, self.kind, *first)
-        except (KeyError, TypeError, ValueError) as error:
-            wrong = f"{type(error).__name__}: {error}"
+        except KeyError as error:
+            wrong = f"it does not say {error}"
+        except (TypeError, ValueError) as error:
+            wrong = str(error)
         if wrong:
             raise ValueError(f"{path} is damaged: {wrong}.")
         files = ShardFiles(self.folder, number, shard, self.kind, shard["n_features"])

@@ -52,7 +52,9 @@ def write_counts(
         bars between them if they are about as frequent; ``#`` and its number if no
         word of it was met.
     overwrite : bool, default=False
-        Whether to replace a collection that is in the folder, finished or not.
+        Whether to replace a collection that is in the folder, finished or not.  A
+        finished one stays as it is until the new one is complete, and batches may be
+        read from it.
 
     Returns
     -------
@@ -63,18 +65,30 @@ def write_counts(
     ------
     FileExistsError
         If the folder holds a collection already.
+    BlockingIOError
+        If another process or thread writes there; the message says which, and since
+        when.
     ValueError
         If the folder holds something else, or an interrupted conversion of other
         batches or with other settings; if values are negative or not finite; if
-        batches differ in their columns, or have no rows at all.  Until all is written
-        the folder does not open, so nothing incomplete is ever fitted to.
+        batches differ in their columns, or have no rows at all; if names of features
+        cannot be encoded, or are not as many as the columns.  Until all is written, a
+        new folder does not open, so nothing incomplete is ever fitted to.
+    TypeError
+        If names of features are neither strings nor numbers.
+
+    Warns
+    -----
+    UserWarning
+        If shards of an interrupted conversion are damaged, and are written again.
 
     Notes
     -----
     Rows are stored with sorted columns, duplicates summed and zeros left out.  Every
     file is written under another name, brought to disk, and then renamed; the
-    description ``meta.json`` comes last.  Behind each shard it is noted which batches
-    are done: of these, the next call needs their length and their first row only.
+    description ``meta.json`` comes last, after the other files were checked.  Behind
+    each shard it is noted which batches are done: of these, the next call needs their
+    length and their first row only.
 
     Examples
     --------
@@ -131,7 +145,9 @@ def write_dense(
     feature_names : array-like of str of shape (n_features,), default=None
         None takes those of data frames.
     overwrite : bool, default=False
-        Whether to replace a collection that is in the folder, finished or not.
+        Whether to replace a collection that is in the folder, finished or not.  A
+        finished one stays as it is until the new one is complete, and batches may be
+        read from it.
 
     Returns
     -------
@@ -142,10 +158,21 @@ def write_dense(
     ------
     FileExistsError
         If the folder holds a collection already.
+    BlockingIOError
+        If another process or thread writes there; the message says which, and since
+        when.
     ValueError
         If the folder holds something else, or an interrupted conversion of other
         batches; if values are infinite; if batches differ in their columns, or have no
-        rows at all.
+        rows at all; if names of features cannot be encoded, or are not as many as the
+        columns.
+    TypeError
+        If names of features are neither strings nor numbers.
+
+    Warns
+    -----
+    UserWarning
+        If shards of an interrupted conversion are damaged, and are written again.
 
     Examples
     --------

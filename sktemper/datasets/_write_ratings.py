@@ -62,7 +62,8 @@ def write_ratings(
         Users of a shard, the last one excepted; None takes a power of two, from 1,024
         to 1,048,576, with which a shard has about 33 million ratings.
     overwrite : bool, default=False
-        Whether to replace a collection that is in the folder, finished or not.
+        Whether to replace a collection that is in the folder, finished or not.  A
+        finished one stays as it is until the new one is complete.
 
     Returns
     -------
@@ -74,12 +75,21 @@ def write_ratings(
     ------
     FileExistsError
         If the folder holds a collection already.
+    BlockingIOError
+        If another process or thread writes there; the message says which, and since
+        when.
     ValueError
         If the folder holds something else, or an interrupted conversion of other
         batches; if a label is missing, or a rating missing or infinite; by default for
-        duplicates; if there are no ratings.
+        duplicates; if there are no ratings; if a label ends with a null character, or
+        is a float of 2**53 or more, where neighbouring numbers become one.
     TypeError
         If labels are neither numbers nor strings, or partly these and partly those.
+
+    Warns
+    -----
+    UserWarning
+        If what an interrupted conversion wrote is damaged, and is written again.
 
     Notes
     -----
@@ -137,7 +147,7 @@ class _Runs:
             warnings.warn(
                 f"{error} The conversion in {self.folder} goes on from run "
                 f"{self.number}; what was written behind it is written again.",
-                stacklevel=4,
+                stacklevel=5,
             )
         remove(self.folder, "run-*", first=self.number)
 
@@ -149,7 +159,9 @@ class _Runs:
             stamps, kinds, crc = (noted[name] for name in ("stamps", "kinds", "crc"))
             if not all(len(stamp) == 2 for stamp in stamps) or set(kinds) != KINDS:
                 raise ValueError("its stamps or kinds are none")
-        except (KeyError, TypeError, ValueError) as error:
+        except KeyError as error:
+            raise ValueError(f"{path} is damaged: it does not say {error}.") from error
+        except (TypeError, ValueError) as error:
             raise ValueError(f"{path} is damaged: {error}.") from error
         path = self._file("npy")
         check_crc(path, opened_npy(path), crc)
