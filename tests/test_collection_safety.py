@@ -532,6 +532,31 @@ def test_forked_children_hold_no_claim(folder):
         os.killpg(writer.pid, 9)
 
 
+def test_a_claim_that_finds_no_room_is_nobodys(folder, monkeypatch):
+    class Full(_claims.FileIO):
+        def write(self, text):
+            return super().write(text[:3])
+
+    monkeypatch.setattr(_claims, "FileIO", Full)
+    with pytest.raises(OSError, match="No space left"):
+        write_counts(folder, [np.eye(3)])
+    monkeypatch.undo()
+    assert write_counts(folder, [np.eye(3)]).shape == (3, 3)
+
+
+def test_batches_may_change_the_working_directory(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "below").mkdir()
+
+    def given():
+        yield np.eye(3)
+        os.chdir(tmp_path / "below")
+        yield np.eye(3)
+
+    found = write_counts("X", given(), shard_rows=3)
+    assert found.folder == str(folder) and found.shape == (6, 3)
+
+
 def test_writers_after_one_another(folder):
     for _ in range(3):
         write_counts(folder, [np.eye(3)], overwrite=True)

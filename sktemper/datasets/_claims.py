@@ -32,7 +32,7 @@ __all__ = ["CLAIM", "Claim"]
 CLAIM = "writer.json"
 #: The byte that is locked on Windows, where a locked byte cannot be read by others.
 LOCKED_BYTE = 2**30
-#: What the system answers if another process holds the lock.
+#: Errors that say that another process holds the lock.
 HELD = {errno.EAGAIN, errno.EACCES, errno.EWOULDBLOCK, errno.EDEADLK}
 
 #: The claims of this process by their tokens.  One that an interruption left behind
@@ -61,7 +61,11 @@ class Claim:
     def __enter__(self):
         self.file = self._locked()
         _open_claims[self.token] = self
-        _write(self.file, self.token)
+        try:
+            _write(self.file, self.token)
+        except BaseException:  # such as a full disk
+            self.file.close()  # an empty claim is nobody's
+            raise
         return self
 
     def __exit__(self, *_):
@@ -156,9 +160,11 @@ def _write(file, token):
         "since": now.isoformat(timespec="seconds"),
         "token": token,
     }
+    text = json.dumps(owner).encode()
     file.truncate(0)
     file.seek(0)
-    file.write(json.dumps(owner).encode())
+    if file.write(text) < len(text):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), file.name)
 
 
 def _owner_at(path):

@@ -7,6 +7,7 @@ the old one, at once.  Only then are the old files removed.
 """
 
 import contextlib
+import os
 import re
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from ._meta import read_meta
 __all__ = ["Target", "generation_folder", "writing"]
 
 GENERATION = re.compile(r"generation-(\d{5,9})")
-#: What NFS leaves in the place of a file that is deleted while it is open.
+#: How names begin that NFS gives to files that are deleted while they are open.
 LEFT_BY_NFS = ".nfs"
 
 
@@ -165,7 +166,7 @@ def writing(folder, settings, overwrite):
     """
     if not isinstance(overwrite, bool | np.bool_):
         raise ValueError(f"overwrite must be True or False, got {overwrite!r}.")
-    folder = Path(folder)
+    folder = Path(os.path.abspath(folder))
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is a file, not a folder.")
     make_folder(folder)

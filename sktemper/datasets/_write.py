@@ -124,7 +124,7 @@ def write_counts(
         if names is None:
             names = source.names
         writer.finish(hashed.names() if hashed is not None else names)
-    return open_counts(folder)
+    return open_counts(target.folder)
 
 
 def write_dense(
@@ -198,7 +198,7 @@ def write_dense(
         writer = ShardWriter(target, "dense", shard_rows, names=names)
         writer.write(batches, source.stamp, source.block)
         writer.finish(source.names if names is None else names)
-    return open_dense(folder)
+    return open_dense(target.folder)
 
 
 def _given_names(feature_names, batches, vectorizer=None):

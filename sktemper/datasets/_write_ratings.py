@@ -119,7 +119,7 @@ def write_ratings(
         writer = ShardWriter(target, "ratings", shard_rows)
         writer.write(merge.ranges(), lambda *_: (0, 0), merge.block)
         writer.finish(files=merge.write_labels())
-    return open_ratings(folder)
+    return open_ratings(target.folder)
 
 
 # -- runs ----------------------------------------------------------------------------
