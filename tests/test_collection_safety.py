@@ -413,7 +413,7 @@ def claimed_by_a_dead_writer(folder, **changes):
     dead.wait()
     since = "2026-01-02T03:04:05+00:00"
     claim = {"host": socket.gethostname(), "pid": dead.pid, "since": since} | changes
-    (folder / "writer.json").write_text(json.dumps(claim | {"token": "0"}))
+    (folder / "writer.json").write_text(json.dumps({"token": "0"} | claim))
     return claim
 
 
@@ -476,6 +476,18 @@ def test_claims_that_say_nothing(text, folder):
         assert "process ? on ?" in message_of(write)
     else:
         assert write_counts(folder, [np.eye(2)]).shape == (2, 2)
+
+
+@pytest.mark.parametrize("pid", [-1, 0, 2**40, 10**30, "1", None, [1]])
+@pytest.mark.parametrize("token", ["0", None, ["0"]])
+def test_claims_of_no_process(pid, token, folder, monkeypatch):
+    monkeypatch.setattr(pytest.importorskip("fcntl"), "flock", no_locks)
+    claimed_by_a_dead_writer(folder, pid=pid, token=token)
+    assert "was claimed by" in message_of(lambda: go_on(folder))
+    (folder / "writer.json").unlink()
+    claimed = {"pid": os.getpid(), "host": socket.gethostname(), "token": token}
+    (folder / "writer.json").write_text(json.dumps(claimed))  # another thread's, dead
+    go_on(folder).verify()
 
 
 @pytest.mark.parametrize("instead", [None, '{"pid": 7, "host": "elsewhere"}'])

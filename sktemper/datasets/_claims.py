@@ -183,7 +183,7 @@ def _is_dead(owner, locked):
     if locked:
         return True
     if owner.get("pid") == os.getpid():
-        return owner.get("token") not in _open_claims
+        return str(owner.get("token")) not in _open_claims
     return not _is_running(owner.get("pid"), owner.get("process_started"))
 
 
@@ -195,7 +195,7 @@ def _is_running(pid, started):
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # it is another user's
+    except (OSError, OverflowError):  # it is another user's, or no number of a process
         pass
     now = _started(pid)
     return started is None or now is None or now == started
