@@ -4,6 +4,8 @@ import dataclasses
 import gc
 import os
 import pickle
+import re
+import shutil
 import signal
 import threading
 import time
@@ -19,6 +21,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from sktemper import AnnealedGaussianMixture, AnnealedLDA, SVIPlusLDA
 from sktemper._data import Data, InMemory, Source
+from sktemper.datasets import open_dense, write_dense
 from sktemper.schedules import LinearSchedule
 
 dask = pytest.importorskip("dask", reason="sktemper.dask needs dask")
@@ -207,6 +210,37 @@ def test_workers_open_what_is_on_disk(client, tmp_path):
     skd.fit(scored, delayed_of([X]), client=client, X_val=shards)
     last = scored.history_["heldout_score"][-1]
     assert last == pytest.approx(skd.score(scored, shards, client=client), rel=1e-9)
+
+
+def test_workers_check_the_shards_that_they_open(client, tmp_path):
+    def numbers_of_checked(folder):  # inside: workers do not know this module
+        from sktemper.datasets import _open_shards
+
+        parts = list(_open_shards.opened.checked)
+        return sorted(part.number for part in parts if part.folder == folder)
+
+    X = np.random.default_rng(0).normal(size=(800, 3))
+    collection = write_dense(tmp_path / "X", [X], shard_rows=100)
+    folder = collection.folder
+    mixture = AnnealedGaussianMixture(2, batch_size=300, max_iter=2, random_state=0)
+    expected = state_of(clone(mixture).fit(collection))
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    collection = open_dense(copy)
+    skd.fit(mixture, collection, client=client)
+    assert state_of(mixture) == expected
+    assert numbers_of_checked(collection.folder) == []  # they are not read here
+    found = client.run(numbers_of_checked, collection.folder).values()
+    assert sorted({number for numbers in found for number in numbers}) == [*range(8)]
+    path = copy / "shard-00005.data.npy"
+    values = np.load(path)
+    values[3, 1] += 1
+    np.save(path, values)
+    for use in (
+        lambda: skd.fit(clone(mixture), collection, client=client),
+        lambda: skd.score(mixture, collection, client=client),
+    ):
+        with pytest.raises(ValueError, match=re.escape(str(path))):
+            use()
 
 
 def in_memory(X):
