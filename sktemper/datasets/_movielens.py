@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import validate_params
 
+from ._batches import BOM, first_that_fails
 from ._ratings import ratings_matrix
 
 #: The files of ratings and of films' titles, of all releases.
@@ -236,13 +237,14 @@ def _read_ratings(stream, name):
     """Return users, items and ratings; every line is one, or empty, or the header."""
     layout, parts, number = None, [], 1
     while lines := [line.rstrip(b"\r\n") for line in islice(stream, _LINES)]:
+        if number == 1:
+            lines[0] = lines[0].removeprefix(BOM)
         numbers = range(number, number + len(lines))
         number += len(lines)
         if not all(lines):
             numbers = [n for n, line in zip(numbers, lines, strict=True) if line]
             lines = [line for line in lines if line]
         if lines and layout is None:
-            lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
             layout = _Layout(lines[0], name, numbers[0])
             lines, numbers = lines[layout.has_header :], numbers[layout.has_header :]
         if lines:
@@ -299,7 +301,10 @@ class _Layout:
             refuse(wrong[0], f"it has {n_fields} fields, the first {self.n_fields}")
         table = self._table(lines)
         if table is None:
-            refuse(self._first_that_fails(lines), "a field is not a number")
+            refuse(
+                first_that_fails(lines, lambda some: self._table(some) is None),
+                "a field is not a number",
+            )
         numbers_of = table[:, :2]
         whole = (numbers_of == np.rint(numbers_of)) & (
             np.abs(numbers_of) < _LARGEST_NUMBER
@@ -331,17 +336,6 @@ class _Layout:
             )
         except ValueError:
             return None
-
-    def _first_that_fails(self, lines):
-        """Return which line is the first that is no table, by halving."""
-        start, stop = 0, len(lines)
-        while stop - start > 1:
-            middle = (start + stop) // 2
-            if self._table(lines[start:middle]) is None:
-                stop = middle
-            else:
-                start = middle
-        return start
 
 
 def _places(names, columns):
