@@ -105,7 +105,7 @@ def test_extras_and_packages_of_messages_are_those_of_the_package():
     calls = re.findall(
         r'missing_packages\(\s*[^,()]+,\s*\(([^)]*)\),\s*"(\w+)"\s*\)', sources
     )
-    assert {extra for _, extra in calls} == {"dask", "disk"}
+    assert {extra for _, extra in calls} == {"dask", "disk", "report"}
     required = metadata.requires("sktemper")
     for packages, extra in calls:
         for package in re.findall(r'"(\w+)"', packages):
