@@ -186,6 +186,13 @@ def test_a_line_of_nothing_but_a_byte_order_mark(write):
     path = write("u.data", BOM + b"\n1\t2\t3\t0\n")
     assert load_movielens(path).data.toarray().tolist() == [[3.0]]
     assert list(read_text(write("a.txt", BOM + b"\ntea\n"))) == [["", "tea"]]
+    assert list(read_text(write("b.txt", BOM))) == []
+
+
+def test_two_ratings_of_a_film_are_named_with_the_file(write):
+    path = write("u.data", "1\t2\t3\t0\n1\t3\t3\t0\n1\t2\t4\t0\n")
+    with pytest.raises(ValueError, match="u.data has several .* user 1 and film 2"):
+        load_movielens(path)
 
 
 # -- what a header says ----------------------------------------------------------------
@@ -331,6 +338,14 @@ def test_bad_lines_of_pairs_are_named(line, what, write):
     path = write("a.svm", f"1 1:1\n# a comment\n\n{line}\n1 2:1\n")
     with pytest.raises(ValueError, match=f"a.svm, line 4: expected {what}"):
         list(read_svmlight(path))
+
+
+def test_there_are_at_most_as_many_columns_as_int32_can_index(write):
+    path = write("a.svm", "1 0:1\n2 2147483646:1\n")
+    assert next(iter(read_svmlight(path))).shape == (2, 2**31 - 1)
+    path = write("b.lda-c", "1 2147483647:1\n")
+    with pytest.raises(ValueError, match="b.lda-c has indices from 0 to 2147483647"):
+        list(read_lda_c(path))
 
 
 def test_lines_of_svmlight_may_have_queries_comments_and_fractions(write):

@@ -83,12 +83,13 @@ class Lines:
                 if not newline:
                     self._check_length(begun, number)
                     continue
-                lines = b"".join(begun).split(b"\n")
+                lines = _lines_of(b"".join(begun), number)
                 begun = [rest]
-                yield number, _without_ends(lines, number)
+                yield number, lines
                 number += len(lines)
-        if any(begun):
-            yield number, _without_ends([b"".join(begun)], number)
+        rest = b"".join(begun)
+        if rest and not (number == 1 and rest == BOM):
+            yield number, _lines_of(rest, number)
 
     def _read(self, file, number):
         """Return the next bytes of the file; ``number`` is that of the next line."""
@@ -132,11 +133,10 @@ class Lines:
         return table
 
 
-def _without_ends(lines, number):
-    """Return lines without a carriage return, the first of a file without a BOM."""
-    if number == 1:
-        lines[0] = lines[0].removeprefix(BOM)
-    return [line.rstrip(b"\r") for line in lines]
+def _lines_of(data, number):
+    """Return the lines of a piece of a file; ``number`` is that of the first."""
+    data = data.removeprefix(BOM) if number == 1 else data
+    return [line.rstrip(b"\r") for line in data.split(b"\n")]
 
 
 def _parsed(lines, dtype, n_fields):

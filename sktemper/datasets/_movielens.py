@@ -212,6 +212,7 @@ def _movielens(files, name):
     file = _the_only(files[name])
     with file.open(LARGEST_RATINGS) as stream:
         users, items, ratings = _read_ratings(stream, file.name)
+    _check_distinct(users, items, file.name)
     X, user_labels, item_labels = ratings_matrix(users, items, ratings)
     beside = [_FILMS[name]] if name in _FILMS else _FILMS.values()
     films = [film for film in beside if film in files]
@@ -228,6 +229,20 @@ def _movielens(files, name):
         item_labels=item_labels,
         item_titles=titles,
     )
+
+
+def _check_distinct(users, items, name):
+    """Raise if a user has rated a film twice."""
+    order = np.lexsort((items, users))
+    users, items = users[order], items[order]
+    twice = (users[1:] == users[:-1]) & (items[1:] == items[:-1])
+    if twice.any():
+        place = twice.argmax()
+        raise ValueError(
+            f"{name} has several ratings of user {users[place]} and film "
+            f"{items[place]}, and MovieLens has one. Remove all others, or choose by "
+            "duplicates of datasets.ratings_matrix."
+        )
 
 
 # -- ratings -------------------------------------------------------------------------

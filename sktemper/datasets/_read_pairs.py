@@ -140,7 +140,18 @@ def read_lda_c(path, vocab=None, *, n_features=None):
 
 
 class _Chunk(NamedTuple):
-    """Some lines, parsed; of each its number and length, and all pairs in one row."""
+    """Parsed lines of a file.
+
+    Attributes
+    ----------
+    numbers : tuple of int
+        The numbers of the lines in the file.
+    lines : tuple of bytes
+    sizes : ndarray of shape (n_lines,)
+        The number of pairs of each line.
+    indices, values : ndarray of shape (n_pairs,)
+        The pairs of all lines, one line after another.
+    """
 
     numbers: list
     lines: list
@@ -180,14 +191,20 @@ class _Pairs:
         Raises
         ------
         ValueError
-            If there is no index.
+            If there is no index, or the largest one is too large.
         """
         if largest < 0:
             raise ValueError(
                 f"{self.lines.path} has no pairs, so that the number of columns is "
                 "unknown; give n_features."
             )
-        return largest + 1 - first
+        n_features = largest + 1 - first
+        if n_features > LARGEST_SIZE:
+            raise ValueError(
+                f"{self.lines.path} has indices from {first} to {largest}, which are "
+                f"more than {LARGEST_SIZE:,} columns."
+            )
+        return n_features
 
     def matrices(self, first, n_features):
         """Yield CSR arrays of this many columns; indices count from ``first``."""

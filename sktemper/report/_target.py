@@ -22,6 +22,8 @@ def check_path(path):
     """
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"path must be a str, a path or None, got {path!r}.")
+    if "\0" in os.fspath(path):
+        raise ValueError(f"path has a null character: {path!r}.")
     path = Path(path).absolute()
     target, _ = _target_of(path)
     if not target.parent.is_dir():
