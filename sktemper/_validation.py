@@ -7,6 +7,8 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from ._linalg import is_canonical
+
 __all__ = ["check_data", "check_init", "check_sparse", "looks_like_text"]
 
 #: Types of indices that scipy makes.  Others, as from files of unsigned or big-endian
@@ -121,7 +123,25 @@ def _check_compressed(X):
         if part.dtype not in INDEX_DTYPES:
             X = copy.copy(X)
             setattr(X, name, part.astype(np.int64))
-    return X
+    return _with_true_flags(X) if X.format == "csr" else X
+
+
+def _with_true_flags(X):
+    """Return a CSR matrix without flags that its indices contradict.
+
+    The flags can be set by hand, and scipy sums and sorts nothing where they are set.
+    """
+    starts, columns = np.ascontiguousarray(X.indptr), np.ascontiguousarray(X.indices)
+    if is_canonical(starts, columns):
+        return X
+    other = copy.copy(X)
+    is_wrong = other.has_canonical_format
+    if is_wrong:
+        other.has_canonical_format = False
+    falls = 1 + np.flatnonzero(columns[1:] < columns[:-1])
+    if other.has_sorted_indices and not np.isin(falls, starts).all():
+        is_wrong, other.has_sorted_indices = True, False
+    return other if is_wrong else X
 
 
 def _check_coordinates(X):

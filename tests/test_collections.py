@@ -1128,7 +1128,7 @@ def test_tables_without_pyarrow_are_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "a.csv").write_text("text\nwords\n")
     for read in read_text, read_triples:
-        with pytest.raises(ImportError, match=r"sktemper\[disk\]"):
+        with pytest.raises(ImportError, match=r'pip install .*\[disk\]"'):
             read(tmp_path / "a.csv")
 
 

@@ -19,6 +19,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
+import sktemper
 from sktemper import AnnealedGaussianMixture, AnnealedLDA, SVIPlusLDA
 from sktemper._data import Data, InMemory, Source
 from sktemper.datasets import open_dense, write_dense
@@ -28,6 +29,7 @@ dask = pytest.importorskip("dask", reason="sktemper.dask needs dask")
 distributed = pytest.importorskip("distributed", reason="sktemper.dask needs dask")
 da = pytest.importorskip("dask.array")
 skd = pytest.importorskip("sktemper.dask")
+_cluster = pytest.importorskip("sktemper.dask._cluster")
 
 pytestmark = [
     # fits take a few steps
@@ -497,3 +499,30 @@ def test_a_checkpoint_goes_on_with_the_same_bits(client, documents, tmp_path):
         skd.fit(lda_of(n_init=2), parts, **options)
     with pytest.raises(ValueError, match="every must be"):
         skd.fit(lda, parts, client=client, checkpoint=folder, every=0)
+
+
+# -- versions --------------------------------------------------------------------------
+
+
+def test_workers_of_another_version_are_told(client, documents):
+    parts, here = array_of(parts_of(documents, 60)), sktemper.__version__
+    first, *_ = sorted(client.nthreads())
+    told = "import sktemper; sktemper.__version__ = {!r}"
+    client.run(exec, told.format("0.0.9"), workers=[first])
+    try:
+        message = f"has sktemper {here}, but 1 of 2 workers have .*{first} has 0.0.9"
+        with pytest.warns(UserWarning, match=message) as warned:
+            skd.fit(lda_of(), parts, client=client)
+        assert warned[0].filename == __file__
+        with pytest.warns(UserWarning, match=message):
+            skd.score(lda_of().fit(documents), parts, client=client)
+    finally:
+        client.run(exec, told.format(here))
+    skd.fit(lda_of(), parts, client=client)
+
+
+def test_workers_without_the_package_are_told(client, monkeypatch):
+    answers = {"tcp://a": ModuleNotFoundError("sktemper"), "tcp://b": OSError("lost")}
+    monkeypatch.setattr(client, "run", lambda *arguments, **options: answers)
+    with pytest.warns(UserWarning, match="1 of 2 .*tcp://a has none that can be"):
+        _cluster.client_of(client)

@@ -661,6 +661,10 @@ def test_what_serves_is_checked(fitted):
         values["prepared"] = intact._replace(items=intact.items._replace(table=table))
         with pytest.raises(ValueError, match="cannot be loaded"):
             pickle.loads(pickle.dumps(served))
+    hyper = intact.hyper._replace(noise_variance=np.nan)
+    values["prepared"] = intact._replace(hyper=hyper)
+    with pytest.raises(ValueError, match="cannot be loaded"):
+        pickle.loads(pickle.dumps(served))
     values["prepared"] = intact
     model = pickle.loads(pickle.dumps(fitted.model))
     rated = model._rated_
@@ -675,6 +679,72 @@ def test_what_serves_is_checked(fitted):
         model._rated_ = damaged
         with pytest.raises(ValueError, match="cannot be loaded"):
             pickle.loads(pickle.dumps(model))
+
+
+def with_one(array, value):
+    array = array.copy()
+    array.flat[-1] = value
+    return array
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda array: None,
+        lambda array: array.tolist(),
+        lambda array: with_one(array, np.nan),
+        lambda array: with_one(array, -np.inf),
+        lambda array: array.astype(np.float16),
+        lambda array: array.astype(object),
+        lambda array: array[:, :-1],
+        lambda array: array[None],
+        lambda array: 3,
+        lambda array: "text",
+    ],
+    ids=["none", "list", "nan", "inf", "half", "objects", "narrow", "3d", "3", "text"],
+)
+@pytest.mark.parametrize("name", ["item_vectors", "user_vectors", "directions"])
+def test_arrays_that_serve_are_whole_and_finite(fitted, name, damage):
+    served = fitted.model.for_serving()
+    values = served._memory.values(served._made_of())
+    if name not in values:
+        pytest.skip("this model keeps no such array")
+    intact = values[name]
+    try:
+        values[name] = damage(intact)
+        if name == "directions" and np.shape(values[name])[1:] == (
+            intact.shape[1] - 1,
+        ):
+            return  # of any width
+        with pytest.raises(ValueError, match="arrays for serving are damaged"):
+            pickle.loads(pickle.dumps(served))
+        for others in {}, {"item_vectors": intact}:
+            state = served.__getstate__() | {"_served": others or [1]}
+            with pytest.raises(ValueError, match="arrays for serving are damaged"):
+                object.__new__(type(served)).__setstate__(state)
+    finally:
+        values[name] = intact
+
+
+def test_the_order_of_popularity_that_serves_is_one(fitted):
+    served = fitted.model.for_serving()
+    if not hasattr(served, "item_popularity_"):
+        pytest.skip("nothing is ranked by popularity")
+    served.recommend(["u1"])
+    values = served._memory.values(served._made_of())
+    assert {"log_shares", "most_popular"} <= set(values)
+    for name, damaged in (
+        ("most_popular", values["most_popular"] * 0),
+        ("most_popular", values["most_popular"] + 1),
+        ("most_popular", values["most_popular"].astype(float)),
+        ("log_shares", with_one(values["log_shares"], np.nan)),
+        ("log_shares", values["log_shares"][1:]),
+    ):
+        intact, values[name] = values[name], damaged
+        with pytest.raises(ValueError, match="arrays for serving are damaged"):
+            pickle.loads(pickle.dumps(served))
+        values[name] = intact
+    pickle.loads(pickle.dumps(served)).recommend(["u1"])
 
 
 def test_threads_share_a_model(fitted):

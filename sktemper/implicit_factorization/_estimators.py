@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import TOL_OF_BOUND, TemperedEstimator, document, store, warn
 from .._expfam import unpacked
-from .._limits import check_values, check_variances
+from .._limits import LARGEST_WEIGHT, check_values, check_variances
 from .._linalg import tiled_matmul
+from .._policy import refuse
 from .._validation import check_data, check_init
 from ._model import ImplicitFactorizationModel
 from ._pairs import values_of_pairs
@@ -39,7 +40,7 @@ _DOC = """Factorization of implicit feedback: clicks, plays, purchases.
     n_components : int, default=32
         Number of factors d, the rank.  More than are of use do no harm.
     zero_weight : "auto" or float, default="auto"
-        Weight w0 of a pair that is not stored; a positive number.  "auto" is
+        Weight w0 of a pair that is not stored, positive and at most 1e15.  "auto" is
         ``min(1, 8 * n_stored / (n_all - n_stored))`` of the first data: all pairs
         that are not stored weigh 8 times as much as those that are, if these have
         weights of about 1.
@@ -260,6 +261,8 @@ class ImplicitFactorization(
             _warn_of_weights(X.data)
 
     def _make_model(self, n_features, dtype):
+        if self.zero_weight != "auto" and self.zero_weight > LARGEST_WEIGHT:
+            refuse("zero_weight", f"at most {LARGEST_WEIGHT:g}", self.zero_weight)
         check_variances(self.noise_variance, dtype, "noise_variance")
         check_variances(self.component_variance, dtype, "component_variance")
         return ImplicitFactorizationModel(

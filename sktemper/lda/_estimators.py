@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 import numpy as np
+from scipy import sparse
 from scipy.special import psi
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -86,6 +87,11 @@ class _LDA(
         if self.doc_update == "sampled":
             check_samplable(X)
         return X
+
+    def _check_enough(self, data):
+        looks = (look.data if sparse.issparse(look) else look for look in data.looks)
+        if not any(values.any() for values in looks):
+            raise ValueError("X has no tokens: all counts are 0.")
 
     def _check_weighted(self, X, sample_weight):
         check_counts(X, sample_weight)

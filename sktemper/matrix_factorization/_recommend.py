@@ -11,6 +11,7 @@ from .._limits import check_values
 from .._policy import refuse
 from .._ranking._best import Rated, Rescoring, products
 from .._ranking._mixin import RecommenderMixin
+from ..model import all_finite
 from . import _kernels
 from ._noise import Noise
 from ._ratings import Ratings
@@ -273,11 +274,14 @@ class RatingRecommenderMixin(RecommenderMixin):
 
     def _fits(self, prepared, model):
         items, n_items = prepared.items, model.n_features
-        return (items.table.shape, items.table.dtype, items.means.shape) == (
-            (n_items, model.width),
-            model.dtype,
-            (n_items, model.n_own),
+        shapes = items.table.shape, items.table.dtype, items.means.shape
+        expected = (n_items, model.width), model.dtype, (n_items, model.n_own)
+        return shapes == expected and all_finite(
+            items.table, items.means, prepared.hyper
         )
+
+    def _vector_width(self):
+        return self._rank() + 2
 
     def _item_directions(self):
         return np.ascontiguousarray(self.components_.T)
