@@ -29,6 +29,7 @@ MAY_IMPORT = {
     "_documentation": set(),
     "_policy": {"_documentation"},
     "_linalg": {"_csr", "_simd"},
+    "_tasks": set(),
     "_limits": {"_policy"},
     "_validation": set(),
     "model": {"_expfam"},
@@ -39,10 +40,10 @@ MAY_IMPORT = {
     "noise": {"_policy", "model", "schedules"},
     "moves": {"_policy", "model", "schedules", "tempering"},
     "_data": {"_linalg"},
-    "_loop": GROUND | POLICIES | {"_data"},
+    "_loop": GROUND | POLICIES | {"_data", "_tasks"},
     "_estimator": GROUND | POLICIES | CHECKS | {"_data", "_loop"},
     "_frames": set(),
-    "_ranking": {"_frames", "_linalg", "_policy", "_simd"},
+    "_ranking": {"_frames", "_linalg", "_policy", "_simd", "_tasks"},
     "model_selection": {"_ranking", "_validation"},
     **{model: FACE | USERS_AND_ITEMS for model in MODELS},
     "lda": FACE | {"_frames", "metrics"},  # which know no model
@@ -87,6 +88,16 @@ def imported(path):
 def test_imports_run_downward(path):
     room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
     assert set(imported(path)) - {room} <= MAY_IMPORT[room]
+
+
+@pytest.mark.parametrize("path", modules())
+def test_threads_are_those_of_one_pool(path):
+    # which Ctrl-C cannot lock; `dask` names the errors of `concurrent.futures` alone
+    source = path.read_text(encoding="utf-8")
+    pools = r"\b(ThreadPoolExecutor|ProcessPoolExecutor|ThreadPool|Parallel)\b"
+    assert not re.search(pools, source)
+    if path.name != "_tasks.py":
+        assert "start_new_thread" not in source
 
 
 def rooms(*names):
