@@ -111,7 +111,7 @@ class _DiscreteMixture(
     @property
     def concentration_(self):
         """Parameters of the components' posteriors, Dirichlet or Beta."""
-        return self._state().globals_.components + 1.0
+        return np.asarray(self._state().globals_.components) + 1.0
 
 
 class _MultinomialMixture(_DiscreteMixture):
