@@ -17,7 +17,8 @@ import sktemper
 PACKAGE = Path(sktemper.__file__).parent
 
 # Each room, and what of ours it may import: downward only.
-GROUND = {"_check_build", "_policy", "model", "_expfam", "_linalg", "_simd"}
+ARGUMENTS = {"_arguments", "_notices"}  # checks of them, and warnings
+GROUND = {"_check_build", "_policy", "model", "_expfam", "_linalg", "_simd"} | ARGUMENTS
 POLICIES = {"schedules", "tempering", "learning_rates", "noise", "moves"}
 CHECKS = {"_limits", "_validation"}
 FACE = GROUND | POLICIES | CHECKS | {"_data", "_loop", "_estimator"}
@@ -27,33 +28,35 @@ MAY_IMPORT = {
     "_check_build": set(),
     "_simd": set(),
     "_documentation": set(),
-    "_policy": {"_documentation"},
+    "_arguments": set(),
+    "_notices": set(),
+    "_policy": {"_arguments", "_documentation"},
     "_linalg": {"_csr", "_simd"},
     "_tasks": set(),
-    "_limits": {"_policy"},
+    "_limits": {"_arguments", "_policy"},
     "_validation": set(),
     "model": {"_expfam"},
     "_expfam": {"_limits", "_linalg", "model"},
-    "schedules": {"_policy"},
-    "learning_rates": {"_policy", "model", "schedules"},
-    "tempering": {"_policy", "model", "schedules"},
-    "noise": {"_policy", "model", "schedules"},
-    "moves": {"_policy", "model", "schedules", "tempering"},
+    "schedules": {"_arguments", "_policy"},
+    "learning_rates": {"_arguments", "_policy", "model", "schedules"},
+    "tempering": {"_arguments", "_policy", "model", "schedules"},
+    "noise": {"_arguments", "_policy", "model", "schedules"},
+    "moves": {"_arguments", "_policy", "model", "schedules", "tempering"},
     "_data": {"_linalg"},
     "_loop": GROUND | POLICIES | {"_data", "_tasks"},
     "_estimator": GROUND | POLICIES | CHECKS | {"_data", "_loop"},
     "_frames": set(),
-    "_ranking": {"_frames", "_linalg", "_policy", "_simd", "_tasks"},
-    "model_selection": {"_ranking", "_validation"},
+    "_ranking": {"_arguments", "_frames", "_linalg", "_policy", "_simd", "_tasks"},
+    "model_selection": {"_arguments", "_ranking", "_validation"},
     **{model: FACE | USERS_AND_ITEMS for model in MODELS},
     "lda": FACE | {"_frames", "metrics"},  # which know no model
     "testing": {"model"},
-    "metrics": {"_data", "_ranking", "_validation", "model_selection"},
+    "metrics": {"_data", "_ranking", "_validation", "model_selection"} | ARGUMENTS,
     "plotting": {"_data"},
     "report": {"_data", "metrics", "plotting"},
-    "datasets": {"_data", "_linalg", "_ranking", "_validation"},
+    "datasets": {"_arguments", "_data", "_linalg", "_ranking", "_validation"},
     "base": {"_estimator"},
-    "dask": {"_data", "_estimator", "_linalg", "_loop", "model"},
+    "dask": {"_data", "_estimator", "_linalg", "_loop", "_notices", "model"},
     "__init__": {"_check_build", *MODELS},
 }
 #: Lines of code that a function, and lines that a file may have.

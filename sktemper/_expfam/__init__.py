@@ -26,13 +26,14 @@ from ._normal_wishart import (
     Usual,
     log_chisquare,
 )
-from ._weights import WEIGHTS
+from ._weights import LEAST_CONCENTRATION, WEIGHTS
 from ._wide import Wide
 from ._wide_mixture import WideMixtureModel
 
 __all__ = [
     "COVARIANCE_TYPES",
     "ILL_DEFINED",
+    "LEAST_CONCENTRATION",
     "WEIGHTS",
     "DirichletFamily",
     "Family",

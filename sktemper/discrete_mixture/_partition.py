@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
+from .._arguments import refuse
 from .._expfam._dirichlet import log_draws
 from .._expfam._power_sums import MOST_DRAWN, log_rising, mean_log_power_sums
-from .._policy import refuse
 
 __all__ = ["MixturePartition", "draw_partition"]
 
