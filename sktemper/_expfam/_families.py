@@ -105,6 +105,20 @@ class Family:
         """Return the sums over all parameters of each component."""
         return values.sum(axis=tuple(range(1, 1 + len(self.shape))))
 
+    def of_all(self, values):
+        """Return values of the parameters, in rows, times how many each stands for.
+
+        Parameters
+        ----------
+        values : ndarray of shape (prod(shape), n)
+
+        Returns
+        -------
+        values : ndarray of shape (prod(shape), n)
+            The same: each stands for itself.
+        """
+        return values
+
     def log_predictive(self, parameters, moments):
         """Return log E exp(moments u): of each sample in each component.
 
