@@ -9,7 +9,13 @@ from sklearn.utils.validation import validate_data
 
 from ._linalg import is_canonical
 
-__all__ = ["check_data", "check_init", "check_sparse", "looks_like_text"]
+__all__ = [
+    "check_data",
+    "check_init",
+    "check_sparse",
+    "check_unmasked",
+    "looks_like_text",
+]
 
 #: Types of indices that scipy makes.  Others, as from files of unsigned or big-endian
 #: integers, only come by assignment to the arrays of a matrix.
@@ -25,6 +31,7 @@ def check_data(estimator, X, **options):
     to numpy is refused in words: dates, integers that no float can hold, and what is no
     number at all.
     """
+    check_unmasked(X)
     dtype = getattr(X, "dtype", None)
     if getattr(dtype, "kind", None) in ("m", "M"):
         raise TypeError(f"Input X has the dtype {dtype}; expected numbers.")
@@ -36,6 +43,22 @@ def check_data(estimator, X, **options):
         if "float() argument" not in str(error):
             raise
         raise TypeError(f"X has entries that are no numbers: {error}.") from error
+
+
+def check_unmasked(X, name="X"):
+    """Raise if some values are masked: nobody would look at the mask.
+
+    Raises
+    ------
+    TypeError
+        If ``X`` is a masked array of numpy with a value that is masked.
+    """
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise TypeError(
+            f"{name} is a masked array, and what its mask hides would be taken for "
+            f"data. Where missing values may be NaN pass {name}.astype(float)"
+            ".filled(numpy.nan)."
+        )
 
 
 def check_init(init, n_components, n_features):

@@ -102,6 +102,7 @@ def expected_failures(estimator):
     expected_failed_checks=expected_failures,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:X has values other than 0 and 1, from 1 to 4")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

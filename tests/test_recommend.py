@@ -5,12 +5,14 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import joblib
 import numpy as np
 import pytest
+from fits import Broken, press_ctrl_c
 from scipy import sparse, stats
 from sklearn.exceptions import NotFittedError
 
@@ -768,6 +770,33 @@ def test_threads_share_a_model(fitted):
         np.testing.assert_array_equal(items, expected[1])
         np.testing.assert_array_equal(factors, expected[2])
         assert total == expected[3]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Broken])
+def test_what_interrupts_a_search_ends_its_threads(monkeypatch, error):
+    pools, begun, stop = [], [], np.zeros(1, dtype=np.intc)
+
+    class Pool(_best.Pool):
+        def __init__(self, n_threads):
+            super().__init__(n_threads)
+            pools.append(self)
+
+    def find(piece):
+        begun.append(piece)
+        if piece == 1:
+            if error is Broken:
+                raise Broken
+            press_ctrl_c()
+        end = time.monotonic() + 5.0
+        while piece and not stop[0] and time.monotonic() < end:
+            time.sleep(1e-3)  # as kernels do
+
+    monkeypatch.setattr(_best, "Pool", Pool)
+    with pytest.raises(error):
+        _best._each(find, range(8), 2, stop)
+    assert stop[0]
+    assert len(begun) < 8
+    assert not pools[0].is_alive()
 
 
 def test_any_number_of_jobs_recommends_the_same(fitted, monkeypatch):

@@ -34,7 +34,7 @@ from sktemper import (
 )
 from sktemper._loop import State, _workers
 from sktemper._loop._passes import first_batch
-from sktemper._loop._tasks import Pool
+from sktemper._tasks import Pool
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
 from sktemper.moves import BirthMoves
 from sktemper.noise import GradientNoise, SVIPlusNoise

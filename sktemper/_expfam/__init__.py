@@ -1,7 +1,12 @@
 """The ground floor of the models: exponential families and their natural parameters."""
 
 from ._covariances import COVARIANCE_TYPES, ILL_DEFINED
-from ._families import DirichletFamily, Family, GammaFamily
+from ._families import (
+    DirichletFamily,
+    Family,
+    GammaFamily,
+    log_predictive_of_counts,
+)
 from ._gaussian import (
     GaussianPrior,
     Moments,
@@ -12,7 +17,8 @@ from ._gaussian import (
     packed_fisher_product,
     unpacked,
 )
-from ._mixture import Mixture, MixtureHyper, MixtureModel
+from ._mixture import MixtureModel
+from ._mixture_values import Mixture, MixtureHyper
 from ._natural import Last, Natural, NaturalModel, rate_to_zero
 from ._normal_wishart import (
     NormalWishart,
@@ -20,11 +26,14 @@ from ._normal_wishart import (
     Usual,
     log_chisquare,
 )
-from ._weights import WEIGHTS
+from ._weights import LEAST_CONCENTRATION, WEIGHTS
+from ._wide import Wide
+from ._wide_mixture import WideMixtureModel
 
 __all__ = [
     "COVARIANCE_TYPES",
     "ILL_DEFINED",
+    "LEAST_CONCENTRATION",
     "WEIGHTS",
     "DirichletFamily",
     "Family",
@@ -41,9 +50,12 @@ __all__ = [
     "NormalWishartFamily",
     "SharedGaussian",
     "Usual",
+    "Wide",
+    "WideMixtureModel",
     "blended",
     "least_eigenvalue",
     "log_chisquare",
+    "log_predictive_of_counts",
     "packed",
     "packed_fisher_product",
     "rate_to_zero",

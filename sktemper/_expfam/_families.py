@@ -9,14 +9,12 @@ bound.
 
 import numpy as np
 from scipy import sparse
-from scipy.special import betaln, gammaln, polygamma, psi
+from scipy.special import gammaln, polygamma, psi
 
 from . import _dirichlet
+from ._power_sums import log_rising
 
-__all__ = ["DirichletFamily", "Family", "GammaFamily"]
-
-#: Counts that are none: their Gamma function overflows.
-TINY_COUNT = 1e-100
+__all__ = ["DirichletFamily", "Family", "GammaFamily", "log_predictive_of_counts"]
 
 
 class Family:
@@ -98,11 +96,28 @@ class Family:
         bounds : ndarray of shape (n_components,)
             In nats.
         """
-        axes = tuple(range(1, 1 + len(self.shape)))
         expected = self.expected(parameters)
-        log_prior = (prior * expected).sum(axis=axes) - self.log_normaliser(prior)
-        log_q = (parameters * expected).sum(axis=axes)
+        log_prior = self._summed(prior * expected) - self.log_normaliser(prior)
+        log_q = self._summed(parameters * expected)
         return power * log_prior - log_q + self.log_normaliser(parameters)
+
+    def _summed(self, values):
+        """Return the sums over all parameters of each component."""
+        return values.sum(axis=tuple(range(1, 1 + len(self.shape))))
+
+    def of_all(self, values):
+        """Return values of the parameters, in rows, times how many each stands for.
+
+        Parameters
+        ----------
+        values : ndarray of shape (prod(shape), n)
+
+        Returns
+        -------
+        values : ndarray of shape (prod(shape), n)
+            The same: each stands for itself.
+        """
+        return values
 
     def log_predictive(self, parameters, moments):
         """Return log E exp(moments u): of each sample in each component.
@@ -126,24 +141,58 @@ class Family:
         )
 
 
-def log_rising(a, n):
-    """Return log Gamma(a + n) - log Gamma(a), with all digits for a large ``a``."""
-    counts = n > TINY_COUNT
-    some = np.where(counts, n, 1.0)
-    return np.where(counts, gammaln(some) - betaln(a, some), 0.0)
-
-
 class DirichletFamily(Family):
-    """Dirichlet distributions along the last axis; u is the logarithm."""
+    """Dirichlet distributions along the last axis; u is the logarithm.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the natural parameters of one component.
+    repeats : ndarray of shape (shape[0],) or None
+        For how many entries of the first axis, with the same parameters, each stands;
+        None is one.
+    """
+
+    def __init__(self, shape, repeats=None):
+        super().__init__(shape)
+        self.repeats = repeats
+
+    def repeated(self, repeats):
+        """Return the family whose entries of the first axis stand for so many each."""
+        return type(self)((len(repeats), *self.shape[1:]), repeats)
+
+    def of_all(self, values):
+        """Return values of the entries, in rows, times how many each stands for."""
+        if self.repeats is None:
+            return values
+        return np.repeat(self.repeats, len(values) // self.shape[0])[:, None] * values
+
+    def _summed(self, values):
+        if self.repeats is not None:
+            values = values * self.repeats.reshape(-1, *(1,) * (len(self.shape) - 1))
+        return super()._summed(values)
+
+    def totals(self, concentration):
+        """Return the sums of the concentrations of each distribution."""
+        if self.repeats is not None and len(self.shape) == 1:
+            concentration = concentration * self.repeats
+        return concentration.sum(axis=-1, keepdims=True)
 
     def log_normaliser(self, parameters):
         """Return A, of shape (n_components,)."""
-        logs = -_dirichlet.log_normaliser(parameters + 1.0)
-        return logs.reshape(len(logs), -1).sum(axis=1)
+        concentration = parameters + 1.0
+        if self.repeats is None:
+            logs = -_dirichlet.log_normaliser(concentration)
+            return logs.reshape(len(logs), -1).sum(axis=1)
+        of_totals = gammaln(self.totals(concentration))
+        if len(self.shape) > 1:
+            return self._summed(gammaln(concentration)) - self._summed(of_totals)
+        return self._summed(gammaln(concentration)) - of_totals[:, 0]
 
     def expected(self, parameters):
         """Return E log theta."""
-        return _dirichlet.expected_log(parameters + 1.0)
+        concentration = parameters + 1.0
+        return psi(concentration) - psi(self.totals(concentration))
 
     def fisher_product(self, parameters, change):
         """Return the change of E log theta along a change of the parameters."""
@@ -158,15 +207,33 @@ class DirichletFamily(Family):
         if not sparse.issparse(moments):
             return super().log_predictive(parameters, moments)
         concentration = parameters + 1.0
-        places, counts = moments.indices, moments.data[:, None]
-        held = concentration[:, places].T
-        terms = sparse.csr_array(
-            (np.ones(len(places)), np.arange(len(places)), moments.indptr),
-            shape=(moments.shape[0], len(places)),
-        )
-        totals = concentration.sum(axis=1)
-        sizes = np.asarray(moments.sum(axis=1)).reshape(-1, 1)
-        return terms @ log_rising(held, counts) - log_rising(totals, sizes)
+        totals = self.totals(concentration)[:, 0]
+        return log_predictive_of_counts(concentration, totals, moments)
+
+
+def log_predictive_of_counts(concentration, totals, counts):
+    """Return log E prod_v theta_v^n_v of sparse counts n.
+
+    Parameters
+    ----------
+    concentration : ndarray of shape (n_components, n_features)
+        Of theta.
+    totals : ndarray of shape (n_components,)
+        Of its sums, over all features.
+    counts : CSR of shape (n_samples, n_features)
+
+    Returns
+    -------
+    logs : ndarray of shape (n_samples, n_components)
+    """
+    places, some = counts.indices, counts.data[:, None]
+    held = concentration[:, places].T
+    terms = sparse.csr_array(
+        (np.ones(len(places)), np.arange(len(places)), counts.indptr),
+        shape=(counts.shape[0], len(places)),
+    )
+    sizes = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
+    return terms @ log_rising(held, some) - log_rising(totals, sizes)
 
 
 class GammaFamily(Family):

@@ -1,64 +1,20 @@
 """Mixtures whose components have conjugate priors: what all of them share."""
 
-from dataclasses import dataclass
-from typing import NamedTuple
-
 import numpy as np
 from scipy import sparse
 from scipy.special import logsumexp
 
 from .._linalg import tiled_matmul
 from ..model._values import LocalStep, Powers
+from ._mixture_values import Mixture, MixtureHyper, Prepared
 from ._moves import birth, split_merge
-from ._natural import Natural, NaturalModel
+from ._natural import NaturalModel
 from ._weights import WEIGHTS
 
-__all__ = ["Mixture", "MixtureHyper", "MixtureModel"]
+__all__ = ["MixtureModel"]
 
 #: Rows that a start looks at.
 ROWS_LOOKED_AT = 20_000
-
-
-@dataclass(frozen=True)
-class Mixture(Natural):
-    """Natural parameters of a mixture, or what is added to them.
-
-    Attributes
-    ----------
-    weights : ndarray
-        Of the distribution of the weights, see `WEIGHTS`.
-    components : ndarray of shape (n_components, ...)
-        Of the components' distributions, see `Family`.
-    """
-
-    weights: np.ndarray
-    components: np.ndarray
-
-
-class MixtureHyper(NamedTuple):
-    """Priors: the concentration of the weights, and parameters of a component."""
-
-    weight_concentration: float
-    component: np.ndarray
-
-
-class Prepared(NamedTuple):
-    """What a local step needs of the mixture.
-
-    Attributes
-    ----------
-    log_weights : ndarray of shape (n_components,)
-        E log pi.
-    expected : ndarray of shape (prod(family.shape), n_components)
-        E u of the components, a column each.
-    globals_ : Mixture
-    hyper : MixtureHyper
-    """
-
-    log_weights: np.ndarray
-    expected: np.ndarray
-    globals_: Mixture
-    hyper: MixtureHyper
 
 
 class MixtureModel(NaturalModel):
@@ -165,6 +121,20 @@ class MixtureModel(NaturalModel):
         """
         return np.ones(self.moments(block).shape[0])
 
+    def n_scored(self, n_observed):
+        """Return what the score of rows with so many observations is divided by.
+
+        Parameters
+        ----------
+        n_observed : ndarray of shape (n_rows,)
+
+        Returns
+        -------
+        n_scored : ndarray of shape (n_rows,)
+            By default 1.
+        """
+        return np.ones(len(n_observed))
+
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
         """Return the priors."""
@@ -184,15 +154,34 @@ class MixtureModel(NaturalModel):
         rows = known[:: -(-len(known) // ROWS_LOOKED_AT)]
         few = len(rows) < self.n_components
         shares = weight[rows] / weight[rows].sum()
-        seeds = random.choice(rows, self.n_components, few, shares)
-        block = self.take(X, rows)
-        alone = self._dense(self.moments(self.take(X, seeds)))
-        alone = alone.reshape(-1, *self.family.shape) + hyper.component
-        logs = self.family.log_predictive(alone, self.moments(block))
-        labels = logs.argmax(axis=1)
-        shares = np.zeros((len(rows), self.n_components))
-        shares[np.arange(len(rows)), labels] = weight[rows]
+        seeds = random.choice(len(rows), self.n_components, few, shares)
         scale = weight.sum() / weight[rows].sum()
+        return self.dealt(self.take(X, rows), seeds, weight[rows], scale, hyper)
+
+    def dealt(self, block, seeds, row_weight, scale, hyper):
+        """Return the optimum for samples dealt to the nearest of some of them.
+
+        Parameters
+        ----------
+        block : object
+            From `take`.
+        seeds : ndarray of int of shape (n_components,)
+            Rows of the block.
+        row_weight : ndarray of shape (n_rows,)
+        scale : float
+            Of the statistics.
+        hyper : MixtureHyper
+
+        Returns
+        -------
+        globals_ : Mixture
+        """
+        moments = self.moments(block)
+        alone = self._dense(moments[seeds])
+        alone = alone.reshape(-1, *self.family.shape) + hyper.component
+        logs = self.family.log_predictive(alone, moments)
+        shares = np.zeros(logs.shape)
+        shares[np.arange(len(logs)), logs.argmax(axis=1)] = row_weight
         return self.target(self.statistics(block, shares), scale, Powers(), hyper)
 
     def prior(self, hyper):
@@ -236,7 +225,20 @@ class MixtureModel(NaturalModel):
     def local_step(self, block, prepared, request):
         """Compute the responsibilities of a block; see `ConjugateModel.local_step`."""
         logs = self.log_joint(block, prepared)
-        n_rows, n_observed = len(logs), self.n_observed(block)
+        return self.step_of(logs, self.n_observed(block), block, request)
+
+    def step_of(self, logs, n_observed, block, request):
+        """Return the local step of a block with these E log p(x, component).
+
+        Parameters
+        ----------
+        logs : ndarray of shape (n_rows, n_components)
+        n_observed : ndarray of shape (n_rows,)
+        block : object
+            For `statistics`.
+        request : Request
+        """
+        n_rows = len(logs)
         tempered = logs * np.reshape(request.powers.local, (-1, 1))
         bounds = logsumexp(tempered, axis=1)
         responsibilities = np.exp(tempered - bounds[:, None])
@@ -331,7 +333,7 @@ class MixtureModel(NaturalModel):
         return float(bound + components.sum())
 
     def log_predictive(self, block, prepared):
-        """Return the log posterior predictive of each row, and 1 a row.
+        """Return the log posterior predictive of each row, and `n_scored`.
 
         Exact given q: a mixture of the components' predictive densities.
         """
@@ -339,7 +341,7 @@ class MixtureModel(NaturalModel):
         logs = self.family.log_predictive(components, self.moments(block))
         logs = logs + np.log(self.weights.mean(prepared.globals_.weights))
         scores = logsumexp(logs, axis=1) + self.log_base(block)
-        return scores, np.ones(len(scores))
+        return scores, self.n_scored(self.n_observed(block))
 
     # -- leaving a poor optimum --------------------------------------------------------
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):

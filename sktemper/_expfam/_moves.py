@@ -136,8 +136,9 @@ class _Search:
     def _merges(self):
         """Return the gain of merging components that are alike, by pair."""
         used = np.flatnonzero(self.counts >= USED)
-        sizes = np.abs(self.sums[used]).sum(axis=1, keepdims=True)
-        means = self.sums[used] / np.where(sizes > 0, sizes, 1.0)  # of nothing but 0
+        sums = self.model.family.of_all(self.sums[used].T).T
+        sizes = np.abs(sums).sum(axis=1, keepdims=True)
+        means = sums / np.where(sizes > 0, sizes, 1.0)  # of nothing but 0
         roots = np.sqrt(np.maximum(means, 0.0))
         alike = roots @ roots.T
         np.fill_diagonal(alike, -np.inf)

@@ -8,7 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._expfam import DirichletFamily, MixtureModel
+from .._expfam import (
+    DirichletFamily,
+    Last,
+    WideMixtureModel,
+    log_predictive_of_counts,
+)
 from .._linalg import sparse_rows, tiled_matmul
 from ._partition import draw_partition
 
@@ -28,7 +33,7 @@ class DocumentHyper(NamedTuple):
     n_tokens: float
 
 
-class _DiscreteMixtureModel(MixtureModel):
+class _DiscreteMixtureModel(WideMixtureModel):
     """A mixture whose components are (products of) Dirichlet distributions."""
 
     block_size = 1024
@@ -55,11 +60,15 @@ class _DiscreteMixtureModel(MixtureModel):
 class BernoulliFamily(DirichletFamily):
     """Beta distributions of features that are observed once or not at all."""
 
-    def log_predictive(self, parameters, moments):
-        """Return log E exp(moments u): linear, since no feature is observed twice."""
+    def log_means(self, parameters):
+        """Return log E theta, of shape (prod(shape), n_components)."""
         concentration = parameters + 1.0
         logs = np.log(concentration / concentration.sum(axis=-1, keepdims=True))
-        return tiled_matmul(moments, logs.reshape(len(logs), -1).T)
+        return logs.reshape(len(logs), -1).T
+
+    def log_predictive(self, parameters, moments):
+        """Return log E exp(moments u): linear, since no feature is observed twice."""
+        return tiled_matmul(moments, self.of_all(self.log_means(parameters)))
 
 
 class MultinomialMixtureModel(_DiscreteMixtureModel):
@@ -80,7 +89,10 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         self.feature_prior = feature_prior
 
     def take(self, X, rows):
-        """Return ``X[rows]`` as a canonical CSR array of float64."""
+        """Return ``X[rows]`` as a canonical CSR array of float64, or as `Entries`."""
+        entries = self.entries(X, rows)
+        if entries is not None:
+            return entries
         if sparse.issparse(X):
             block = sparse_rows(X, rows)
         else:
@@ -121,10 +133,20 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         """Return the exponents of the Dirichlet prior."""
         return np.full(self.n_features, self.feature_prior - 1.0)
 
-    def log_predictive(self, block, prepared):
-        """Return the log posterior predictive of each document, and its tokens."""
-        scores, _ = super().log_predictive(block, prepared)
-        return scores, self.n_observed(block)
+    def n_scored(self, n_observed):
+        """Return the numbers of tokens of documents."""
+        return n_observed
+
+    def moments_of_entries(self, X):
+        """Return the counts."""
+        return self.on(None).take(X, slice(None))
+
+    def predictive(self, block, prepared):
+        """Return the log predictive densities of wide sparse counts."""
+        wide = prepared.globals_.components
+        totals = self.on(wide.columns).family.totals(wide.on(wide.columns) + 1.0)
+        concentration = wide.on(block.columns) + 1.0
+        return log_predictive_of_counts(concentration, totals[:, 0], block.moments)
 
 
 class BernoulliMixtureModel(_DiscreteMixtureModel):
@@ -149,9 +171,17 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         self.feature_prior = feature_prior
         self.threshold = threshold
         self.block_size = max(16, min(self.block_size, VALUES_OF_BLOCK // n_features))
+        self.none = np.array([0.0, 1.0] if threshold >= 0 else [1.0, 0.0])
+        self._predictive = Last()
 
     def take(self, X, rows):
-        """Return which values of ``X[rows]`` are 1, and which 0, as pairs of floats."""
+        """Return which values of ``X[rows]`` are 1, and which 0, as pairs of floats.
+
+        Of wide sparse data, `Entries`.
+        """
+        entries = self.entries(X, rows)
+        if entries is not None:
+            return entries
         block = sparse_rows(X, rows).toarray() if sparse.issparse(X) else X[rows]
         block = np.asarray(block)
         pairs = np.empty((*block.shape, 2))
@@ -165,7 +195,30 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
 
     def n_observed(self, block):
         """Return the number of values that are not missing in each row."""
-        return block.sum(axis=1)
+        if self.family.repeats is None:
+            return block.sum(axis=1)
+        return (block * self.family.of_all(np.ones((block.shape[1], 1))).T).sum(axis=1)
+
+    def moments_of_entries(self, X):
+        """Return the pairs of the entries, less that of a 0."""
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        pairs = np.stack([X.data > self.threshold, X.data <= self.threshold], axis=-1)
+        places = 2 * np.repeat(X.indices, 2)
+        places[1::2] += 1
+        parts = (pairs - self.none).ravel(), places, 2 * X.indptr
+        return sparse.csr_array(parts, shape=(X.shape[0], 2 * X.shape[1]))
+
+    def predictive(self, block, prepared):
+        """Return the log predictive densities of wide sparse samples."""
+
+        def tables(prepared):
+            wide, columns = prepared.globals_.components, prepared.columns
+            logs = self.family.log_means(wide.on(columns))
+            return logs, self.of_none(columns, logs)
+
+        return self.linear(block, prepared, *self._predictive.of(prepared, tables))
 
     def prior_of_component(self, X, sample_weight=None):
         """Return the exponents of the Beta priors."""

@@ -361,8 +361,8 @@ class LDAModel(ConjugateModel):
         """
         alpha, eta = self._partition_priors(priors, hyper)
         alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), self.n_topics)
-        eta = np.broadcast_to(eta, (self.n_topics, self.n_features))
-        return log_partition(inverse_temperatures, alpha, eta, random, n_samples)
+        eta, V = np.atleast_2d(np.asarray(eta, dtype=np.float64)), self.n_features
+        return log_partition(inverse_temperatures, alpha, eta, V, random, n_samples)
 
     def _partition_priors(self, priors, hyper):
         if priors is None:
