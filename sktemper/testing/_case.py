@@ -49,9 +49,8 @@ class Case:
         if self.n_rows < 4:
             raise ValueError(f"check_model needs at least 4 rows, got {self.n_rows}.")
         self.random = np.random.default_rng(random_state)
-        start = np.random.RandomState(random_state)
         self.hyper = model.initial_hyper(X)
-        self.globals_ = model.initial_globals(X, start, self.hyper)
+        self.globals_ = self.initial_globals(self.hyper)
         self.start = copy.deepcopy(self.globals_)
         self.block = self.take(slice(0, self.n_rows))
         for _ in range(2):
@@ -66,6 +65,11 @@ class Case:
         other.block = self.take(slice(0, self.n_rows))
         other.random = np.random.default_rng(self.random_state)
         return other
+
+    def initial_globals(self, hyper):
+        """Return the start of the parameters, the same each time."""
+        random = np.random.RandomState(self.random_state)
+        return self.model.initial_globals(self.X, random, hyper)
 
     def take(self, rows):
         return self.model.take(self.X, rows)

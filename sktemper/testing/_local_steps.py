@@ -19,6 +19,11 @@ def check_local_step_has_its_fields(case):
             f"{name} was asked for: expected a value, got None"
         )
     close(step.n_rows, case.n_rows, "n_rows is not the number of rows of the block")
+    if step.n_iterations < case.n_rows:
+        raise AssertionError(
+            f"n_iterations: expected at least one a row, {case.n_rows}, got "
+            f"{step.n_iterations}"
+        )
     for name in ("row_observed", "row_bounds"):
         rows = np.asarray(getattr(step, name))
         _one_a_row(rows.shape, case, name)

@@ -1,14 +1,55 @@
 """Checks of parameters and priors: shapes, domain, weights, pickles."""
 
+import copy
 import pickle
+from numbers import Integral
 
 import numpy as np
+from scipy import sparse
 
 from ..model._values import numbers_in
 from ._case import Skip, close, precision, same
 
 #: The multiple of what the data tell that is taken from the prior to leave the domain.
 FAR = 1e6
+
+
+def check_the_start_repeats(case):
+    """A start depends on its random state alone, and leaves the data as they are."""
+    model, X = case.model, copy.deepcopy(case.X)
+    hyper = model.initial_hyper(case.X)
+    for name, found, expected in (
+        ("initial_hyper", hyper, case.hyper),
+        ("initial_globals", case.initial_globals(hyper), case.start),
+        ("the data", _numbers_of(case.X), _numbers_of(X)),
+    ):
+        pairs = zip(numbers_in(found), numbers_in(expected), strict=True)
+        for number, (one, other) in enumerate(pairs):
+            fault = f"{name} change if the model is started again, in part {number}"
+            same(one, other, fault)
+
+
+def _numbers_of(X):
+    X = X.data if sparse.issparse(X) else np.asarray(X)
+    return np.nan_to_num(X) if X.dtype.kind in "fiub" else np.zeros(0)
+
+
+def check_automatic_settings(case):
+    """Sizes of blocks and batches are whole numbers, and temperatures positive."""
+    model, hyper = case.model, case.hyper
+    sizes = {
+        "block_size": model.block_size,
+        "auto_batch_size of the data": model.auto_batch_size(case.X, case.X.shape[0]),
+        "auto_batch_size of a stream": model.auto_batch_size(case.X, None),
+    }
+    for name, size in sizes.items():
+        if not (isinstance(size, Integral) and size >= 1):
+            raise AssertionError(f"{name}: expected a whole number from 1, got {size}")
+    temperature = model.auto_temperature(hyper)
+    if not 0 < temperature < np.inf:
+        raise AssertionError(
+            f"auto_temperature: expected a positive number, got {temperature}"
+        )
 
 
 def check_hyper_has_its_shapes(case):
