@@ -1040,7 +1040,7 @@ def test_svmlight(zero_based, n_features, X, write, small_pieces, tmp_path):
     path = write("X.svm", plain.read_bytes())
     batches = list(read_svmlight(path, n_features=n_features, zero_based=zero_based))
     assert len(batches) > 5
-    Y = sparse.vstack(batches)
+    Y = sparse.vstack(batches, format="csr")
     assert Y.shape == (100, n_features or 40)
     assert abs(Y[:, :40] - X).max() == 0
 

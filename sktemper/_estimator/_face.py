@@ -8,7 +8,6 @@ from numbers import Integral, Real
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
@@ -16,6 +15,7 @@ from .._arguments import Interval, WholeNumber
 from .._data import data_of
 from .._loop import QUIETLY, Problem, State, Workers, run_pieces
 from .._policy import Slot, SlotsMixin
+from .._sklearn import CallbackSupportMixin, with_callbacks
 from ..learning_rates import RobbinsMonro, as_learning_rate
 from ..model import NOT_FINITE, IllDefined, all_finite
 from ..moves import as_moves

@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._arguments import Interval
+from .._arguments import Interval, refuse
 from .._estimator import TOL_OF_BOUND, TemperedEstimator, document, store
 from .._expfam import unpacked
 from .._limits import LARGEST_WEIGHT, check_values, check_variances

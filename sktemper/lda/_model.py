@@ -94,6 +94,8 @@ class LDAModel(ConjugateModel):
         self.doc_update = doc_update
         self.is_random = doc_update != "variational"
         self.local_tol = tol
+        # with one topic there is no theta to be inferred
+        self.has_continuous_local = n_topics > 1
         self.n_topics = n_topics
         self.n_features = n_features
         self.doc_topic_prior = doc_topic_prior
