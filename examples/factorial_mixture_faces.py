@@ -7,7 +7,7 @@ there or not: by plain variational inference, with the temperature inferred, ann
 for a short and for a long time, and annealed with moves. A quarter of the images is
 held out. Prints the held-out log-likelihood of each fit, and saves two pictures: that
 log-likelihood and the temperature in the course of the fits, and the features (they
-need matplotlib, ``pip install "sktemper[plot]"``).
+need matplotlib, ``python -m pip install ".[plot]"`` in a checkout).
 
 ``--data`` names an .npz file with an array ``images`` of shape (n_images, height,
 width), such as one made from the cropped images of the Extended Yale Face Database B.

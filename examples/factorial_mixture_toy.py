@@ -9,7 +9,7 @@ held-out score, and saves a picture of what was found.
 
 A second picture is that of the papers: the lower bound at T=1, iteration by iteration,
 of fits that differ in the temperature alone. Both need matplotlib,
-``pip install "sktemper[plot]"``.
+``python -m pip install ".[plot]"`` in a checkout.
 """
 
 # sphinx_gallery_thumbnail_path = 'images/factorial_mixture_toy.png'

@@ -11,7 +11,7 @@ and one of the first data and the clusters found there.
 
 A third picture shows the lower bound in the course of fits by plain inference, SVI and
 SVI+, to these points and, with ``--pima``, to the 768 samples of that data set. Both
-need matplotlib, ``pip install "sktemper[plot]"``.
+need matplotlib, ``python -m pip install ".[plot]"`` in a checkout.
 """
 
 # sphinx_gallery_thumbnail_path = 'images/gaussian_mixture_clustering.png'

@@ -14,7 +14,7 @@ weights and variances too, so that two Gaussians interchanged are as good as the
 ones, and a bad optimum would be a division in the wrong place. Counted is how many fits
 end at the best bound.
 
-Pictures need matplotlib, ``pip install "sktemper[plot]"``.
+Pictures need matplotlib, ``python -m pip install ".[plot]"`` in a checkout.
 """
 
 # sphinx_gallery_thumbnail_path = 'images/gaussian_mixture_landscape.png'

@@ -7,7 +7,7 @@ coherence of topics over their number, by one grid search; how many topics two s
 agree on; and how many of them the evidence of their words tells apart. Drawn for
 documents that were generated from known topics, where the views point to that number,
 and for the descriptions of the packages of Debian, where there is none, and they do not
-agree (the picture needs matplotlib, ``pip install "sktemper[plot]"``).
+agree (the picture needs matplotlib, ``python -m pip install ".[plot]"`` in a checkout).
 """
 
 # sphinx_gallery_thumbnail_path = 'images/how_many_topics.png'

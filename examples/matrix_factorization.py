@@ -12,7 +12,7 @@ Ratings are taken less their mean; ``--global-mean=0`` leaves it in, as the pape
 Prints and draws, iteration by iteration, the lower bound and the error of ratings that
 were held out. Then, for the package's defaults, which learn the variances and have
 biases, that error and how many held-out ratings lie in the predictive intervals.
-Pictures need matplotlib, ``pip install "sktemper[plot]"``.
+Pictures need matplotlib, ``python -m pip install ".[plot]"`` in a checkout.
 
 ``--data`` names ratings: a download of MovieLens, or a file written by scipy's
 ``save_npz``. Without it, ratings of the shape of MovieLens 100K are generated.

@@ -25,31 +25,28 @@ from sktemper.tempering import Annealing
 from sktemper.testing import check_model
 
 
-class PoissonMixtureModel(MixtureModel):
-    """Counts that are independent Poisson variables given the component."""
-
-    def __init__(self, n_components, n_features, **others):
-        # a feature's rate has a Gamma distribution: two natural parameters
-        family = GammaFamily((n_features, 2))
-        super().__init__(n_components, n_features, family, **others)
-
-    def take(self, X, rows):
-        """Return ``X[rows]`` as float64."""
-        return np.asarray(X[rows], dtype=np.float64)
+class PoissonFamily(GammaFamily):
+    """Independent Poisson variables, whose rates have Gamma distributions."""
 
     def moments(self, block):
         """Return x and 1: log p(x | rate) = x log(rate) - rate - log(x!)."""
-        pairs = np.stack([block, np.ones_like(block)], axis=-1)
-        return pairs.reshape(len(block), -1)
+        return np.hstack([block, np.ones_like(block)])
 
     def log_base(self, block):
         """Return -log(x!), which is the same in all components."""
         return -gammaln(block + 1.0).sum(axis=1)
 
+
+class PoissonMixtureModel(MixtureModel):
+    """Counts that are independent Poisson variables given the component."""
+
+    def __init__(self, n_components, n_features, **others):
+        super().__init__(n_components, n_features, PoissonFamily(n_features), **others)
+
     def prior_of_component(self, X, sample_weight=None):
-        """Return (shape - 1, rate): a Gamma prior with the mean of the data."""
+        """Return shapes - 1 and rates: a Gamma prior with the mean of the data."""
         mean = np.average(X, axis=0, weights=sample_weight)
-        return np.stack([np.zeros_like(mean), 1.0 / np.maximum(mean, 1e-3)], axis=-1)
+        return np.hstack([np.zeros_like(mean), 1.0 / np.maximum(mean, 1e-3)])
 
 
 class TemperedPoissonMixture(MixtureMixin, TemperedEstimator):

@@ -16,7 +16,7 @@ would do, and 1e30 does where nothing squares them.
 import numpy as np
 from scipy.sparse import issparse
 
-from ._policy import refuse
+from ._arguments import refuse
 
 __all__ = [
     "LARGEST_COUNT",

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import os
 import threading
 
 import numpy as np
@@ -35,6 +36,8 @@ class _Nested:
 
 
 _nested = _Nested()
+if hasattr(os, "register_at_fork"):  # another thread of the parent may hold the lock
+    os.register_at_fork(after_in_child=_nested.__init__)
 
 
 @functools.cache

@@ -7,28 +7,16 @@ are pure, and whatever changes during a fit lives in the state of the fit.
 import functools
 import math
 import sys
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, InvalidParameterError
 
+from ._arguments import is_number
 from ._documentation import DocumentationLinkMixin
 
 #: The largest number that is finite.
 LARGEST = sys.float_info.max
-
-
-class WholeNumber(Interval):
-    """Constraint of a parameter: an integer from a number up, and no bool."""
-
-    def __init__(self, least):
-        super().__init__(Integral, least, None, closed="left")
-
-    def is_satisfied_by(self, value):
-        """Return whether a value is one."""
-        return not isinstance(value, bool) and super().is_satisfied_by(value)
 
 
 class Slot(NamedTuple):
@@ -175,7 +163,7 @@ def _float_of(value):
     """Return a real number as a float, infinite if it is too large; else None."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    if not isinstance(value, Real):
+    if not is_number(value):
         return None
     try:
         return float(value)
@@ -206,10 +194,3 @@ def _refuse_number(value, policy, what, least, most):
     ]
     expected = " and ".join(filter(None, expected)) or "a number"
     raise ValueError(f"{policy._called()} gave {value} as {what} must be {expected}.")
-
-
-def refuse(parameter, expected, value):
-    """Raise the error that scikit-learn raises for a bad parameter."""
-    raise InvalidParameterError(
-        f"The {parameter!r} parameter must be {expected}. Got {value!r} instead."
-    )

@@ -7,7 +7,15 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-__all__ = ["check_data", "check_init", "check_sparse", "looks_like_text"]
+from ._linalg import is_canonical
+
+__all__ = [
+    "check_data",
+    "check_init",
+    "check_sparse",
+    "check_unmasked",
+    "looks_like_text",
+]
 
 #: Types of indices that scipy makes.  Others, as from files of unsigned or big-endian
 #: integers, only come by assignment to the arrays of a matrix.
@@ -23,6 +31,7 @@ def check_data(estimator, X, **options):
     to numpy is refused in words: dates, integers that no float can hold, and what is no
     number at all.
     """
+    check_unmasked(X)
     dtype = getattr(X, "dtype", None)
     if getattr(dtype, "kind", None) in ("m", "M"):
         raise TypeError(f"Input X has the dtype {dtype}; expected numbers.")
@@ -34,6 +43,22 @@ def check_data(estimator, X, **options):
         if "float() argument" not in str(error):
             raise
         raise TypeError(f"X has entries that are no numbers: {error}.") from error
+
+
+def check_unmasked(X, name="X"):
+    """Raise if some values are masked: nobody would look at the mask.
+
+    Raises
+    ------
+    TypeError
+        If ``X`` is a masked array of numpy with a value that is masked.
+    """
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise TypeError(
+            f"{name} is a masked array, and what its mask hides would be taken for "
+            f"data. Where missing values may be NaN pass {name}.astype(float)"
+            ".filled(numpy.nan)."
+        )
 
 
 def check_init(init, n_components, n_features):
@@ -121,7 +146,25 @@ def _check_compressed(X):
         if part.dtype not in INDEX_DTYPES:
             X = copy.copy(X)
             setattr(X, name, part.astype(np.int64))
-    return X
+    return _with_true_flags(X) if X.format == "csr" else X
+
+
+def _with_true_flags(X):
+    """Return a CSR matrix without flags that its indices contradict.
+
+    The flags can be set by hand, and scipy sums and sorts nothing where they are set.
+    """
+    starts, columns = np.ascontiguousarray(X.indptr), np.ascontiguousarray(X.indices)
+    if is_canonical(starts, columns):
+        return X
+    other = copy.copy(X)
+    is_wrong = other.has_canonical_format
+    if is_wrong:
+        other.has_canonical_format = False
+    falls = 1 + np.flatnonzero(columns[1:] < columns[:-1])
+    if other.has_sorted_indices and not np.isin(falls, starts).all():
+        is_wrong, other.has_sorted_indices = True, False
+    return other if is_wrong else X
 
 
 def _check_coordinates(X):

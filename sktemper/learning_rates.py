@@ -3,9 +3,10 @@
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from ._policy import Policy, refuse
+from ._arguments import Interval, is_number, refuse
+from ._policy import Policy
 
 __all__ = ["AdaptiveRate", "ConstantRate", "LearningRate", "RobbinsMonro"]
 
@@ -271,7 +272,7 @@ def as_learning_rate(value, default):
         return default
     if isinstance(value, LearningRate):
         return value
-    if isinstance(value, Real) and not isinstance(value, bool):
+    if is_number(value):
         return ConstantRate(value)
     refuse(
         "learning_rate",

@@ -5,10 +5,11 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions, validate_params
 
+from ._arguments import Interval
 from ._ranking._labels import labelled, labels_of
-from ._validation import check_sparse
+from ._validation import check_sparse, check_unmasked
 
 __all__ = ["train_test_split_entries"]
 
@@ -97,6 +98,7 @@ def _as_entries(X):
         X = X.copy()
         X.sum_duplicates()
         return X
+    check_unmasked(X)
     X = check_array(X, ensure_all_finite="allow-nan", input_name="X")
     missing = np.isnan(X)
     rows, columns = np.nonzero(~missing if missing.any() else X)

@@ -9,9 +9,10 @@ import math
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from ._policy import Policy, refuse
+from ._arguments import Interval, refuse
+from ._policy import Policy
 from .schedules import ExponentialSchedule
 from .tempering import Annealing, Untempered
 

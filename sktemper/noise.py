@@ -4,9 +4,10 @@ import math
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from ._policy import Policy, Slot, refuse
+from ._arguments import Interval, refuse
+from ._policy import Policy, Slot
 from .schedules import RampSchedule, Schedule, as_schedule
 
 __all__ = ["GradientNoise", "NoNoise", "SVIPlusNoise"]

@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 from fits import documents_of, samples_of
 
+from sktemper._sklearn import HAS_CALLBACKS
+from sktemper.base import TemperedEstimator
+
 # A shell without job control starts what it runs in the background, a whole test run
 # too, with Ctrl-C ignored, and Python keeps it so.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -103,6 +106,21 @@ def thin_out(item, counts):
         if counts[name] % every.args[0]:
             item.add_marker(pytest.mark.deep)
         counts[name] += 1
+
+
+if not HAS_CALLBACKS:
+
+    @pytest.fixture(autouse=True)
+    def callbacks_skip_a_test(monkeypatch):
+        """Skip a test where it sets callbacks."""
+
+        def set_callbacks(self, *callbacks):
+            """Skip the test."""
+            pytest.skip("callbacks need scikit-learn 1.9 or later")
+
+        monkeypatch.setattr(
+            TemperedEstimator, "set_callbacks", set_callbacks, raising=False
+        )
 
 
 @pytest.fixture(scope="session")

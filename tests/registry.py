@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from fits import clicks_of, documents_of, ratings_of, samples_of
+from likelihoods import of_clicks, of_documents, of_ratings, of_sums_of_features
 from scipy import sparse
 from sklearn.base import clone
 
@@ -20,17 +21,27 @@ OF_RANDOM_STEPS = {
     "check_blocks_add_up",
     "check_natural_gradients_fit_finite_differences",
     "check_order_of_rows_does_not_matter",
-    "check_powers_of_units_are_those_of_all",
+    "check_learned_priors_raise_the_bound",
+    "check_powers_of_units_are_their_own",
     "check_row_bounds_count_states",
     "check_row_bounds_have_their_constants",
+    "check_row_bounds_move_with_the_prior",
     "check_the_tempered_bound_rises",
 }
 NO_FEW_STATES = {"check_row_bounds_count_states"}
 NO_MOVES = {"check_moves_are_proposed"}
-NO_WHOLE_ROWS = {"check_row_bounds_have_their_constants"}
 NO_LOG_C = {"check_log_partition_is_zero_at_one"}
 NO_ITERATIONS = {"check_stop_stops"}
-NO_LARGEST_RATES = {"check_largest_rate_is_the_largest"}
+NO_LARGEST_RATES = {
+    "check_invalid_parameters_are_found",
+    "check_largest_rate_is_the_largest",
+}
+NO_LOCAL_WIDTH = {"check_local_parameters_have_their_width"}
+NO_CONTINUOUS_LOCAL = {"check_row_bounds_move_with_the_prior"}
+NO_HALVES = {"check_scores_do_not_see_what_is_held_out"}
+NO_COUNTS = {"check_row_observed_counts_observations"}
+NO_LIKELIHOODS = {"check_scores_are_not_better_than_the_bound"}
+OF_MIXTURES = NO_LOCAL_WIDTH | NO_CONTINUOUS_LOCAL | NO_HALVES
 #: Of the models that come under any tempering, annealed, and with noise.
 KINDS = ("Tempered", "Annealed", "SVIPlus")
 
@@ -77,6 +88,8 @@ class Row(NamedTuple):
         Parameters of other variants in tests of combinations.
     kinds : tuple of str
         What its estimators are named by; one of "" is all that there is.
+    log_likelihood : callable or None
+        As of `check_model`, of a model whose scores are not those of whole rows.
     """
 
     name: str
@@ -89,6 +102,7 @@ class Row(NamedTuple):
     moves: object = None
     others: dict = {}
     kinds: tuple = KINDS
+    log_likelihood: Callable | None = None
 
     @property
     def has_policies(self):
@@ -220,7 +234,7 @@ GAUSSIAN_MIXTURE = Row(
         },
         "one component": Setting({"n_components": 1}),
     },
-    set(),
+    OF_MIXTURES,
     moves=BirthMoves(n_moves=2),
     others={
         "tied": {
@@ -251,11 +265,13 @@ LDA = Row(
             },
             with_short_rows,
         ),
+        "prior by length": Setting({"doc_topic_prior": "auto"}, with_short_rows),
         "sampled": Setting({"doc_update": "sampled"}, double, OF_RANDOM_STEPS),
         "sampled, float32": Setting({"doc_update": "sampled"}, single, OF_RANDOM_STEPS),
     },
-    NO_MOVES | NO_WHOLE_ROWS,
+    NO_MOVES | NO_LOCAL_WIDTH,
     others={"sampled": {"doc_update": "sampled"}},
+    log_likelihood=of_documents,
 )
 FACTORIAL_MIXTURE = Row(
     "FactorialMixture",
@@ -274,7 +290,7 @@ FACTORIAL_MIXTURE = Row(
             {"inclusion_probability": [0.2, 0.4, 0.6], "noise_variance": 0.02}
         ),
     },
-    NO_WHOLE_ROWS,
+    NO_CONTINUOUS_LOCAL | NO_HALVES,
     moves=BirthMoves(n_moves=2),
     others={
         "factorised": {
@@ -283,6 +299,7 @@ FACTORIAL_MIXTURE = Row(
             "inclusion_probability": 0.4,
         }
     },
+    log_likelihood=of_sums_of_features,
 )
 MATRIX_FACTORIZATION = Row(
     "MatrixFactorization",
@@ -302,7 +319,8 @@ MATRIX_FACTORIZATION = Row(
         "float32": Setting({}, single, OF_FLOAT32),
         "NaN": Setting({}, with_nan),
     },
-    NO_MOVES | NO_WHOLE_ROWS,
+    NO_MOVES,
+    log_likelihood=of_ratings,
     others={
         "as given": {
             "biases": False,
@@ -328,9 +346,10 @@ IMPLICIT_FACTORIZATION = Row(
         "weights and targets": Setting({"pair_target": np.sqrt, "zero_weight": 0.3}),
         "as given": Setting({"noise_variance": 0.1, "component_variance": 1.0}),
     },
-    NO_MOVES | NO_WHOLE_ROWS | NO_LARGEST_RATES,
+    NO_MOVES | NO_LARGEST_RATES | NO_HALVES | NO_COUNTS | NO_LIKELIHOODS,
     others={"one weight": {"pair_weight": 2.0, "pair_target": "value"}},
     kinds=("",),
+    log_likelihood=of_clicks,
 )
 MULTINOMIAL_MIXTURE = Row(
     "MultinomialMixture",
@@ -343,7 +362,7 @@ MULTINOMIAL_MIXTURE = Row(
         "dense": Setting({}, dense),
         "float32": Setting({}, single, OF_FLOAT32),
     },
-    NO_ITERATIONS,
+    OF_MIXTURES | NO_ITERATIONS,
     moves=BirthMoves(n_moves=2),
 )
 BERNOULLI_MIXTURE = Row(
@@ -357,7 +376,7 @@ BERNOULLI_MIXTURE = Row(
         "NaN": Setting({}, with_gaps),
         "float32": Setting({}, single, OF_FLOAT32),
     },
-    NO_ITERATIONS,
+    OF_MIXTURES | NO_ITERATIONS,
     moves=BirthMoves(n_moves=2),
 )
 

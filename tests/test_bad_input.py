@@ -654,8 +654,10 @@ def test_of_signed_hashes_the_option_is_named(texts):
     message = r"(?s)Negative values in data passed to X.*alternate_sign=False"
     with pytest.raises(ValueError, match=message):
         lda_of().fit(X)
-    X = text.HashingVectorizer(n_features=64, alternate_sign=False).transform(texts)
-    lda_of().fit(X)
+    options = {"n_features": 64, "alternate_sign": False}
+    with pytest.warns(UserWarning, match=r"scaled to length 1.*norm=None"):
+        lda_of().fit(text.HashingVectorizer(**options).transform(texts))
+    lda_of().fit(text.HashingVectorizer(**options, norm=None).transform(texts))
 
 
 def test_other_mistakes_have_the_message_of_scikit_learn_alone(counts):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from fits import SCHEDULE, lda_of
 from sklearn.base import clone
-from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
@@ -123,11 +122,17 @@ def test_callbacks_are_pickled_with_their_estimator(documents):
 # -- scikit-learn's own ----------------------------------------------------------------
 
 
-def test_scoring_monitor(documents):
+@pytest.fixture
+def callback():
+    reason = "callbacks need scikit-learn 1.9 or later"
+    return pytest.importorskip("sklearn.callback", reason=reason)
+
+
+def test_scoring_monitor(documents, callback):
     def score(estimator, X, y):
         return estimator.score(X)
 
-    monitor = ScoringMonitor(scoring={"score": score})
+    monitor = callback.ScoringMonitor(scoring={"score": score})
     lda_of().set_callbacks(monitor).fit(documents)
     rows = monitor.get_logs().data
     passes = [row["score"] for row in rows if row["task_name"] == "pass"]
@@ -142,7 +147,9 @@ def test_scoring_monitor(documents):
 @pytest.mark.filterwarnings("ignore:The estimator CountVectorizer does not support")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("in_pipeline", [False, True])
-def test_progress_bar_of_a_grid_search(documents, texts, n_jobs, in_pipeline, capsys):
+def test_progress_bar_of_a_grid_search(
+    documents, texts, n_jobs, in_pipeline, capsys, callback
+):
     pytest.importorskip("rich")
     lda, X = lda_of(batch_size=10), documents
     grid = {"schedule__start": [1.5, 4]}
@@ -150,7 +157,8 @@ def test_progress_bar_of_a_grid_search(documents, texts, n_jobs, in_pipeline, ca
         lda, X = make_pipeline(CountVectorizer(), lda), texts
         grid = {f"annealedlda__{name}": values for name, values in grid.items()}
     search = GridSearchCV(lda, grid, cv=2, n_jobs=n_jobs, error_score="raise")
-    search.set_callbacks(ProgressBar(max_propagation_depth=None)).fit(X)
+    bar = callback.ProgressBar(max_propagation_depth=None)
+    search.set_callbacks(bar).fit(X)
     assert np.isfinite(search.best_score_)
     output = capsys.readouterr().out
     assert "GridSearchCV" in output

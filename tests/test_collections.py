@@ -29,7 +29,8 @@ from sklearn.pipeline import make_pipeline
 from sktemper._linalg import sparse_rows
 from sktemper.datasets import (
     _batches,
-    _parts,
+    _files,
+    _open_shards,
     _words,
     _write_ratings,
     open_counts,
@@ -507,16 +508,16 @@ def test_pickles_hold_no_data(X, collection):
 
 
 def test_few_shards_are_open(tmp_path, monkeypatch):
-    monkeypatch.setattr(_parts, "MOST_OPEN", 3)
+    monkeypatch.setattr(_open_shards, "MOST_OPEN", 3)
     X = rows_of()
     collection = write_counts(tmp_path / "X", [X], shard_rows=10)
     for number in (*range(10), 4, 0, 9):
         assert (collection[number] != X[10 * number : 10 * number + 10]).nnz == 0
-        assert len(_parts._opened.shards) <= 3
+        assert len(_open_shards.opened.shards) <= 3
 
 
 def test_threads_share_what_is_open(tmp_path, monkeypatch):
-    monkeypatch.setattr(_parts, "MOST_OPEN", 2)
+    monkeypatch.setattr(_open_shards, "MOST_OPEN", 2)
     X = rows_of()
     collection = write_counts(tmp_path / "X", [X], shard_rows=10)
     wrong = []
@@ -584,7 +585,7 @@ def test_damage_is_found_when_a_shard_is_opened(kind, X, collection):
 def test_entries_are_checked_in_pieces(tmp_path, monkeypatch):
     X = rows_of(2000, 50)
     collection = write_counts(tmp_path / "X", [X])
-    monkeypatch.setattr(_parts, "CHECKED_AT_ONCE", 100)
+    monkeypatch.setattr(_files, "BYTES_AT_ONCE", 800)
     change = with_value(3 * 100, 2**40)
     rewritten("shard-00000.indptr.npy", change)(tmp_path / "X")
     with pytest.raises(ValueError, match="decreases"):
@@ -595,7 +596,7 @@ def test_entries_are_checked_in_pieces(tmp_path, monkeypatch):
     "change",
     [
         lambda m: m.pop("shape"),
-        lambda m: m.update(version=2),
+        lambda m: m.update(version=3),
         lambda m: m.update(format="parquet"),
         lambda m: m.update(kind="texts"),
         lambda m: m.update(shape=[101, 40]),
@@ -1039,7 +1040,7 @@ def test_svmlight(zero_based, n_features, X, write, small_pieces, tmp_path):
     path = write("X.svm", plain.read_bytes())
     batches = list(read_svmlight(path, n_features=n_features, zero_based=zero_based))
     assert len(batches) > 5
-    Y = sparse.vstack(batches)
+    Y = sparse.vstack(batches, format="csr")
     assert Y.shape == (100, n_features or 40)
     assert abs(Y[:, :40] - X).max() == 0
 
@@ -1127,7 +1128,7 @@ def test_tables_without_pyarrow_are_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "a.csv").write_text("text\nwords\n")
     for read in read_text, read_triples:
-        with pytest.raises(ImportError, match=r"sktemper\[disk\]"):
+        with pytest.raises(ImportError, match=r'pip install .*\[disk\]"'):
             read(tmp_path / "a.csv")
 
 

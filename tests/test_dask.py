@@ -4,6 +4,8 @@ import dataclasses
 import gc
 import os
 import pickle
+import re
+import shutil
 import signal
 import threading
 import time
@@ -17,14 +19,17 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
+import sktemper
 from sktemper import AnnealedGaussianMixture, AnnealedLDA, SVIPlusLDA
 from sktemper._data import Data, InMemory, Source
+from sktemper.datasets import open_dense, write_dense
 from sktemper.schedules import LinearSchedule
 
 dask = pytest.importorskip("dask", reason="sktemper.dask needs dask")
 distributed = pytest.importorskip("distributed", reason="sktemper.dask needs dask")
 da = pytest.importorskip("dask.array")
 skd = pytest.importorskip("sktemper.dask")
+_cluster = pytest.importorskip("sktemper.dask._cluster")
 
 pytestmark = [
     # fits take a few steps
@@ -209,6 +214,37 @@ def test_workers_open_what_is_on_disk(client, tmp_path):
     assert last == pytest.approx(skd.score(scored, shards, client=client), rel=1e-9)
 
 
+def test_workers_check_the_shards_that_they_open(client, tmp_path):
+    def numbers_of_checked(folder):  # inside: workers do not know this module
+        from sktemper.datasets import _open_shards
+
+        parts = list(_open_shards.opened.checked)
+        return sorted(part.number for part in parts if part.folder == folder)
+
+    X = np.random.default_rng(0).normal(size=(800, 3))
+    collection = write_dense(tmp_path / "X", [X], shard_rows=100)
+    folder = collection.folder
+    mixture = AnnealedGaussianMixture(2, batch_size=300, max_iter=2, random_state=0)
+    expected = state_of(clone(mixture).fit(collection))
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    collection = open_dense(copy)
+    skd.fit(mixture, collection, client=client)
+    assert state_of(mixture) == expected
+    assert numbers_of_checked(collection.folder) == []  # they are not read here
+    found = client.run(numbers_of_checked, collection.folder).values()
+    assert sorted({number for numbers in found for number in numbers}) == [*range(8)]
+    path = copy / "shard-00005.data.npy"
+    values = np.load(path)
+    values[3, 1] += 1
+    np.save(path, values)
+    for use in (
+        lambda: skd.fit(clone(mixture), collection, client=client),
+        lambda: skd.score(mixture, collection, client=client),
+    ):
+        with pytest.raises(ValueError, match=re.escape(str(path))):
+            use()
+
+
 def in_memory(X):
     class Memory(Source):
         def as_data(self, validate):
@@ -279,7 +315,7 @@ def test_counts_of_text(client, texts):
 
 
 def test_counts_of_a_series(client, texts):
-    frames = pytest.importorskip("dask.dataframe")
+    frames = pytest.importorskip("dask.dataframe", exc_type=ImportError)
     pandas = pytest.importorskip("pandas")
     series = frames.from_pandas(pandas.Series(texts), npartitions=2)
     counter = CountVectorizer().fit(texts)
@@ -463,3 +499,30 @@ def test_a_checkpoint_goes_on_with_the_same_bits(client, documents, tmp_path):
         skd.fit(lda_of(n_init=2), parts, **options)
     with pytest.raises(ValueError, match="every must be"):
         skd.fit(lda, parts, client=client, checkpoint=folder, every=0)
+
+
+# -- versions --------------------------------------------------------------------------
+
+
+def test_workers_of_another_version_are_told(client, documents):
+    parts, here = array_of(parts_of(documents, 60)), sktemper.__version__
+    first, *_ = sorted(client.nthreads())
+    told = "import sktemper; sktemper.__version__ = {!r}"
+    client.run(exec, told.format("0.0.9"), workers=[first])
+    try:
+        message = f"has sktemper {here}, but 1 of 2 workers have .*{first} has 0.0.9"
+        with pytest.warns(UserWarning, match=message) as warned:
+            skd.fit(lda_of(), parts, client=client)
+        assert warned[0].filename == __file__
+        with pytest.warns(UserWarning, match=message):
+            skd.score(lda_of().fit(documents), parts, client=client)
+    finally:
+        client.run(exec, told.format(here))
+    skd.fit(lda_of(), parts, client=client)
+
+
+def test_workers_without_the_package_are_told(client, monkeypatch):
+    answers = {"tcp://a": ModuleNotFoundError("sktemper"), "tcp://b": OSError("lost")}
+    monkeypatch.setattr(client, "run", lambda *arguments, **options: answers)
+    with pytest.warns(UserWarning, match="1 of 2 .*tcp://a has none that can be"):
+        _cluster.client_of(client)

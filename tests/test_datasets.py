@@ -6,7 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn import config_context
+from sklearn import config_context, get_config
 
 from sktemper.datasets import (
     _generators,
@@ -71,11 +71,16 @@ def test_debian_description_agrees_with_data(debian):
 @pytest.mark.parametrize(
     "load", [load_debian_descriptions, make_lda_documents, make_ratings]
 )
-def test_sparse_interface_of_scikit_learn_is_followed(load):
-    with config_context(sparse_interface="sparray"):
+@pytest.mark.parametrize("interface", [None, "spmatrix", "sparray"])
+def test_sparse_interface_of_scikit_learn_is_followed(load, interface):
+    given = {} if interface is None else {"sparse_interface": interface}
+    if not given.keys() <= get_config().keys():
+        pytest.skip("scikit-learn has sparse_interface from 1.9 on")
+    with config_context(**given):
         data = load()
     X = data.data if load is load_debian_descriptions else data
-    assert isinstance(X, sparse.csr_array)
+    assert isinstance(X, sparse.csr_array) == (interface == "sparray")
+    assert X.format == "csr"
 
 
 def test_documents_shapes_and_types():

@@ -102,6 +102,7 @@ def expected_failures(estimator):
     expected_failed_checks=expected_failures,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:X has values other than 0 and 1, from 1 to 4")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -125,7 +126,7 @@ def test_log_c_of_documents_is_that_of_enumeration(weight_prior, monkeypatch):
     words = []
 
     def kept(concentration, random):
-        words.append(np.log(random.dirichlet(concentration[0])))
+        words.append(np.log(random.dirichlet(concentration)))
         return words[-1]
 
     monkeypatch.setattr("sktemper.discrete_mixture._partition.log_draws", kept)

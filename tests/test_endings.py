@@ -175,7 +175,7 @@ def test_other_methods_of_a_hot_stream_say_so(documents, samples):
 def test_of_many_threads_one_warns(documents, monkeypatch):
     lda = stream_of("AnnealedLDA").partial_fit(documents)
     said = []
-    monkeypatch.setattr(_messages, "warn", said.append)
+    monkeypatch.setattr(_messages, "warn", lambda message, kind: said.append(message))
     threads = [threading.Thread(target=lda.transform, args=[documents])] * 1
     threads += [threading.Thread(target=lda.score, args=[documents]) for _ in range(7)]
     for thread in threads:

@@ -57,7 +57,9 @@ def test_a_grid_search_on_a_cluster(client, documents):
         GridSearchCV(lda, grid, cv=2, scoring=scoring, refit="score") for _ in range(2)
     )
     here.fit(documents)
-    with joblib.parallel_config(backend="dask"):
+    # joblib has parallel_config from 1.3 on
+    context = getattr(joblib, "parallel_config", joblib.parallel_backend)
+    with context("dask"):
         there.fit(documents)
     workers = set(client.run(os.getpid).values())
     for split in range(2):

@@ -72,7 +72,10 @@ def prior_of(family):
     if isinstance(family, GaussianFamily):
         alone, shape = family.alone, family.alone.covariance.default_prior(np.eye(D))
         return alone.natural(
-            np.array([0.7]), np.full((1, D), 0.3), 1.5 * shape[None], np.array([D + 1.5])
+            np.array([0.7]),
+            np.full((1, D), 0.3),
+            1.5 * shape[None],
+            np.array([D + 1.5]),
         )[0]
     if isinstance(family, GammaFamily):
         return np.repeat([0.6, 1.2], D)
@@ -139,7 +142,9 @@ def test_bounds_are_divergences(family, power):
 
     found = family.bound(parameters, prior, power).sum()
     assert found == pytest.approx(power * log_density(prior) - log_density(parameters))
-    assert family.bound(parameters, parameters, 1.0).sum() == pytest.approx(0.0, abs=1e-9)
+    assert family.bound(parameters, parameters, 1.0).sum() == pytest.approx(
+        0.0, abs=1e-9
+    )
 
 
 @each_family
@@ -163,7 +168,9 @@ def test_kernels_do_what_moments_say(family):
     if family is not alone:  # as if each component had the common covariance
         usual = family.usual(parameters)
         scales = np.broadcast_to(usual.inverse_scale, (4, D, D))
-        each = alone.natural(usual.precision, usual.means, scales, np.full(4, usual.freedom))
+        each = alone.natural(
+            usual.precision, usual.means, scales, np.full(4, usual.freedom)
+        )
     expected = moments @ alone.expected(each).T
     expected += np.reshape(family.log_base(block), (-1, 1))
     np.testing.assert_allclose(logs, expected, rtol=1e-9, atol=1e-9)
@@ -233,7 +240,8 @@ def test_the_evidence_of_all_answers_sums_to_one():
     prior = prior_of(family)
     kinds = [np.concatenate(pair) for pair in itertools.product(np.eye(2), np.eye(3))]
     total = sum(
-        np.exp(evidence(family, prior, rows)) for rows in itertools.product(kinds, repeat=3)
+        np.exp(evidence(family, prior, rows))
+        for rows in itertools.product(kinds, repeat=3)
     )
     assert total == pytest.approx(1.0)
 
@@ -252,26 +260,35 @@ def test_the_evidence_of_counts_is_that_of_scipy():
     family, X = PoissonFamily(1), np.array([[4.0], [0.0], [7.0]])
     shape, rate = 1.6, 1.2
     expected = stats.nbinom(shape, rate / (rate + 1)).logpmf(X[0, 0])
-    assert evidence(family, [0.6, 1.2], X[:1]) == pytest.approx(expected)
+    assert evidence(family, np.array([0.6, 1.2]), X[:1]) == pytest.approx(expected)
     grid = np.linspace(1e-6, 40, 200_001)
     density = stats.gamma(shape, scale=1 / rate).pdf(grid)
     density *= stats.poisson(grid).pmf(X).prod(axis=0)
     integral = np.trapezoid(density, grid)
-    assert evidence(family, [0.6, 1.2], X) == pytest.approx(np.log(integral), rel=1e-6)
+    assert evidence(family, np.array([0.6, 1.2]), X) == pytest.approx(
+        np.log(integral), rel=1e-6
+    )
 
 
 def test_the_evidence_of_gaussians_is_an_integral():
     """By draws from the prior, of means and precisions, in two dimensions."""
     family = GaussianFamily(COVARIANCES["full"](2))
     random, X = np.random.default_rng(0), np.array([[0.4, -0.3], [1.0, 0.2]])
-    kappa, mean, scale, nu = 0.8, np.array([0.2, 0.1]), np.array([[2.0, 0.3], [0.3, 1.0]]), 4.5
-    prior = family.natural(
-        np.array([kappa]), mean[None], scale[None], np.array([nu])
-    )[0]
+    kappa, mean, scale, nu = (
+        0.8,
+        np.array([0.2, 0.1]),
+        np.array([[2.0, 0.3], [0.3, 1.0]]),
+        4.5,
+    )
+    prior = family.natural(np.array([kappa]), mean[None], scale[None], np.array([nu]))[
+        0
+    ]
     n = 40_000
     precisions = stats.wishart(nu, np.linalg.inv(scale)).rvs(n, random_state=random)
     roots = np.linalg.cholesky(np.linalg.inv(precisions))
-    means = mean + np.einsum("nij,nj->ni", roots, random.normal(size=(n, 2))) / kappa**0.5
+    means = (
+        mean + np.einsum("nij,nj->ni", roots, random.normal(size=(n, 2))) / kappa**0.5
+    )
     shifts = X[:, None] - means
     squares = np.einsum("mni,nij,mnj->n", shifts, precisions, shifts)
     logs = np.linalg.slogdet(precisions)[1] - 0.5 * squares - 2 * np.log(2 * np.pi)
@@ -341,7 +358,9 @@ def test_gains_are_differences_of_evidence(family):
     )
     assert none == pytest.approx(0.0, abs=1e-9)
     if family is family.alone:
-        rise = family.evidence(prior, changed).sum() - family.evidence(prior, before).sum()
+        rise = (
+            family.evidence(prior, changed).sum() - family.evidence(prior, before).sum()
+        )
     else:  # the bound at the best parameters, which are those of all together
         q = [
             family.joined(*_means_of(family, prior + statistics))
@@ -354,7 +373,12 @@ def test_gains_are_differences_of_evidence(family):
 def _means_of(family, each):
     """Of clusters, the parts of the vector of all: second moments in the mean."""
     first = 1 + D
-    return each[:, 0], each[:, 1:first], each[:, first:-1].mean(axis=0), each[:, -1].mean()
+    return (
+        each[:, 0],
+        each[:, 1:first],
+        each[:, first:-1].mean(axis=0),
+        each[:, -1].mean(),
+    )
 
 
 def test_a_family_need_not_share_and_stores_rows_as_they_are():

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.integrate import quad
-from scipy.special import gammaln, logsumexp, multigammaln, psi
+from scipy.special import gammaln, logsumexp, multigammaln, psi, xlogy
 from sklearn.mixture import BayesianGaussianMixture
 
 from sktemper import TemperedGaussianMixture
 from sktemper._expfam import WEIGHTS
 from sktemper._expfam import _kernels as wishart_kernels
+from sktemper._expfam._splits import Search
 from sktemper._simd import special
 from sktemper.gaussian_mixture import _kernels
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
@@ -954,86 +955,50 @@ def test_steps_end_where_the_domain_does(covariance_type, weight_prior):
 # -- evidence, splits and merges -------------------------------------------------------
 
 
-def hard_sums(model, hyper, X, labels, k):
-    members = np.eye(k)[labels]
-    return members.T @ model.moments(model.take(X, ALL), hyper)
+def clusters_of(model, hyper, X, shares):
+    """Return the statistics of clusters, each by itself."""
+    return model.family_of(hyper).alone.statistics(X, shares)[1]
 
 
 @pytest.mark.parametrize("covariance_type", ["full", "tied"])
 def test_the_evidence_is_a_product_of_predictive_densities(covariance_type):
     model, X = model_of(covariance_type), clusters(24)
-    hyper, n = model.initial_hyper(X), len(X)
-    sums = np.stack(
-        [
-            hard_sums(model, hyper, X[:i], np.zeros(i, int), 1)[0]
-            if i
-            else np.zeros(model.n_moments)
-            for i in range(n + 1)
-        ]
-    )
-    gains = np.diff(Evidence(model, hyper).of_clusters(sums))
+    hyper = model.initial_hyper(X)
+    family, prior = model.family_of(hyper).alone, model.component_prior(hyper)
+    first = np.tri(len(X) + 1, len(X), -1).T  # the first i rows, in column i
+    gains = np.diff(family.evidence(prior, clusters_of(model, hyper, X, first)))
     kappa, m = hyper.mean_precision, hyper.mean
     nu, inverse_scale = hyper.degrees_of_freedom, hyper.covariance
     for i, x in enumerate(X):
         shape = inverse_scale * (kappa + 1) / kappa / (nu - 2)
         expected = stats.multivariate_t(m, shape, nu - 2).logpdf(x)
-        expected += np.log(hyper.weight_concentration + i)
         assert gains[i] == pytest.approx(expected, rel=1e-8)
         inverse_scale = inverse_scale + kappa / (kappa + 1) * np.outer(x - m, x - m)
         m, kappa, nu = (kappa * m + x) / (kappa + 1), kappa + 1, nu + 1
-    shuffled = hard_sums(model, hyper, X[::-1], np.zeros(n, int), 1)
-    np.testing.assert_allclose(
-        Evidence(model, hyper).of_clusters(shuffled),
-        Evidence(model, hyper).of_clusters(sums[-1:]),
-    )
 
 
 @each_type
-def test_densities_of_clusters_are_those_at_their_means(covariance_type):
-    model, X = model_of(covariance_type, k=2), clusters(30, n_clusters=2)
+@each_prior
+def test_gains_are_rises_of_the_bound(covariance_type, weight_prior):
+    """At the best parameters: of clusters, and of the numbers of rows."""
+    model, X = model_of(covariance_type, weight_prior), clusters(60)
     hyper = model.initial_hyper(X)
-    labels = np.repeat([0, 1], 15)
-    sums = hard_sums(model, hyper, X, labels, 2)
-    logs = Evidence(model, hyper).log_densities(sums, X - hyper.origin)
-    kind = "full" if covariance_type == "tied" else covariance_type
-    for k in (0, 1):
-        x = X[labels == k]
-        kappa = hyper.mean_precision + len(x)
-        mean = (hyper.mean_precision * hyper.mean + x.sum(axis=0)) / kappa
-        shifts = hyper.mean - mean
-        scatter = (x - mean).T @ (x - mean)
-        scatter += hyper.mean_precision * np.outer(shifts, shifts)
-        kept = {
-            "full": scatter,
-            "diag": np.diag(scatter),
-            "spherical": np.trace(scatter) / 3,
-        }[kind]
-        covariance = as_matrix(hyper.covariance + kept, 3)
-        covariance = covariance / (hyper.degrees_of_freedom + len(x))
-        expected = stats.multivariate_normal(mean, covariance).logpdf(X)
-        expected += np.log(len(x)) + 1.5 * np.log(2 * np.pi)
-        np.testing.assert_allclose(logs[:, k], expected, rtol=1e-9)
-
-
-def test_the_evidence_of_all_is_the_bound_of_hard_clusters():
-    """Of tied ones: at their best parameters, up to a constant."""
-    model, X = model_of("tied", "dirichlet_distribution"), clusters(60)
-    hyper = model.initial_hyper(X)
-    all_sums, bounds = [], []
-    for labels in (np.repeat([0, 1, 2], 20), np.arange(60) % 4, np.zeros(60, int)):
-        shares = np.eye(4)[labels]
-        statistics = model.statistics(X, hyper, shares)
-        globals_ = model.target(statistics, 1.0, Powers(), hyper)
-        prepared = model.prepare(globals_, hyper)
-        distances, _, _ = model.run_kernel(X, prepared, np.ones(()), True)
-        densities = (shares * (prepared.constants - 0.5 * distances)).sum()
-        bound = densities + model.global_bound(globals_, hyper)
-        all_sums.append(hard_sums(model, hyper, X, labels, 4))
-        bounds.append(bound)
-    first = all_sums[0]
-    for sums, rise in zip(all_sums, np.array(bounds) - bounds[0], strict=True):
-        (gain,) = Evidence(model, hyper).gains(first, first[None], sums[None])
-        assert gain == pytest.approx(rise, rel=1e-9)
+    family, prior = model.family_of(hyper), model.component_prior(hyper)
+    labels = np.repeat([0, 1, 2], 20), np.arange(60) % 4, np.zeros(60, int)
+    found = []
+    for one in labels:
+        shares = np.eye(4)[one]
+        globals_ = model.optimum(X, shares, hyper)
+        logs = model.log_joint(X, model.prepare(globals_, hyper))
+        bound = (shares * logs).sum() + model.global_bound(globals_, hyper)
+        found.append((clusters_of(model, hyper, X, shares), shares.sum(axis=0), bound))
+    before, counts, bound = found[0]
+    all_of_them = np.arange(4)[None]
+    for after, other_counts, other_bound in found:
+        (gain,) = family.gains(prior, before, all_of_them, after[None])
+        pair = np.stack([counts, other_counts])
+        rise = np.diff(model.weights.evidence(pair, hyper.weight_concentration))[0]
+        assert gain + rise == pytest.approx(other_bound - bound, rel=1e-8, abs=1e-8)
 
 
 BLOBS = np.concatenate(
@@ -1045,11 +1010,16 @@ BLOBS = np.concatenate(
 LEFT, RIGHT, TOP = np.arange(40), np.arange(40, 80), np.arange(80, 120)
 
 
-def search(labels, k, covariance_type="full", weight_prior=PRIORS[1]):
-    model = model_of(covariance_type, weight_prior, k=k, d=2)
-    hyper = model.initial_hyper(BLOBS)
-    weights = np.ones(len(BLOBS))
-    return SplitMergeSearch(model, hyper, BLOBS, weights, np.eye(k)[labels], {})
+def search(labels, k, covariance_type="full", X=BLOBS):
+    model = model_of(covariance_type, PRIORS[1], k=k, d=2)
+    hyper = model.initial_hyper(X)
+    return Search(model, hyper, X, np.eye(k)[labels], np.ones(len(X)))
+
+
+def moved_rows(part):
+    """Return the rows of the smaller part of a split whose shares are nearly hard."""
+    assert np.minimum(part.shares, 1 - part.shares).max() < 0.1
+    return part.rows[part.shares > 0.5].tolist()
 
 
 @each_type
@@ -1057,10 +1027,10 @@ def test_what_is_two_is_split_and_what_is_one_is_merged(covariance_type):
     labels = np.zeros(120, int)
     labels[TOP] = np.tile([1, 2], 20)
     found = search(labels, 3, covariance_type)
-    assert found.best(frozenset()) == (0, 1, 2)
-    given = found.halves[0].tolist()
-    assert given in (LEFT.tolist(), RIGHT.tolist())
-    assert found.best(frozenset({(0, 1, 2)})) != (0, 1, 2)
+    assert found.best(()) == ((0, 1, 2),)
+    assert moved_rows(found.parts[0]) in (LEFT.tolist(), RIGHT.tolist())
+    assert found.best({((0, 1, 2),)}) != ((0, 1, 2),)
+    np.testing.assert_array_equal(found.best(()), found.best(()))
 
 
 @each_type
@@ -1068,46 +1038,55 @@ def test_a_split_takes_an_empty_component(covariance_type):
     labels = np.zeros(120, int)
     labels[TOP] = 1
     found = search(labels, 4, covariance_type)
-    assert found.best(frozenset()) == (0, 2, 2)
-    assert found.halves[0].tolist() in (LEFT.tolist(), RIGHT.tolist())
+    assert (0, 2, 2) in found.best(()) or (0, 3, 3) in found.best(())
+    assert moved_rows(found.parts[0]) in (LEFT.tolist(), RIGHT.tolist())
 
 
 @each_type
 def test_a_merge_needs_no_split(covariance_type):
     labels = np.zeros(120, int)
     labels[RIGHT], labels[TOP] = 1, np.tile([2, 3], 20)
-    assert search(labels, 4, covariance_type).best(frozenset()) == (None, 2, 3)
+    assert search(labels, 4, covariance_type).best(()) == ((None, 2, 3),)
 
 
 @each_type
-def test_nothing_is_proposed_for_what_is_right(covariance_type):
+def test_nothing_is_made_at_once_where_all_is_right(covariance_type):
     for k in (3, 5):
-        assert search(np.repeat([0, 1, 2], 40), k, covariance_type).best(()) is None
+        found = search(np.repeat([0, 1, 2], 40), k, covariance_type)
+        assert found.together == ()
+        gain, _ = found._best_single()
+        assert gain < 0
 
 
 @each_type
-def test_gains_are_differences_of_evidence(covariance_type):
-    labels = np.zeros(120, int)
-    labels[TOP] = np.tile([1, 2], 20)
-    found = search(labels, 4, covariance_type)
-    model, hyper = found.model, found.evidence.hyper
+@each_prior
+def test_gains_of_changes_are_rises_of_the_bound(covariance_type, weight_prior):
+    """Of splits and merges, alone and together, with responsibilities that are soft."""
+    random = np.random.default_rng(0)
+    shares = np.zeros((120, 5))
+    shares[:, :4] = random.dirichlet(np.ones(4), 120)
+    model = model_of(covariance_type, weight_prior, k=5, d=2)
+    hyper, weight = model.initial_hyper(BLOBS), random.integers(1, 4, 120).astype(float)
+    found = Search(model, hyper, BLOBS, shares, weight)
 
-    def rise(changed):
-        sums = [
-            hard_sums(model, hyper, BLOBS, one, 4)[None] for one in (labels, changed)
-        ]
-        return Evidence(model, hyper).gains(sums[0][0], *sums)[0]
+    def bound(shares):
+        shares = shares[:, model.weights.order(weight @ shares)]
+        globals_ = model.optimum(BLOBS, weight[:, None] * shares, hyper)
+        logs = model.log_joint(BLOBS, model.prepare(globals_, hyper))
+        rows = (shares * logs - xlogy(shares, shares)).sum(axis=1)
+        return weight @ rows + model.global_bound(globals_, hyper)
 
-    merges, splits = found._merges(), found._splits()
-    assert merges.keys() == {(0, 1), (0, 2), (1, 2)}
-    for (first, second), gain in merges.items():
-        merged = np.where(labels == second, first, labels)
-        assert gain == pytest.approx(rise(merged))
-    assert splits.keys() == {0, 1, 2}
-    for split, gain in splits.items():
-        parted = labels.copy()
-        parted[found.halves[split]] = 3
-        assert gain == pytest.approx(rise(parted))
+    def rise(changes):
+        return bound(found.after(changes)) - bound(shares)
+
+    assert len(found.merges) >= 3
+    for place, gain in found.merges.items():
+        assert gain == pytest.approx(rise([(None, *place)]), abs=1e-6)
+    assert found.splits.keys() == {0, 1, 2, 3}
+    for split, gain in found.splits.items():
+        assert gain == pytest.approx(rise([(split, 4, 4)]), abs=1e-6)
+    changes = (2, *min(found.merges)), (3, 4, 4)
+    assert found._gain(changes) == pytest.approx(rise(changes), abs=1e-6)
 
 
 def test_tied_clusters_are_split_together():
@@ -1115,67 +1094,56 @@ def test_tied_clusters_are_split_together():
     centres = [[0, 0], [0, 6], [6, 0], [6, 6]]
     random = np.random.default_rng(0)
     blobs = np.concatenate([random.normal(size=(100, 2)) + c for c in centres])
-    labels = np.repeat([0, 1], 200)
-    model = model_of("tied", "dirichlet_distribution", k=4, d=2)
-    hyper = model.initial_hyper(blobs)
-    found = SplitMergeSearch(model, hyper, blobs, np.ones(400), np.eye(4)[labels], {})
-    assert found.best(frozenset()) is None
-    several = found.best_together(frozenset())
-    assert sorted(several) == [(0, 2, 2), (1, 3, 3)] or sorted(several) == [
-        (0, 3, 3),
-        (1, 2, 2),
-    ]
+    found = search(np.repeat([0, 1], 200), 4, "tied", blobs)
+    assert all(gain < 0 for gain in found.splits.values())
+    assert found._gain(found.together) > 0
+    assert {split for split, *_ in found.together} == {0, 1}
     for k in (0, 1):
-        sides = np.bincount(found.halves[k] // 100, minlength=4)
+        sides = np.bincount(np.array(moved_rows(found.parts[k])) // 100, minlength=4)
         assert sorted(sides)[-1] > 95 and sorted(sides)[-2] < 5
-    assert found.best_together(frozenset({several})) is None
-    apart = search(np.zeros(120, int), 3, "full")
-    assert apart.best_together(frozenset()) is None
 
 
-def test_a_split_is_refined():
-    found = search(np.zeros(120, int), 2)
-    rows = np.r_[LEFT, RIGHT]
-    wrong = np.isin(rows, np.r_[LEFT[:9], RIGHT[6:]])
-    _, side = found._refined(rows, wrong)
-    np.testing.assert_array_equal(rows[side], RIGHT)
-
-
-def test_what_is_merged_is_not_split():
+def test_a_component_in_two_halves_is_no_place_for_itself():
     found = search(np.r_[np.tile([0, 1], 40), np.full(40, 2)], 3)
-    gains = found._splits()
-    assert gains[0] > 0 and gains[1] > 0 and found._merges()[0, 1] > 0
-    split, *place = found.best(frozenset())
-    assert split not in place
+    assert found.splits[0] > 0 and found.splits[1] > 0
+    for split, *place in found.best(()):
+        assert split not in place
+
+
+@each_type
+def test_copies_of_a_component_are_merged_at_once(covariance_type):
+    """Their rows are shared, so that hard labels would see one of them only."""
+    shares = np.zeros((120, 4))
+    shares[LEFT, :2], shares[RIGHT, 2], shares[TOP, 3] = 0.5, 1.0, 1.0
+    model = model_of(covariance_type, PRIORS[1], k=4, d=2)
+    found = Search(model, model.initial_hyper(BLOBS), BLOBS, shares, np.ones(120))
+    after = found.after(found.together)
+    assert sorted(np.round(after.sum(axis=0))) == [0, 40, 40, 40]
 
 
 @each_type
 @each_prior
-def test_proposals_are_what_the_search_says(covariance_type, weight_prior):
+def test_proposals_end_at_the_clusters(covariance_type, weight_prior):
     model = model_of(covariance_type, weight_prior, k=3, d=2)
     labels = np.zeros(120, int)
     labels[TOP] = np.tile([1, 2], 20)
     model.init = lambda X, n_components, random, weight: np.eye(3)[labels]
     hyper = model.initial_hyper(BLOBS)
     globals_ = model.initial_globals(BLOBS, None)
-    random, refused = np.random.default_rng(0), set()
-    while True:
-        proposal = model.propose_split_merge(globals_, hyper, BLOBS, random, refused)
-        if proposal[2] != "order":
-            break
-        refused.add("order")
-    moved, same_hyper, key = proposal
-    assert same_hyper is hyper and None not in key
+    random, refused = np.random.default_rng(0), {"order"}
+    moved, same_hyper, key = model.propose_split_merge(
+        globals_, hyper, BLOBS, random, refused
+    )
+    assert same_hyper is hyper
+    assert key == model.propose_split_merge(globals_, hyper, BLOBS, random, refused)[2]
     shares = local(model, BLOBS, moved, hyper, Powers()).local_parameters
     groups = [set(np.flatnonzero(shares.argmax(axis=1) == k)) for k in range(3)]
     assert sorted(map(sorted, groups)) == [list(LEFT), list(RIGHT), list(TOP)]
     assert tempered_bound(model, BLOBS, moved, hyper, Powers()) > tempered_bound(
         model, BLOBS, globals_, hyper, Powers()
     )
-    counts = moved.precision - hyper.mean_precision
+    counts = model.usual(moved).precision - hyper.mean_precision
     assert counts.sum() == pytest.approx(120)
-    refused = {"order"}  # for they are of one size
-    assert model.propose_split_merge(moved, hyper, BLOBS, random, refused) is None
 
 
 def test_sticks_are_put_in_order_first():
@@ -1187,7 +1155,7 @@ def test_sticks_are_put_in_order_first():
     random = np.random.default_rng(0)
     moved, _, key = model.propose_split_merge(globals_, hyper, X, random, set())
     assert key == "order"
-    counts = moved.precision - hyper.mean_precision
+    counts = model.usual(moved).precision - hyper.mean_precision
     np.testing.assert_allclose(counts, [40, 30, 10], atol=0.01)
     bounds = [
         tempered_bound(model, X, one, hyper, Powers()) for one in (moved, globals_)
@@ -1226,14 +1194,14 @@ def test_weighted_rows_are_born_and_split_as_repeated_ones_are(seed):
 def test_a_birth_gives_a_component_neighbours(covariance_type, weight_prior):
     model, X = model_of(covariance_type, weight_prior), clusters(90)
     hyper, globals_ = begun(model, X)
-    total = (globals_.precision - hyper.mean_precision).sum()
+    total = (model.usual(globals_).precision - hyper.mean_precision).sum()
     for seed in range(10):
         random = np.random.default_rng(seed)
         block = X[: 90 if seed else 30]
         moved, same_hyper = model.propose_birth(globals_, hyper, block, random)
         assert same_hyper is hyper
         assert model.is_valid(moved)
-        counts = moved.precision - hyper.mean_precision
+        counts = model.usual(moved).precision - hyper.mean_precision
         assert counts.sum() == pytest.approx(total)
         if seed:  # one of them has a whole number of samples: those near by
             assert (np.abs(counts - np.round(counts)) < 1e-9).any()

@@ -24,7 +24,7 @@ from sktemper._expfam import (
 )
 from sktemper._limits import LARGEST_WEIGHT, largest_value
 from sktemper.model import IllDefined
-from sktemper.tempering import GlobalTempering
+from sktemper.tempering import GlobalTempering, LocalTempering
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 KINDS = "Annealed", "Tempered", "SVIPlus"
@@ -344,6 +344,85 @@ def test_entries_that_are_there_twice_add_up(family, dtype, value):
     scores = [estimator.score_samples(rows) for rows in (twice, once)]
     np.testing.assert_allclose(*scores, rtol=1e-6)
     assert_finite(estimator.transform(twice))
+
+
+@pytest.mark.parametrize(
+    "family",
+    ["LDA", "MultinomialMixture", "MatrixFactorization", "ImplicitFactorization"],
+)
+@pytest.mark.parametrize("kind", ["Annealed", "local", "SVIPlus"])
+@pytest.mark.parametrize("flag", ["has_canonical_format", "has_sorted_indices"])
+@pytest.mark.filterwarnings("ignore:The stored numbers of X")
+def test_flags_of_a_matrix_that_are_wrong_are_not_believed(family, kind, flag):
+    """Scipy sums and sorts nothing where the flags say that all is well."""
+
+    def twice():
+        entries = np.array([1.0, 2, 3, 4, 5, 1]), np.array([2, 0, 2, 2, 2, 1])
+        X = sparse.csr_array((*entries, np.array([0, 3, 5, 6])), shape=(3, 4))
+        return sparse.csr_array(sparse.vstack([X] * 10, format="csr"))
+
+    options = {}
+    if kind == "local":
+        kind, options["tempering"] = "Tempered", "local"
+    if family in SINGLE:
+        options.pop("tempering", None)
+    weight = np.linspace(0.5, 2, 30)
+    X = twice()
+    setattr(X, flag, True)
+    before = [part.copy() for part in (X.data, X.indices, X.indptr)]
+    one = estimator_of(kind, family, **options).fit(X, sample_weight=weight)
+    other = estimator_of(kind, family, **options).fit(twice(), sample_weight=weight)
+    np.testing.assert_array_equal(one.components_, other.components_)
+    np.testing.assert_array_equal(one.transform(X), other.transform(twice()))
+    for part, known in zip((X.data, X.indices, X.indptr), before, strict=True):
+        np.testing.assert_array_equal(part, known)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, "parts"])
+@pytest.mark.parametrize("kind", ["Annealed", "Tempered", "SVIPlus"])
+def test_data_without_tokens_are_no_topics(kind, container):
+    X = np.zeros((9, 4))
+    X = [X[:4], X[4:]] if container == "parts" else container(X)
+    lda = estimator_of(kind, "LDA")
+    with pytest.raises(ValueError, match="X has no tokens: all counts are 0"):
+        lda.fit(X)
+    assert not hasattr(lda, "state_")
+    estimator_of(kind, "LDA").fit(np.eye(4))
+
+
+@pytest.mark.parametrize("policy", [GlobalTempering, LocalTempering])
+@pytest.mark.parametrize(
+    "priors, what",
+    [
+        ([0.5, 0.5, 0.5], r"shape \(3,\); expected one inclusion probability"),
+        (np.full(3, 0.5), r"shape \(3,\)"),
+        (np.full((2, 2), 0.5), r"shape \(2, 2\)"),
+        ([[0.5, 0.5]], r"shape \(1, 2\)"),
+        ([], r"shape \(0,\)"),
+        (["a", "b"], "could not convert"),
+        ([0.5, np.nan], "contains NaN"),
+        ([0.5, 1.0], r"in \(0, 1\)"),
+    ],
+)
+def test_partition_priors_of_a_wrong_shape(policy, priors, what):
+    tempering = policy(partition_priors=priors)
+    mixture = sktemper.TemperedFactorialMixture(2, tempering=tempering)
+    with pytest.raises(ValueError, match=what):
+        mixture.fit(np.random.default_rng(0).normal(size=(30, 4)))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_partition_priors_may_be_an_array():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    fits = []
+    for priors in [0.3, 0.6], (0.3, 0.6), np.array([0.3, 0.6]):
+        tempering = GlobalTempering(partition_priors=priors)
+        mixture = sktemper.TemperedFactorialMixture(
+            2, tempering=tempering, max_iter=2, random_state=0
+        )
+        fits.append(mixture.fit(X).components_)
+    np.testing.assert_array_equal(fits[0], fits[1])
+    np.testing.assert_array_equal(fits[0], fits[2])
 
 
 def test_noise_too_small_for_the_ratings():

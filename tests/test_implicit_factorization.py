@@ -345,6 +345,18 @@ def test_it_stops_where_the_items_are_found():
 # -- data ------------------------------------------------------------------------------
 
 
+def test_of_data_without_unknown_pairs_their_weight_is_nothing():
+    """Sums of weights differ by their rounding, which a large weight magnified."""
+    factorization = ImplicitFactorization(1, zero_weight=1e15, pair_weight=1e-15)
+    for n_items in range(2, 12):
+        X = sparse.csr_array(np.ones((1, n_items)))
+        model = factorization._make_model(n_items, np.dtype(float))
+        for weight in 10.0 ** np.random.default_rng(n_items).uniform(-3, 3, 5):
+            hyper = model.initial_hyper(X, np.array([weight]))
+            assert hyper.target_square == pytest.approx(1.0)
+            assert hyper.users.covariance == pytest.approx(1.0)
+
+
 def test_the_weight_of_unknown_pairs():
     X = matrix_of()
     n_unknown = X.shape[0] * X.shape[1] - X.nnz
@@ -448,6 +460,7 @@ def test_functions_cannot_change_the_data():
             {"pair_weight": 1e20},
             "pair_weight has a value of 1e\\+20, but weights may be at most",
         ),
+        ({"zero_weight": 1e61}, "'zero_weight' parameter must be at most 1e.15"),
         ({"init": np.ones((2, 2))}, "init has shape"),
         ({"noise_variance": 1e-20, "component_variance": 1.0}, "too large for a noise"),
     ],

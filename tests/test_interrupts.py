@@ -24,10 +24,10 @@ from fits import (
 )
 from sklearn.base import clone
 
-from sktemper import AnnealedGaussianMixture
+from sktemper import AnnealedGaussianMixture, _tasks
 from sktemper._data import cuts
-from sktemper._loop import History, Workers, _tasks, _workers
-from sktemper._loop._tasks import Task
+from sktemper._loop import History, Workers, _workers
+from sktemper._tasks import Task
 from sktemper.matrix_factorization import _gaussians as ratings_gaussians
 from sktemper.matrix_factorization import _kernels as ratings_kernels
 from sktemper.moves import BirthMoves

@@ -185,8 +185,7 @@ def mixed(X, cls):
     "rows", [slice(3, 17), slice(5, 5), slice(None), [4, 2, 2, 19, 0], [], range(20)]
 )
 def test_rows_of_any_index_type(rows, cls):
-    X = sparse.random_array((20, 9), density=0.3, rng=np.random.default_rng(0))
-    X = cls(X.tocsr())
+    X = cls(sparse.random(20, 9, density=0.3, format="csr", random_state=0))
     X.indptr[5:7] = X.indptr[5]  # an empty row
     rows = rows if isinstance(rows, slice) else np.array(rows, dtype=np.intp)
     expected = X[rows].toarray()
@@ -199,8 +198,8 @@ def test_rows_of_any_index_type(rows, cls):
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.float32, np.float64])
 def test_rows_of_any_values(dtype):
-    X = sparse.random_array((20, 9), density=0.3, rng=np.random.default_rng(0)).tocsr()
-    X = (10 * X).astype(dtype)
+    X = sparse.random(20, 9, density=0.3, format="csr", random_state=0)
+    X = sparse.csr_array((10 * X).astype(dtype))
     rows = np.array([19, 3, 3, 0])
     expected = X.toarray()[rows]
     np.testing.assert_array_equal(sparse_rows(X, rows).toarray(), expected)

@@ -1040,7 +1040,10 @@ def test_what_is_learned_is_the_optimum(biases):
         return -0.5 * (len(errors) * np.log(noise) + np.sum(errors) / noise)
 
     found = minimize_scalar(
-        lambda x: -noise_bound(np.exp(x)), bounds=(-5, 5), options={"xatol": 1e-9}
+        lambda x: -noise_bound(np.exp(x)),
+        bounds=(-5, 5),
+        method="bounded",
+        options={"xatol": 1e-9},
     )
     assert learned.noise_variance == pytest.approx(np.exp(found.x), rel=1e-5)
     assert learned.noise_variance == pytest.approx(np.mean(errors))
@@ -1393,6 +1396,7 @@ def test_the_shape_of_the_noise_is_learned():
     found = minimize_scalar(
         lambda x: -sum(oracles.gamma_bound(one, np.exp(x), 1.0) for one in noise),
         bounds=np.log([1.5, 1e4]),
+        method="bounded",
         options={"xatol": 1e-9},
     )
     assert learned.noise_shape == pytest.approx(np.exp(found.x), rel=1e-4)

@@ -61,6 +61,7 @@ def drawn(seed, n_users=12, n_items=7, levels=4):
     return scores, held_out, seen
 
 
+@pytest.mark.filterwarnings("ignore:k=.* shows all of the 7 items")
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 7, 20])
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("budget", [2**22, 15])
@@ -156,6 +157,7 @@ def test_estimators_and_callables_are_asked_for_few_users_at_a_time(monkeypatch)
         ndcg_at_k(model, X_test)
 
 
+@pytest.mark.filterwarnings("ignore:k=3 shows all of the 3 items")
 def test_bad_input_is_refused():
     X_test = sparse.csr_array([[0, 1, 0]])
     with pytest.raises(ValueError, match="NaN"):

@@ -5,12 +5,14 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import joblib
 import numpy as np
 import pytest
+from fits import Broken, press_ctrl_c
 from scipy import sparse, stats
 from sklearn.exceptions import NotFittedError
 
@@ -661,6 +663,10 @@ def test_what_serves_is_checked(fitted):
         values["prepared"] = intact._replace(items=intact.items._replace(table=table))
         with pytest.raises(ValueError, match="cannot be loaded"):
             pickle.loads(pickle.dumps(served))
+    hyper = intact.hyper._replace(noise_variance=np.nan)
+    values["prepared"] = intact._replace(hyper=hyper)
+    with pytest.raises(ValueError, match="cannot be loaded"):
+        pickle.loads(pickle.dumps(served))
     values["prepared"] = intact
     model = pickle.loads(pickle.dumps(fitted.model))
     rated = model._rated_
@@ -675,6 +681,72 @@ def test_what_serves_is_checked(fitted):
         model._rated_ = damaged
         with pytest.raises(ValueError, match="cannot be loaded"):
             pickle.loads(pickle.dumps(model))
+
+
+def with_one(array, value):
+    array = array.copy()
+    array.flat[-1] = value
+    return array
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda array: None,
+        lambda array: array.tolist(),
+        lambda array: with_one(array, np.nan),
+        lambda array: with_one(array, -np.inf),
+        lambda array: array.astype(np.float16),
+        lambda array: array.astype(object),
+        lambda array: array[:, :-1],
+        lambda array: array[None],
+        lambda array: 3,
+        lambda array: "text",
+    ],
+    ids=["none", "list", "nan", "inf", "half", "objects", "narrow", "3d", "3", "text"],
+)
+@pytest.mark.parametrize("name", ["item_vectors", "user_vectors", "directions"])
+def test_arrays_that_serve_are_whole_and_finite(fitted, name, damage):
+    served = fitted.model.for_serving()
+    values = served._memory.values(served._made_of())
+    if name not in values:
+        pytest.skip("this model keeps no such array")
+    intact = values[name]
+    try:
+        values[name] = damage(intact)
+        if name == "directions" and np.shape(values[name])[1:] == (
+            intact.shape[1] - 1,
+        ):
+            return  # of any width
+        with pytest.raises(ValueError, match="arrays for serving are damaged"):
+            pickle.loads(pickle.dumps(served))
+        for others in {}, {"item_vectors": intact}:
+            state = served.__getstate__() | {"_served": others or [1]}
+            with pytest.raises(ValueError, match="arrays for serving are damaged"):
+                object.__new__(type(served)).__setstate__(state)
+    finally:
+        values[name] = intact
+
+
+def test_the_order_of_popularity_that_serves_is_one(fitted):
+    served = fitted.model.for_serving()
+    if not hasattr(served, "item_popularity_"):
+        pytest.skip("nothing is ranked by popularity")
+    served.recommend(["u1"])
+    values = served._memory.values(served._made_of())
+    assert {"log_shares", "most_popular"} <= set(values)
+    for name, damaged in (
+        ("most_popular", values["most_popular"] * 0),
+        ("most_popular", values["most_popular"] + 1),
+        ("most_popular", values["most_popular"].astype(float)),
+        ("log_shares", with_one(values["log_shares"], np.nan)),
+        ("log_shares", values["log_shares"][1:]),
+    ):
+        intact, values[name] = values[name], damaged
+        with pytest.raises(ValueError, match="arrays for serving are damaged"):
+            pickle.loads(pickle.dumps(served))
+        values[name] = intact
+    pickle.loads(pickle.dumps(served)).recommend(["u1"])
 
 
 def test_threads_share_a_model(fitted):
@@ -698,6 +770,33 @@ def test_threads_share_a_model(fitted):
         np.testing.assert_array_equal(items, expected[1])
         np.testing.assert_array_equal(factors, expected[2])
         assert total == expected[3]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Broken])
+def test_what_interrupts_a_search_ends_its_threads(monkeypatch, error):
+    pools, begun, stop = [], [], np.zeros(1, dtype=np.intc)
+
+    class Pool(_best.Pool):
+        def __init__(self, n_threads):
+            super().__init__(n_threads)
+            pools.append(self)
+
+    def find(piece):
+        begun.append(piece)
+        if piece == 1:
+            if error is Broken:
+                raise Broken
+            press_ctrl_c()
+        end = time.monotonic() + 5.0
+        while piece and not stop[0] and time.monotonic() < end:
+            time.sleep(1e-3)  # as kernels do
+
+    monkeypatch.setattr(_best, "Pool", Pool)
+    with pytest.raises(error):
+        _best._each(find, range(8), 2, stop)
+    assert stop[0]
+    assert len(begun) < 8
+    assert not pools[0].is_alive()
 
 
 def test_any_number_of_jobs_recommends_the_same(fitted, monkeypatch):

@@ -1,13 +1,18 @@
 """The page to explore topics: what is in it, and what a browser makes of it."""
 
 import builtins
+import datetime as dt
 import json
 import os
 import re
+import socket
+import stat
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,14 +23,17 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sktemper import AnnealedGaussianMixture, AnnealedLDA, AnnealedMultinomialMixture
+from sktemper._extras import install_command
 
 pytest.importorskip("bokeh", reason="sktemper.report needs bokeh")
 
 from sktemper.datasets import load_debian_descriptions, make_lda_documents  # noqa: E402
 from sktemper.metrics import npmi_coherence  # noqa: E402
 from sktemper.plotting import topic_map_layout, topic_shares  # noqa: E402
-from sktemper.report import topic_report  # noqa: E402
+from sktemper.report import _target, topic_report  # noqa: E402
 from sktemper.report._labels import label_places  # noqa: E402
+from sktemper.report._places import as_dates  # noqa: E402
+from sktemper.report._target import check_path, write_page  # noqa: E402
 from sktemper.report._texts import Reader, tinted_pieces  # noqa: E402
 
 N_TOPICS = 6
@@ -282,6 +290,13 @@ def test_words_are_columns_where_nobody_names_them(lda, X, tmp_path):
     assert data["words"] == list(frame.columns)
 
 
+def test_words_may_be_any_string(lda, X, names, tmp_path):
+    names = names.copy()
+    names[:3] = "half of a pair \ud800", "", "\0"
+    data = data_of(topic_report(lda, X, names, path=tmp_path / "a.html"))
+    assert data["words"] == names.tolist()
+
+
 def test_one_topic_empty_documents_and_fewer_documents_than_are_shown(tmp_path):
     X = sparse.csr_matrix([[0, 0, 0], [1, 2, 0], [0, 0, 0], [0, 1, 1]])
     lda = AnnealedLDA(1, batch_size=None, random_state=0).fit(X)
@@ -467,6 +482,8 @@ def test_circles_of_very_different_sizes_stay_within_the_map(seed):
         ({"lda": AnnealedLDA}, TypeError, "must be a fitted LDA"),
         ({"lda": make_pipeline(AnnealedLDA(2))}, TypeError, r"last step, pipeline\[-1"),
         ({"feature_names": ["a"]}, ValueError, "80"),
+        ({"feature_names": "a" * 80}, ValueError, "each of the 80 columns .* got str"),
+        ({"feature_names": 3}, ValueError, "each of the 80 columns of X, got int"),
         ({"documents": ["a"] * 299}, ValueError, "each of the 300 rows of X, got 299"),
         ({"documents": "a text"}, ValueError, "got one str"),
         ({"documents": [None] * 300}, TypeError, r"documents\[0\] must be a str"),
@@ -479,6 +496,10 @@ def test_circles_of_very_different_sizes_stay_within_the_map(seed):
         ({"vectorizer": 3}, TypeError, "vectorizer must have `build_analyzer`"),
         ({"path": "no/such/folder/a.html"}, FileNotFoundError, "no folder to write to"),
         ({"path": "."}, IsADirectoryError, "is a folder"),
+        ({"path": ""}, IsADirectoryError, "is a folder"),
+        ({"path": 3}, TypeError, "path must be a str, a path or None"),
+        ({"path": b"a.html"}, TypeError, "path must be a str, a path or None"),
+        ({"path": "a\0b"}, ValueError, "path has a null character"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
@@ -508,9 +529,292 @@ def test_a_page_is_replaced_in_whole_or_not_at_all(
     assert path.read_text(encoding="utf-8") == "the page before"
     assert list(tmp_path.iterdir()) == [path]
     monkeypatch.chdir(tmp_path)
-    assert topic_report(lda, X, names) == path
+    assert topic_report(lda, X, names, path="topics.html") == path
     assert path.stat().st_size > 1_000_000
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_without_a_path_the_page_is_returned_and_nothing_written(
+    lda, X, names, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    options = {"title": "half of a pair \ud800 é", "dates": np.arange(300) % 4}
+    page = topic_report(lda, X, names, **options)
+    assert isinstance(page, str) and list(tmp_path.iterdir()) == []
+    path = topic_report(lda, X, names, path="a.html", **options)
+    without_ids = re.compile(r'"(id|root_id|docid)":"[^"]*"')
+    written = path.read_bytes().decode("utf-8")
+    assert without_ids.sub("", page) == without_ids.sub("", written)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o444 | 0o200])
+def test_a_page_that_is_replaced_keeps_its_mode(mode, tmp_path):
+    path = tmp_path / "a.html"
+    path.write_text("before", encoding="utf-8")
+    path.chmod(mode)
+    assert write_page(path, "after") == path
+    assert path.read_text(encoding="utf-8") == "after"
+    if os.name == "posix":
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the umask of POSIX")
+@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
+def test_of_a_new_page_the_umask_decides(umask, tmp_path):
+    before = os.umask(umask)
+    try:
+        write_page(tmp_path / "a.html", "page")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a.html").stat().st_mode) == 0o666 & ~umask
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the umask of POSIX")
+def test_a_private_page_is_never_readable_by_others(tmp_path, monkeypatch):
+    path, modes = tmp_path / "a.html", []
+    path.write_text("before", encoding="utf-8")
+    path.chmod(0o600)
+
+    def looked(descriptor):
+        modes.extend(stat.S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir())
+
+    monkeypatch.setattr(os, "fsync", looked)
+    write_page(path, "after")
+    assert modes == [0o600, 0o600]
+
+
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="extended attributes of Linux")
+def test_extended_attributes_stay(tmp_path):
+    path = tmp_path / "a.html"
+    path.write_text("before", encoding="utf-8")
+    try:
+        os.setxattr(path, "user.colour", b"red")
+    except OSError:
+        pytest.skip("this file system has no extended attributes")
+    write_page(path, "after")
+    assert os.getxattr(path, "user.colour") == b"red"
+
+
+def test_the_time_of_a_page_is_that_of_its_writing(tmp_path):
+    path = tmp_path / "a.html"
+    path.write_text("before", encoding="utf-8")
+    os.utime(path, (1, 1))
+    write_page(path, "after")
+    assert path.stat().st_mtime > 1e9
+
+
+def test_an_owner_that_cannot_be_kept_is_told(tmp_path, monkeypatch):
+    path = tmp_path / "a.html"
+    path.write_text("before", encoding="utf-8")
+    of_another = os.stat_result((*os.stat(path)[:4], 4242, 4242, *os.stat(path)[6:]))
+    target = Path(os.path.realpath(path))
+    monkeypatch.setattr(_target, "_target_of", lambda path: (target, of_another))
+
+    def refused(*arguments):
+        raise PermissionError("not permitted")
+
+    monkeypatch.setattr(os, "chown", refused, raising=False)
+    with pytest.raises(PermissionError, match="owner or group"):
+        write_page(path, "after")
+    assert path.read_text(encoding="utf-8") == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.fixture
+def link_to(tmp_path):
+    def link(target, name="link.html"):
+        try:
+            (tmp_path / name).symlink_to(target)
+        except OSError:  # of Windows without the right to
+            pytest.skip("no symbolic links here")
+        return tmp_path / name
+
+    return link
+
+
+def test_what_a_link_leads_to_is_replaced(link_to, tmp_path):
+    (tmp_path / "folder").mkdir()
+    page = tmp_path / "folder" / "page.html"
+    page.write_text("before", encoding="utf-8")
+    path = link_to(link_to(Path("folder") / "page.html", "other.html"))
+    assert check_path(path) == path
+    assert write_page(path, "after") == path
+    assert path.is_symlink() and (tmp_path / "other.html").is_symlink()
+    assert page.read_text(encoding="utf-8") == "after"
+    page.unlink()  # the links lead to nothing
+    write_page(check_path(path), "new")
+    assert page.read_text(encoding="utf-8") == "new" and path.is_symlink()
+    assert sorted(one.name for one in tmp_path.rglob("*")) == [
+        "folder",
+        "link.html",
+        "other.html",
+        "page.html",
+    ]
+
+
+def test_links_that_lead_nowhere_are_refused(link_to, tmp_path):
+    for target, error in (
+        ("none/page.html", FileNotFoundError),
+        ("link.html", OSError),  # to itself
+        (".", IsADirectoryError),
+    ):
+        path = link_to(target)
+        with pytest.raises(error):
+            check_path(path)
+        path.unlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_only_regular_files_are_replaced(lda, X, link_to, tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "pipe")
+    deleted = (tmp_path / "deleted").open("wb")
+    (tmp_path / "deleted").unlink()
+    with socket.socket(socket.AF_UNIX) as listens, deleted:
+        monkeypatch.chdir(tmp_path)  # a name of a socket is short
+        listens.bind("socket")
+        paths = [tmp_path / "pipe", tmp_path / "socket", "/dev/null", "/dev/full"]
+        paths += [link_to("pipe"), link_to("/dev/null", "null")]
+        paths += [f"/dev/fd/{deleted.fileno()}"] if os.path.exists("/dev/fd") else []
+        before = sorted(tmp_path.iterdir())
+        for path in filter(os.path.exists, paths):
+            with pytest.raises(ValueError, match="path is no regular file"):
+                topic_report(lda, X, path=path)
+            with pytest.raises(ValueError, match="path is no regular file"):
+                write_page(Path(path), "page")
+        assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+        assert sorted(tmp_path.iterdir()) == before
+
+
+def test_files_and_folders_that_may_not_be_written_are_told(tmp_path, monkeypatch):
+    path = tmp_path / "a.html"
+    path.write_text("before", encoding="utf-8")
+    may = os.access
+    for forbidden, message in (
+        (path, "The file is read-only"),
+        (tmp_path, "No file can be made in the folder"),
+    ):
+        forbidden = os.path.realpath(forbidden)
+
+        def access(what, mode, forbidden=forbidden):
+            return os.path.realpath(what) != forbidden and may(what, mode)
+
+        monkeypatch.setattr(os, "access", access)
+        with pytest.raises(PermissionError, match=message):
+            check_path(path)
+
+
+@pytest.mark.parametrize("length", [200, 245, 255])
+def test_names_may_be_as_long_as_the_file_system_allows(length, tmp_path):
+    path = tmp_path / ("x" * (length - 5) + ".html")
+    try:
+        path.touch()
+        path.unlink()
+    except OSError:
+        pytest.skip("this file system has shorter names")
+    write_page(check_path(path), "page")
+    assert path.read_text(encoding="utf-8") == "page"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names of POSIX")
+def test_names_that_are_too_long_are_refused_at_once(lda, X, tmp_path):
+    with pytest.raises(OSError, match="name too long"):
+        topic_report(lda, X, path=tmp_path / ("x" * 300))
+
+
+#: Writes pages of one letter; what is read must be of one letter, too.
+WRITES = """if True:
+    import sys
+    from pathlib import Path
+    from sktemper.report._target import write_page
+
+    def write(path, letter):
+        for _ in range(20):
+            write_page(path, letter * 100_000)
+            read = path.read_text(encoding="utf-8")
+            assert len(read) == 100_000 and len(set(read)) == 1
+
+    if __name__ == "__main__":
+        write(Path(sys.argv[1]), sys.argv[2])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows replaces no file that is read")
+def test_threads_and_processes_write_one_page(tmp_path):
+    path, names = tmp_path / "a.html", {"__name__": "writes"}
+    command = [sys.executable, "-P", "-c", WRITES, path]
+    processes = [subprocess.Popen([*command, letter]) for letter in "xy"]
+    exec(WRITES, names)
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(names["write"], [path] * 6, "abcdef"))
+    assert [process.wait(60) for process in processes] == [0, 0]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "dates, what",
+    [
+        ([np.inf], "the number inf; expected numbers from -2"),
+        ([-np.inf], "the number -inf"),
+        ([1e19], "the number 1e.19"),
+        ([2**70], r"the number 1\.18\d*e.21"),
+        ([10**400], "the number inf"),
+        (np.array([2**64 - 1], dtype=np.uint64), "the number 18446744073709551615"),
+        (np.array(["1e400"], dtype=np.longdouble), "the number inf"),
+        (["99999999999-01-01"], "got '99999999999-01-01'"),
+        (["9999999999999-01-01"], "got '9999999999999-01-01'"),
+        (["999999-01-01"], "dates of the years -99999 to 99999"),
+        (np.array([2**62], dtype="M8[D]"), "dates of the years"),
+        (np.array([2**62], dtype="M8[Y]"), "dates of the years"),
+        ([np.datetime64(2**62, "D"), None], "dates of the years"),
+        (["2020-13-01"], "got '2020-13-01'"),
+        (["20201231"], "got '20201231'"),
+        ([True], "got np.True_|got True"),
+        ([1j], "dates must be dates"),
+        ([np.timedelta64(3, "s")], "dates must be dates"),
+        ([dt.timedelta(3), None], "dates must be dates"),
+        ([dt.time(3), None], "dates must be dates"),
+        ([dt.date(2020, 1, 1), 5], "got 5"),
+        ([dt.date(2020, 1, 1), "soon"], "got 'soon'"),
+        ([[1], [1, 2]], "dates must have one value|got \\[1\\]"),
+    ],
+    ids=str,
+)
+def test_dates_that_no_page_can_show_are_refused(dates, what, lda, X, names, tmp_path):
+    last = dates[-1:].tolist() if isinstance(dates, np.ndarray) else dates[-1:]
+    if isinstance(dates, np.ndarray):
+        dates = np.resize(dates, 300)
+    else:
+        dates = [*dates, *(last * (300 - len(dates)))]
+    with pytest.raises(ValueError, match=what):
+        topic_report(lda, X, names, path=tmp_path / "a.html", dates=dates)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "dates, expected",
+    [
+        (["2020-02-03", "", "NaT", None], "2020-02-03T00:00:00"),
+        (["2020-02-03T04:05:06Z", None], "2020-02-03T04:05:06"),
+        ([" 2020-02-03 04:05:06+02:00"], "2020-02-03T04:05:06"),
+        ([b"-4400-03-15"], "-4400-03-15T00:00:00"),
+        ([dt.date(2020, 2, 3), None, np.nan], "2020-02-03T00:00:00"),
+        ([dt.datetime(2020, 2, 3, 4, tzinfo=dt.UTC), pd.NaT], "2020-02-03T04:00:00"),
+        (pd.to_datetime(["2020-02-03"]).tz_localize("CET"), "2020-02-03T00:00:00"),
+        ([np.datetime64("2020-02"), pd.NA], "2020-02-01T00:00:00"),
+        (np.array(["1970"], dtype="M8[as]"), "1970-01-01T00:00:00"),
+        (np.array(["2020-02-03T04:05:06.7"], dtype="M8[ns]"), "2020-02-03T04:05:06"),
+        (pd.array([3, None], dtype="Int64"), 3.0),
+        ([3, None, np.nan, pd.NA], 3.0),
+        ([2.0**63], 2.0**63),
+        (np.array([3], dtype=np.float16), 3.0),
+    ],
+    ids=str,
+)
+def test_dates_of_all_kinds_are_read(dates, expected):
+    found = as_dates(np.asarray(dates))
+    assert str(found[0]) == str(expected)
+    assert found.dtype in (np.dtype("M8[s]"), np.dtype(float))
+    assert np.isnan(found[1:].astype(float)).all() or np.isnat(found[1:]).all()
 
 
 def test_without_bokeh_the_extra_is_named(lda, X, monkeypatch):
@@ -522,7 +826,8 @@ def test_without_bokeh_the_extra_is_named(lda, X, monkeypatch):
         return found(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r'pip install "sktemper\[report\]"'):
+    command = install_command("report", ("bokeh", "pandas"))
+    with pytest.raises(ImportError, match=re.escape(command)):
         topic_report(lda, X)
 
 

@@ -1,5 +1,6 @@
 """Interrupted, pickled, continued, or on more threads: the same bits."""
 
+import contextlib
 import copy
 import itertools
 import pickle
@@ -23,7 +24,7 @@ from fits import (
 )
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sktemper import (
     AnnealedGaussianMixture,
@@ -34,7 +35,7 @@ from sktemper import (
 )
 from sktemper._loop import State, _workers
 from sktemper._loop._passes import first_batch
-from sktemper._loop._tasks import Pool
+from sktemper._tasks import Pool
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
 from sktemper.moves import BirthMoves
 from sktemper.noise import GradientNoise, SVIPlusNoise
@@ -426,7 +427,8 @@ def readable_attributes(estimator):
     """Read every public attribute of a fitted estimator."""
     for name in dir(estimator):
         if name.endswith("_") and not name.startswith("_"):
-            getattr(estimator, name)
+            with contextlib.suppress(NotFittedError):  # of a fit that was interrupted
+                getattr(estimator, name)
 
 
 class HugeWeights(GradientNoise):

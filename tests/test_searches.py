@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import sklearn
-from fits import Hooks
+from fits import Hooks, documents_of, ratings_of
 from registry import KINDS, ROWS
 from scipy import sparse
 from sklearn.base import clone
@@ -22,7 +22,13 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 
-from sktemper import AnnealedGaussianMixture, AnnealedLDA
+from sktemper import (
+    AnnealedGaussianMixture,
+    AnnealedLDA,
+    AnnealedMatrixFactorization,
+    AnnealedMultinomialMixture,
+    ImplicitFactorization,
+)
 from sktemper.datasets import write_counts
 from sktemper.metrics import (
     completion_log_likelihood,
@@ -366,9 +372,35 @@ def test_bad_validation_data_leave_the_fit_as_it_was(documents, bad, error, mess
 
 def test_validation_data_without_anything_held_out(documents):
     lda = lda_of(n_iter_no_change=1, max_iter=10)
+    for nothing in (np.eye(60)[:5], np.zeros((3, 60))):
+        with pytest.raises(ValueError, match="X_val cannot be scored: nothing of it"):
+            lda.fit(documents, X_val=nothing)
+    assert not hasattr(lda, "n_features_in_")
     with pytest.warns(UserWarning, match="nothing to compare"):
-        lda.fit(documents, X_val=np.eye(60)[:5])
+        lda.fit(np.eye(60))
     assert len(scores_of(lda)) == 0
+
+
+@pytest.mark.parametrize(
+    "model, data",
+    [
+        (AnnealedMatrixFactorization(3, random_state=0), ratings_of),
+        (ImplicitFactorization(3, pair_weight=1.0, random_state=0), documents_of),
+        (AnnealedMultinomialMixture(3, random_state=0), documents_of),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_validation_data_of_rows_without_entries(model, data):
+    X = data()
+    model = clone(model).set_params(max_iter=2).fit(X)
+    before = model.score(X)
+    nothing = sparse.csr_array(X.shape, dtype=float)
+    with pytest.raises(ValueError, match="X_val cannot be scored: nothing of it"):
+        model.fit(X, X_val=nothing)
+    assert model.score(X) == before  # an earlier fit is as it was
+    # rows with entries among others are enough
+    model.fit(X, X_val=sparse.vstack([nothing, X[:20]], format="csr"))
+    assert np.isfinite(scores_of(model)).all()
 
 
 def test_validation_data_pass_the_steps_before(texts):

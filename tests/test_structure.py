@@ -17,7 +17,8 @@ import sktemper
 PACKAGE = Path(sktemper.__file__).parent
 
 # Each room, and what of ours it may import: downward only.
-GROUND = {"_check_build", "_policy", "model", "_expfam", "_linalg", "_simd"}
+ARGUMENTS = {"_arguments", "_notices"}  # checks of them, and warnings
+GROUND = {"_check_build", "_policy", "model", "_expfam", "_linalg", "_simd"} | ARGUMENTS
 POLICIES = {"schedules", "tempering", "learning_rates", "noise", "moves"}
 CHECKS = {"_limits", "_validation"}
 FACE = GROUND | POLICIES | CHECKS | {"_data", "_loop", "_estimator"}
@@ -26,33 +27,46 @@ MODELS = sorted(path.parent.name for path in PACKAGE.glob("*/_model.py"))
 MAY_IMPORT = {
     "_check_build": set(),
     "_simd": set(),
+    "_sklearn": set(),
     "_documentation": set(),
-    "_policy": {"_documentation"},
+    "_extras": set(),
+    "_arguments": set(),
+    "_notices": set(),
+    "_policy": {"_arguments", "_documentation"},
     "_linalg": {"_csr", "_simd"},
-    "_limits": {"_policy"},
-    "_validation": set(),
+    "_tasks": set(),
+    "_limits": {"_arguments", "_policy"},
+    "_validation": {"_linalg"},
     "model": {"_expfam"},
     "_expfam": {"_limits", "_linalg", "model"},
-    "schedules": {"_policy"},
-    "learning_rates": {"_policy", "model", "schedules"},
-    "tempering": {"_policy", "model", "schedules"},
-    "noise": {"_policy", "model", "schedules"},
-    "moves": {"_policy", "model", "schedules", "tempering"},
+    "schedules": {"_arguments", "_policy"},
+    "learning_rates": {"_arguments", "_policy", "model", "schedules"},
+    "tempering": {"_arguments", "_policy", "model", "schedules"},
+    "noise": {"_arguments", "_policy", "model", "schedules"},
+    "moves": {"_arguments", "_policy", "model", "schedules", "tempering"},
     "_data": {"_linalg"},
-    "_loop": GROUND | POLICIES | {"_data"},
-    "_estimator": GROUND | POLICIES | CHECKS | {"_data", "_loop"},
+    "_loop": GROUND | POLICIES | {"_data", "_tasks"},
+    "_estimator": GROUND | POLICIES | CHECKS | {"_data", "_loop", "_sklearn"},
     "_frames": set(),
-    "_ranking": {"_frames", "_linalg", "_policy", "_simd"},
-    "model_selection": {"_ranking", "_validation"},
+    "_ranking": {"_arguments", "_frames", "_linalg", "_policy", "_simd", "_tasks"},
+    "model_selection": {"_arguments", "_ranking", "_validation"},
     **{model: FACE | USERS_AND_ITEMS for model in MODELS},
     "lda": FACE | {"_frames", "metrics"},  # which know no model
     "testing": {"model"},
-    "metrics": {"_data", "_ranking", "_validation", "model_selection"},
+    "metrics": {"_data", "_ranking", "_validation", "model_selection"} | ARGUMENTS,
     "plotting": {"_data"},
-    "report": {"_data", "metrics", "plotting"},
-    "datasets": {"_data", "_linalg", "_ranking", "_validation"},
+    "report": {"_data", "_extras", "metrics", "plotting"},
+    "datasets": {
+        "_arguments",
+        "_data",
+        "_extras",
+        "_linalg",
+        "_ranking",
+        "_sklearn",
+        "_validation",
+    },
     "base": {"_estimator"},
-    "dask": {"_data", "_estimator", "_linalg", "_loop", "model"},
+    "dask": {"_data", "_estimator", "_extras", "_linalg", "_loop", "_notices", "model"},
     "__init__": {"_check_build", *MODELS},
 }
 #: Lines of code that a function, and lines that a file may have.
@@ -87,6 +101,16 @@ def imported(path):
 def test_imports_run_downward(path):
     room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
     assert set(imported(path)) - {room} <= MAY_IMPORT[room]
+
+
+@pytest.mark.parametrize("path", modules())
+def test_threads_are_those_of_one_pool(path):
+    # which Ctrl-C cannot lock; `dask` names the errors of `concurrent.futures` alone
+    source = path.read_text(encoding="utf-8")
+    pools = r"\b(ThreadPoolExecutor|ProcessPoolExecutor|ThreadPool|Parallel)\b"
+    assert not re.search(pools, source)
+    if path.name != "_tasks.py":
+        assert "start_new_thread" not in source
 
 
 def rooms(*names):

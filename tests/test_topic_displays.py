@@ -204,7 +204,7 @@ def test_prevalence_by_groups(plt, lda, counts):
     display = TopicPrevalenceDisplay.from_estimator(lda, counts, groups)
     assert display.colorbar_ is not None
     assert display.places.tolist() == ["a", "b", "c"]
-    mesh = display.artists_[0].get_array()
+    mesh = np.reshape(display.artists_[0].get_array(), (-1, 3))
     np.testing.assert_allclose(mesh.sum(axis=0), 1.0)
     alone = TopicPrevalenceDisplay.from_estimator(
         lda, counts[1::3], topics=display.topics

@@ -5,7 +5,7 @@
 `_pickles` what is kept of it.  `_kinds` are the three estimators of each model.
 """
 
-from ._counts import validate_counts
+from ._counts import CountsMixin
 from ._endings import LARGEST_START_SHARE, is_hot, warn_of_heat
 from ._face import TemperedEstimator
 from ._kinds import (
@@ -17,24 +17,25 @@ from ._kinds import (
     store,
     svi_plus,
 )
-from ._messages import warn
-from ._mixtures import MixtureMixin
+from ._messages import warn_once
+from ._mixtures import MixtureMixin, check_n_samples
 from ._pickles import without_callbacks
 
 __all__ = [
     "LARGEST_START_SHARE",
     "TOL_OF_BOUND",
     "AnnealedMixin",
+    "CountsMixin",
     "MixtureMixin",
     "SVIPlusMixin",
     "TemperedEstimator",
     "annealed",
+    "check_n_samples",
     "document",
     "is_hot",
     "store",
     "svi_plus",
-    "validate_counts",
-    "warn",
     "warn_of_heat",
+    "warn_once",
     "without_callbacks",
 ]

@@ -4,9 +4,11 @@ import contextlib
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from .._arguments import positive_int, refuse
 from .._data import data_of
+from .._limits import checked_weights
 from .._loop import Here, Problem, Workers
 from ..model import Request
 from ._endings import warn_of_heat
@@ -54,6 +56,7 @@ class AfterFitMixin:
         """Yield the `Problem` of the fitted model and ``X``."""
         check_is_fitted(self, "state_")
         data = data_of(X, Validation(self, "_validate", reset=False))
+        self._check_names(data)
         sample_weight = self._validate_weight(sample_weight, data)
         for look in data.looks:
             self._check_weighted(look, sample_weight)
@@ -89,6 +92,48 @@ class AfterFitMixin:
                 f"{self.n_features_in_} features."
             )
         return names
+
+    def _validate_weight(self, sample_weight, X):
+        if sample_weight is None:
+            return None
+        if isinstance(sample_weight, bool):
+            refuse("sample_weight", "an array of weights, or None", sample_weight)
+        return checked_weights(
+            _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        )
+
+    def _check_names(self, data):
+        """Raise if the columns of a collection are others than those of the fit.
+
+        Columns of hashed words are named by some of their words only: it is enough that
+        no name is that of another column, and some are the same.
+        """
+        found = data.feature_names
+        known = vars(self).get("_names_")
+        if known is None:
+            known = vars(self).get("feature_names_in_")
+        if found is None or known is None or found is known:
+            return
+        if np.array_equal(found, known):
+            return
+        places = {name: place for place, name in enumerate(known)}
+        both = [(places[n], p) for p, n in enumerate(found) if n in places]
+        if not both or any(there != here for there, here in both):
+            raise ValueError(
+                "The feature names of X should match those that were passed during "
+                "fit, in the same order: the columns of this collection are of other "
+                "words. Write it by the same vectorizer."
+            )
+
+    def _top_words(self, feature_names, n_words):
+        """Return the words with the largest ``components_``, lists of str."""
+        self._ready()
+        names = self._names(feature_names)
+        n_words = positive_int(n_words, "n_words")
+        order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n_words]
+        return [[str(word) for word in names[row]] for row in order]
 
     def _map(self, X, function):
         """Return ``function(model, block, prepared)`` of each block of ``X``."""

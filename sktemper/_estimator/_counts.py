@@ -1,11 +1,130 @@
-"""Validation of counts."""
+"""Counts: their validation, and what tells that they are none or lack words."""
 
+import math
+from typing import NamedTuple
+
+import numpy as np
 from scipy.sparse import issparse
 
-from .._limits import LARGEST_COUNT
+from .._limits import LARGEST_COUNT, check_counts
 from .._validation import check_data, looks_like_text
+from ._messages import warn_once
 
-__all__ = ["validate_counts"]
+__all__ = ["CountsMixin"]
+
+#: Rows that are looked at, at most.
+MOST_ROWS = 1000
+#: How near to 1 the norms of rows are that were divided by them.
+NORM_TOL = 1e-4
+#: Rows of a chunk of a stream, at least, that tell whether it lacks words.
+FEWEST_ROWS = 10
+#: A chunk lacks words if its documents have less than this share of what earlier ones
+#: had, by so many standard errors; or if so many more of them are empty.
+LEAST_SHARE, ERRORS, MOST_EMPTY = 0.5, 4.0, 0.1
+
+#: What makes room for words that were not known when a stream began.
+REMEDY = (
+    "A vectorizer leaves out words that are not in its vocabulary, and the model is "
+    "not told. Take HashingVectorizer(alternate_sign=False, norm=None), which has a "
+    "column for every word, or fit the vectorizer to texts of the whole stream"
+)
+
+
+class Lengths(NamedTuple):
+    """How many different words documents have.
+
+    Attributes
+    ----------
+    n_rows, n_empty : int
+    total, squares : float
+        Sums over all documents.
+    """
+
+    n_rows: int = 0
+    n_empty: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+
+    @classmethod
+    def of(cls, data):
+        """Return those of `Data` in memory, of some of the rows if they are dense."""
+        lengths = [_lengths(part.X) for part in data.parts if hasattr(part, "X")]
+        if not lengths:
+            return cls()
+        lengths = np.concatenate(lengths).astype(np.float64)
+        n_empty = int((lengths == 0).sum())
+        return cls(len(lengths), n_empty, lengths.sum(), (lengths**2).sum())
+
+    def __add__(self, other):
+        return Lengths(*(a + b for a, b in zip(self, other, strict=True)))
+
+    @property
+    def mean(self):
+        """Mean number of words."""
+        return self.total / self.n_rows
+
+    @property
+    def error(self):
+        """Standard error of the mean."""
+        variance = self.squares / self.n_rows - self.mean**2
+        return math.sqrt(max(variance, 0.0) / self.n_rows)
+
+    @property
+    def empty_share(self):
+        """Share of the documents without words."""
+        return self.n_empty / self.n_rows
+
+    def lack_words(self, earlier):
+        """Return whether documents lack words that earlier ones had."""
+        if min(self.n_rows, earlier.n_rows) < FEWEST_ROWS:
+            return False
+        error = math.hypot(self.error, earlier.error)
+        fewer = self.mean < LEAST_SHARE * earlier.mean - ERRORS * error
+        return fewer or self.empty_share > earlier.empty_share + MOST_EMPTY
+
+
+class CountsMixin:
+    """Mixin of estimators of counts."""
+
+    #: What else to do about words that are left out.
+    _remedy_for_new_words = "."
+
+    def _validate(self, X, reset):
+        return validate_counts(self, X, reset)
+
+    def _validate_training(self, X, reset):
+        X = super()._validate_training(X, reset)
+        if reset and are_normalised(X):
+            warn_once(
+                self,
+                "normalised",
+                "The rows of X are scaled to length 1, as TfidfVectorizer and "
+                f"HashingVectorizer return them, but {type(self).__name__} takes each "
+                "row for the counts of a document: all would be about one word long. "
+                "Pass counts, by CountVectorizer or HashingVectorizer(norm=None, "
+                "alternate_sign=False).",
+                UserWarning,
+            )
+        return X
+
+    def _check_weighted(self, X, sample_weight):
+        check_counts(X, sample_weight)
+
+    def _look_at(self, data, fresh):
+        """Warn once if a chunk of a stream lacks words, and how many."""
+        known, these = vars(self).get("_lengths_", Lengths()), Lengths.of(data)
+        if fresh or not these.lack_words(known):
+            self._lengths_ = these if fresh else known + these
+            return
+        warn_once(
+            self,
+            "words",
+            f"The documents of this chunk have {these.mean:.3g} different words on "
+            f"average, {1 - these.mean / known.mean:.0%} less than those before, which "
+            f"had {known.mean:.3g}, and {these.empty_share:.0%} of them have none. "
+            f"{REMEDY}{self._remedy_for_new_words}",
+            UserWarning,
+        )
 
 
 def validate_counts(estimator, X, reset):
@@ -46,3 +165,36 @@ def _remedy_for_counts(X, message):
             "sklearn.feature_extraction.text.CountVectorizer."
         )
     return None
+
+
+def are_normalised(X):
+    """Return whether fractions in rows have the sum 1, or their squares have.
+
+    Looked at are some of the rows; of whole numbers they are not.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_samples, n_features)
+    """
+    if X.dtype.kind != "f":
+        return False
+    X = X[:: -(-X.shape[0] // MOST_ROWS)]
+    values = X.data if issparse(X) else X
+    if (values == np.rint(values)).all():
+        return False
+    return any(_are_all_one(X, power) for power in (1, 2))
+
+
+def _are_all_one(X, power):
+    """Return whether rows have the sum of such powers 1, the empty ones excepted."""
+    X = X.astype(np.float64)
+    sums = np.asarray((X.power(power) if issparse(X) else X**power).sum(axis=1))
+    sums = sums.ravel()[sums.ravel() > 0]
+    return len(sums) > 1 and bool((np.abs(sums - 1.0) < NORM_TOL).all())
+
+
+def _lengths(X):
+    """Return the numbers of different words of documents; of dense ones, of some."""
+    if issparse(X):
+        return np.diff(X.indptr)
+    return (X[:: -(-X.shape[0] // MOST_ROWS)] != 0).sum(axis=1)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..schedules import Clock
-from ._messages import warn, warn_once
+from ._messages import warn_of_fit, warn_once
 from ._plans import AGAIN
 
 __all__ = [
@@ -36,7 +36,7 @@ def warn_of_the_end(estimator, run):
     for check in (*ENDINGS, *estimator._endings):
         message = check(estimator, run)
         if message is not None:
-            warn(message)
+            warn_of_fit(message)
 
 
 def nothing_compared(estimator, run):

@@ -8,15 +8,14 @@ from numbers import Integral, Real
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils._param_validation import StrOptions
 
+from .._arguments import Interval, WholeNumber
 from .._data import data_of
-from .._limits import checked_weights
 from .._loop import QUIETLY, Problem, State, Workers, run_pieces
-from .._policy import Slot, SlotsMixin, WholeNumber
+from .._policy import Slot, SlotsMixin
+from .._sklearn import CallbackSupportMixin, with_callbacks
 from ..learning_rates import RobbinsMonro, as_learning_rate
 from ..model import NOT_FINITE, IllDefined, all_finite
 from ..moves import as_moves
@@ -78,7 +77,7 @@ class TemperedEstimator(
         "tol": [Interval(Real, 0, None, closed="left")],
         "shuffle": ["boolean"],
         "warm_start": ["boolean"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -114,6 +113,9 @@ class TemperedEstimator(
 
     def _finish(self, problem, state):
         """Keep what a fit tells of its rows."""
+
+    def _look_at(self, data, fresh):
+        """Warn of what data to be trained on tell, maybe beside those before."""
 
     def _is_logged(self, passes):
         """Return whether a verbose fit logs a line after so many passes."""
@@ -273,12 +275,15 @@ class TemperedEstimator(
         data = data_of(X, Validation(self, "_validate_training", reset=fresh))
         if fresh:
             self._names_ = data.feature_names
+        else:
+            self._check_names(data)
         if fresh and len(data) < self._fewest_samples:
             raise ValueError(
                 f"Found array with {len(data)} sample(s) (shape={data.shape}) while a "
                 f"minimum of {self._fewest_samples} is required by "
                 f"{type(self).__name__}."
             )
+        self._look_at(data, fresh)
         return data
 
     def _problem(self, data, sample_weight, fresh):
@@ -308,6 +313,7 @@ class TemperedEstimator(
             vars(other).pop("state_", None)
         try:
             data = data_of(X_val, Validation(other, "_validate", reset=False))
+            other._check_names(data)
             for look in data.looks:
                 self._check_weighted(look, None)
         except (TypeError, ValueError) as error:
@@ -379,15 +385,6 @@ class TemperedEstimator(
                     delattr(self, name)
                 vars(self).update(before)
             raise
-
-    def _validate_weight(self, sample_weight, X):
-        if sample_weight is None:
-            return None
-        return checked_weights(
-            _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-        )
 
     def _workers(self, model, data, threads=Workers):
         return data.workers(threads, effective_n_jobs(self.n_jobs), model.stop)

@@ -8,14 +8,28 @@ from sklearn.base import (
 )
 from sklearn.exceptions import NotFittedError
 
+from .._arguments import is_integer, refuse
 from ..model import Request
 from ..moves import NoMoves
 from ._after import AfterFitMixin
 
-__all__ = ["MixtureMixin"]
+__all__ = ["MixtureMixin", "check_n_samples"]
 
 #: Samples that a component has more of if it is active.
 ACTIVE = 0.5
+#: What numpy counts samples in.
+MOST_SAMPLES = np.iinfo("l").max
+
+
+def check_n_samples(n_samples):
+    """Raise unless a mixture can draw so many samples."""
+    if not is_integer(n_samples) or n_samples > MOST_SAMPLES:
+        refuse("n_samples", f"an int from 1 to {MOST_SAMPLES}", n_samples)
+    if n_samples < 1:
+        raise ValueError(
+            f"Invalid value for 'n_samples': {n_samples} . The sampling requires at "
+            "least one sample."
+        )
 
 
 class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin):

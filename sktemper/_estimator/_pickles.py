@@ -2,11 +2,12 @@
 
 import inspect
 import sys
-import warnings
 from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 from sklearn.exceptions import InconsistentVersionWarning
+
+from .._notices import warn
 
 __all__ = [
     "PicklesMixin",
@@ -54,13 +55,12 @@ class PicklesMixin:
         state = dict(state)
         version = state.pop("_sktemper_version", "of no known version")
         if version != _version():
-            warnings.warn(
+            warn(
                 VersionWarning(
                     estimator_name=type(self).__name__,
                     current_sklearn_version=_version(),
                     original_sklearn_version=version,
-                ),
-                stacklevel=2,
+                )
             )
         super().__setstate__(state)
         self._said, self._loaded = {}, True

@@ -7,7 +7,14 @@ import math
 
 import numpy as np
 
-from .._loop import Best, Hooks, heldout_score, run_moves, run_passes
+from .._loop import (
+    Best,
+    Hooks,
+    check_scorable,
+    heldout_score,
+    run_moves,
+    run_passes,
+)
 from ._messages import log
 from ._plans import plan_fit, tasks_left
 
@@ -28,6 +35,8 @@ def run_fits(estimator, problem, starts, n_runs):
     )
     context.call_on_fit_task_begin(**told)
     with problem.workers, problem.workers_of_validation:
+        if problem.validation is not None:
+            check_scorable(run.held_out, run.state)
         fit = _Fit(estimator, problem, context, told)
         if n_runs == 1:
             fit.run(run)

@@ -5,9 +5,10 @@ from ._counts import (
     DirichletFamily,
     GammaFamily,
     MultinomialFamily,
+    log_predictive_of_counts,
 )
 from ._covariances import COVARIANCES, ILL_DEFINED, Covariance
-from ._families import ONCE, Family, dense
+from ._families import ONCE, Family, dense, times
 from ._gaussian import (
     GaussianPrior,
     Moments,
@@ -18,7 +19,8 @@ from ._gaussian import (
     packed_fisher_product,
     unpacked,
 )
-from ._mixture import Mixture, MixtureHyper, MixtureModel
+from ._mixture import MixtureModel
+from ._mixture_values import Mixture, MixtureHyper
 from ._natural import Last, Natural, NaturalModel, rate_to_zero
 from ._normal_wishart import (
     NormalWishartFamily,
@@ -26,11 +28,14 @@ from ._normal_wishart import (
     Usual,
     log_chisquare,
 )
-from ._weights import WEIGHTS
+from ._weights import LEAST_CONCENTRATION, WEIGHTS
+from ._wide import Wide
+from ._wide_mixture import WideMixtureModel
 
 __all__ = [
     "COVARIANCES",
     "ILL_DEFINED",
+    "LEAST_CONCENTRATION",
     "ONCE",
     "WEIGHTS",
     "CategoricalFamily",
@@ -51,12 +56,16 @@ __all__ = [
     "NormalWishartParts",
     "SharedGaussian",
     "Usual",
+    "Wide",
+    "WideMixtureModel",
     "blended",
     "dense",
     "least_eigenvalue",
     "log_chisquare",
+    "log_predictive_of_counts",
     "packed",
     "packed_fisher_product",
     "rate_to_zero",
+    "times",
     "unpacked",
 ]

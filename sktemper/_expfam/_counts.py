@@ -1,15 +1,21 @@
 """Conjugate families of answers and counts: words, categories, events."""
 
+import copy
+
 import numpy as np
 from scipy import sparse
-from scipy.special import betaln, gammaln, polygamma, psi
+from scipy.special import gammaln, polygamma, psi
 
-from ._families import Family, times
+from ._families import Family, Tables, times
+from ._power_sums import TINY_COUNT, log_rising
 
-__all__ = ["CategoricalFamily", "DirichletFamily", "GammaFamily", "MultinomialFamily"]
-
-#: Counts below are zero: their Gamma function overflows.
-TINY_COUNT = 1e-100
+__all__ = [
+    "CategoricalFamily",
+    "DirichletFamily",
+    "GammaFamily",
+    "MultinomialFamily",
+    "log_predictive_of_counts",
+]
 
 
 class DirichletFamily(Family):
@@ -23,11 +29,60 @@ class DirichletFamily(Family):
     sizes : sequence of int
         Number of options of each question.  The options of a question follow one
         another.
+
+    Attributes
+    ----------
+    repeats : ndarray of shape (n_natural,) or None
+        How many options of the same parameters each option stands for, see `grouped`.
     """
+
+    repeats = None
 
     def __init__(self, sizes):
         self.sizes = np.asarray(sizes)
         super().__init__(int(self.sizes.sum()))
+        self._same_size = bool((self.sizes == self.sizes[0]).all())
+
+    # -- options that stand for many ---------------------------------------------------
+    def grouped(self, repeats):
+        """Return the family of fewer columns, each of which stands for many.
+
+        Parameters
+        ----------
+        repeats : ndarray of shape (n_columns,)
+            How many columns of the same parameters each column stands for.
+
+        Returns
+        -------
+        family : DirichletFamily
+        """
+        raise NotImplementedError
+
+    def of_all(self, values):
+        """Return values of options, times how many each stands for.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_natural)
+
+        Returns
+        -------
+        values : ndarray of shape (n_rows, n_natural)
+        """
+        return values if self.repeats is None else values * self.repeats
+
+    def of_all_questions(self, values):
+        """Return values of questions, times how many each stands for."""
+        return values
+
+    def by_question(self, values):
+        """Return values of options, (n_rows, n_questions, n_options), if all are alike.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_natural)
+        """
+        return values.reshape(len(values), -1, self.sizes[0])
 
     def totals(self, values):
         """Return the sums over the options of each question.
@@ -40,9 +95,8 @@ class DirichletFamily(Family):
         -------
         totals : ndarray of shape (n_rows, n_questions)
         """
-        first = self.sizes[0]
-        if (self.sizes == first).all():
-            return values.reshape(len(values), -1, first).sum(axis=2)
+        if self._same_size:
+            return self.by_question(values).sum(axis=2)
         starts = np.cumsum(self.sizes) - self.sizes
         return np.add.reduceat(values, starts, axis=1)
 
@@ -50,16 +104,41 @@ class DirichletFamily(Family):
         """Return values of questions, repeated for each of their options."""
         return np.repeat(values, self.sizes, axis=1)
 
+    # -- data --------------------------------------------------------------------------
+    def n_observed(self, block):
+        """Return the number of answers in each row."""
+        if self.repeats is None:
+            return np.asarray(block.sum(axis=1)).ravel()
+        return block @ self.repeats
+
+    # -- the distribution of the parameters --------------------------------------------
     def log_normaliser(self, parameters):
         """Return A, of shape (n_components,)."""
         concentration = parameters + 1.0
         logs = self.totals(gammaln(concentration))
-        return (logs - gammaln(self.totals(concentration))).sum(axis=1)
+        logs = logs - gammaln(self.totals(concentration))
+        return self.of_all_questions(logs).sum(axis=1)
 
     def expected(self, parameters):
         """Return E log theta."""
         concentration = parameters + 1.0
         return psi(concentration) - self.of_options(psi(self.totals(concentration)))
+
+    def expected_log(self, parameters, sums):
+        """Return the expected log-likelihoods of rows whose moments have these sums."""
+        return sums @ self.of_all(self.expected(parameters)).T
+
+    def prepare(self, parameters):
+        """Return `Tables`."""
+        expected = self.of_all(self.expected(parameters))
+        return Tables(np.ascontiguousarray(expected.T), parameters)
+
+    def bound(self, parameters, prior, power):
+        """Return power * E log p - E log q of each component."""
+        expected = self.of_all(self.expected(parameters))
+        log_prior = (prior * expected).sum(axis=1) - self.log_normaliser(prior)
+        log_q = (parameters * expected).sum(axis=1)
+        return power * log_prior - log_q + self.log_normaliser(parameters)
 
     def fisher_product(self, parameters, change):
         """Return the change of E log theta along a change of the parameters."""
@@ -84,6 +163,16 @@ class MultinomialFamily(DirichletFamily):
     def __init__(self, n_features):
         super().__init__([n_features])
 
+    def grouped(self, repeats):
+        """Return the family of fewer words, each of which stands for many."""
+        family = type(self)(len(repeats))
+        family.repeats = repeats
+        return family
+
+    def totals(self, values):
+        """Return the sums over all words."""
+        return self.of_all(values).sum(axis=1, keepdims=True)
+
     def block(self, rows):
         """Return counts as a canonical CSR array of float64."""
         block = rows
@@ -104,23 +193,59 @@ class MultinomialFamily(DirichletFamily):
     def log_predictive(self, block, tables, log_weights=0.0):
         """Return the log posterior predictive probability of sequences of words."""
         concentration = tables.parameters + 1.0
-        places, counts = block.indices, block.data[:, None]
-        terms = sparse.csr_array(
-            (np.ones(len(places)), np.arange(len(places)), block.indptr),
-            shape=(block.shape[0], len(places)),
-        )
-        sizes = np.asarray(block.sum(axis=1)).reshape(-1, 1)
-        logs = terms @ log_rising(concentration[:, places].T, counts)
-        return logs - log_rising(concentration.sum(axis=1), sizes) + log_weights
+        totals = self.totals(concentration)[:, 0]
+        return log_predictive_of_counts(concentration, totals, block) + log_weights
+
+
+def log_predictive_of_counts(concentration, totals, counts):
+    """Return log E prod_v theta_v^n_v of sparse counts n.
+
+    Parameters
+    ----------
+    concentration : ndarray of shape (n_components, n_features)
+        Of the Dirichlet distributions of theta.
+    totals : ndarray of shape (n_components,)
+        Sums of the concentrations over all features.
+    counts : CSR of shape (n_samples, n_features)
+
+    Returns
+    -------
+    logs : ndarray of shape (n_samples, n_components)
+    """
+    places, some = counts.indices, counts.data[:, None]
+    terms = sparse.csr_array(
+        (np.ones(len(places)), np.arange(len(places)), counts.indptr),
+        shape=(counts.shape[0], len(places)),
+    )
+    sizes = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
+    logs = terms @ log_rising(concentration[:, places].T, some)
+    return logs - log_rising(totals, sizes)
 
 
 class CategoricalFamily(DirichletFamily):
     """Questions of which each has one answer, or none."""
 
+    def grouped(self, repeats):
+        """Return the family of fewer questions, each of which stands for many."""
+        family = copy.copy(self)
+        CategoricalFamily.__init__(family, np.full(len(repeats), self.sizes[0]))
+        family.repeats = np.repeat(repeats, self.sizes[0])
+        return family
+
+    def of_all_questions(self, values):
+        """Return values of questions, times how many each stands for."""
+        if self.repeats is None:
+            return values
+        return values * self.repeats[np.cumsum(self.sizes) - 1]
+
+    def log_means(self, parameters):
+        """Return the logarithms of the mean probabilities."""
+        concentration = parameters + 1.0
+        return np.log(concentration / self.of_options(self.totals(concentration)))
+
     def log_predictive(self, block, tables, log_weights=0.0):
         """Return the log posterior predictive probability of answers."""
-        concentration = tables.parameters + 1.0
-        logs = np.log(concentration / self.of_options(self.totals(concentration)))
+        logs = self.of_all(self.log_means(tables.parameters))
         return times(self.moments(block), logs.T) + log_weights
 
 
@@ -171,10 +296,3 @@ class GammaFamily(Family):
         """Return whether all shapes and rates are positive."""
         shape, rate = self.split(parameters)
         return bool((shape > -1).all() and (rate > 0).all())
-
-
-def log_rising(a, n):
-    """Return log Gamma(a + n) - log Gamma(a), with all digits for a large ``a``."""
-    counts = n > TINY_COUNT
-    some = np.where(counts, n, 1.0)
-    return np.where(counts, gammaln(some) - betaln(a, some), 0.0)

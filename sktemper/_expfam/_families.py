@@ -21,7 +21,7 @@ from scipy import sparse
 
 from .._linalg import tiled_matmul
 
-__all__ = ["ONCE", "Family", "dense", "times"]
+__all__ = ["ONCE", "Family", "Tables", "dense", "times"]
 
 #: Factor of the shares of all rows, see `Family.statistics`.
 ONCE = np.ones(1)
@@ -58,12 +58,6 @@ class Family:
     ----------
     n_natural : int
         Number of natural parameters of a component.
-
-    Attributes
-    ----------
-    alone : Family
-        The family of a cluster that shares no parameter with others; by default this
-        one.
     """
 
     def __init__(self, n_natural):
@@ -71,6 +65,7 @@ class Family:
 
     @property
     def alone(self):
+        """Return the family of a cluster that shares no parameter with others."""
         return self
 
     # -- data --------------------------------------------------------------------------
@@ -118,6 +113,20 @@ class Family:
             By default 0.
         """
         return 0.0
+
+    def n_observed(self, block):
+        """Return the number of observations of each row.
+
+        Parameters
+        ----------
+        block : ndarray or CSR array
+
+        Returns
+        -------
+        counts : ndarray of shape (n_rows,)
+            By default 1.
+        """
+        return np.ones(block.shape[0])
 
     def coordinates(self, block, row_weight):
         """Return coordinates of rows in which alike rows are near.
@@ -197,6 +206,21 @@ class Family:
         expected : ndarray of shape (n_components, n_natural)
         """
         raise NotImplementedError
+
+    def expected_log(self, parameters, sums):
+        """Return the expected log-likelihoods of rows whose moments have these sums.
+
+        Parameters
+        ----------
+        parameters : ndarray of shape (n_components, n_natural)
+        sums : ndarray of shape (n_clusters, n_natural)
+
+        Returns
+        -------
+        logs : ndarray of shape (n_clusters, n_components)
+            Up to `log_base`.
+        """
+        return sums @ self.expected(parameters).T
 
     def fisher_product(self, parameters, change):
         """Return the change of E u along a change of the parameters.

@@ -1,8 +1,5 @@
 """Mixtures of components that have conjugate priors."""
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
-
 import numpy as np
 from scipy import sparse
 from scipy.special import logsumexp
@@ -11,62 +8,15 @@ from .._linalg import sparse_rows
 from ..model._values import LocalStep, Powers
 from ._births import birth
 from ._families import ONCE, dense
-from ._natural import Last, LastEqual, Natural, NaturalModel
+from ._mixture_values import Mixture, MixtureHyper, Prepared
+from ._natural import Last, LastEqual, NaturalModel
 from ._splits import split_merge
 from ._weights import WEIGHTS
 
-__all__ = ["Mixture", "MixtureHyper", "MixtureModel"]
+__all__ = ["MixtureModel"]
 
 #: The largest number of rows that a start uses.
 ROWS_LOOKED_AT = 20_000
-
-
-@dataclass(frozen=True)
-class Mixture(Natural):
-    """Natural parameters of a mixture, or what is added to them.
-
-    Attributes
-    ----------
-    weights : ndarray
-        Of the distribution of the weights, see `WEIGHTS`.
-    components : ndarray of shape (n_components, n_natural)
-        Of the components' distributions, see `Family`.
-    """
-
-    weights: np.ndarray
-    components: np.ndarray
-
-
-class MixtureHyper(NamedTuple):
-    """Priors: the concentration of the weights, and parameters of a component.
-
-    Attributes
-    ----------
-    weight_concentration : float
-    component : ndarray of shape (n_natural,)
-    """
-
-    weight_concentration: float
-    component: np.ndarray
-
-
-class Prepared(NamedTuple):
-    """A mixture as its local steps use it.
-
-    Attributes
-    ----------
-    log_weights : ndarray of shape (n_components,)
-        E log pi.
-    tables : object
-        The components, from `Family.prepare`.
-    globals_ : Mixture
-    hyper : object
-    """
-
-    log_weights: np.ndarray
-    tables: Any
-    globals_: Mixture
-    hyper: Any
 
 
 class MixtureModel(NaturalModel):
@@ -139,9 +89,24 @@ class MixtureModel(NaturalModel):
         Returns
         -------
         counts : ndarray of shape (n_rows,)
+            By default the family's.
+        """
+        return self.family.n_observed(block)
+
+    def n_scored(self, n_observed):
+        """Return the numbers by which the scores of rows are divided.
+
+        Parameters
+        ----------
+        n_observed : ndarray of shape (n_rows,)
+            From `n_observed`.
+
+        Returns
+        -------
+        n_scored : ndarray of shape (n_rows,)
             By default 1.
         """
-        return np.ones(block.shape[0])
+        return np.ones(len(n_observed))
 
     def family_of(self, hyper):
         """Return the family in the coordinates that the priors define.
@@ -179,14 +144,33 @@ class MixtureModel(NaturalModel):
         rows = known[:: -(-len(known) // ROWS_LOOKED_AT)]
         few = len(rows) < self.n_components
         shares = weight[rows] / weight[rows].sum()
-        seeds = random.choice(rows, self.n_components, few, shares)
-        block, family = self.take(X, rows), self.family_of(hyper)
-        alone = family.counted(dense(family.moments(self.take(X, seeds))))
+        seeds = random.choice(len(rows), self.n_components, few, shares)
+        scale = weight.sum() / weight[rows].sum()
+        return self.dealt(self.take(X, rows), seeds, weight[rows], scale, hyper)
+
+    def dealt(self, block, seeds, row_weight, scale, hyper):
+        """Return the optimum for rows dealt to the nearest of some of them.
+
+        Parameters
+        ----------
+        block : object
+        seeds : ndarray of int of shape (n_components,)
+            Rows of the block.
+        row_weight : ndarray of shape (n_rows,)
+        scale : float
+            Factor of what the rows add to the prior.
+        hyper : object
+
+        Returns
+        -------
+        globals_ : Mixture
+        """
+        family = self.family_of(hyper)
+        alone = family.counted(dense(family.moments(block[seeds])))
         tables = family.prepare(alone + self.component_prior(hyper))
         labels = family.log_predictive(block, tables).argmax(axis=1)
-        shares = np.zeros((len(rows), self.n_components))
-        shares[np.arange(len(rows)), labels] = weight[rows]
-        scale = weight.sum() / weight[rows].sum()
+        shares = np.zeros((len(labels), self.n_components))
+        shares[np.arange(len(labels)), labels] = row_weight
         return self.optimum(block, shares, hyper, scale)
 
     def optimum(self, block, shares, hyper, scale=1.0):
@@ -284,13 +268,18 @@ class MixtureModel(NaturalModel):
         scores : ndarray of shape (n_rows,)
             The mean of E log p(x, k) under the responsibilities.
         """
-        family = self.family_of(prepared.hyper)
-        logs = family.log_likelihoods(block, prepared.tables)
-        logs += prepared.log_weights
+        logs = self.log_joint(block, prepared)
         tempered = logs * np.reshape(power, (-1, 1))
         bounds = logsumexp(tempered, axis=1)
         responsibilities = np.exp(tempered - bounds[:, None])
         return responsibilities, bounds, (responsibilities * logs).sum(axis=1)
+
+    def log_joint(self, block, prepared):
+        """Return E log p(x, component) of each row, (n_rows, n_components)."""
+        family = self.family_of(prepared.hyper)
+        logs = family.log_likelihoods(block, prepared.tables)
+        logs += prepared.log_weights
+        return logs
 
     def statistics(self, block, shares, hyper, factors=ONCE, tables=None):
         """Return the sums over rows of what they add to the parameters.
@@ -328,14 +317,14 @@ class MixtureModel(NaturalModel):
         return float(bound + components.sum())
 
     def log_predictive(self, block, prepared):
-        """Return the log posterior predictive of each row, and 1 a row.
+        """Return the log posterior predictive of each row, and `n_scored`.
 
         Exact given q: a mixture of the components' predictive densities.
         """
         log_weights = np.log(self.weights.mean(prepared.globals_.weights))
         family = self.family_of(prepared.hyper)
         logs = family.log_predictive(block, prepared.tables, log_weights)
-        return logsumexp(logs, axis=1), np.ones(len(logs))
+        return logsumexp(logs, axis=1), self.n_scored(self.n_observed(block))
 
     # -- leaving a poor optimum --------------------------------------------------------
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):

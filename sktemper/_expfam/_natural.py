@@ -1,6 +1,7 @@
 """Natural parameters as values, and models whose global parameters are such."""
 
 import math
+import operator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,7 @@ HALVINGS = 30
 class Natural:
     """Natural parameters, or what is added to them: priors and statistics.
 
-    A subclass is a frozen dataclass of float64 arrays.
+    A subclass is a frozen dataclass of float64 arrays, or of what adds up as they do.
     """
 
     def arrays(self):
@@ -25,14 +26,14 @@ class Natural:
         return [getattr(self, name) for name in self.__match_args__]
 
     def __add__(self, other):
-        return type(self)(*map(np.add, self.arrays(), other.arrays()))
+        return type(self)(*map(operator.add, self.arrays(), other.arrays()))
 
     def scaled(self, factor):
         """Return ``factor`` times the parameters; of factor 1, they themselves.
 
         Those that are laid out otherwise are copied: sums keep their order.
         """
-        if factor == 1 and all(array.flags.c_contiguous for array in self.arrays()):
+        if factor == 1 and all(_in_order(array) is array for array in self.arrays()):
             return self
         return type(self)(*(factor * array for array in self.arrays()))
 
@@ -82,6 +83,11 @@ class LastEqual(Last):
         )
 
 
+def _in_order(array):
+    """Return an array as C lays it out; what is no array, as it is."""
+    return np.asarray(array, order="C") if isinstance(array, np.ndarray) else array
+
+
 class NaturalModel(ConjugateModel):
     """A model whose global parameters and statistics are `Natural`, of one kind.
 
@@ -109,7 +115,7 @@ class NaturalModel(ConjugateModel):
         """Step the natural parameters toward the prior's plus the statistics."""
         target = self.target(statistics, scale, powers, hyper)
         if rate == 1:  # in the same layout: sums over it keep their bits
-            return type(target)(*(np.asarray(a, order="C") for a in target.arrays()))
+            return type(target)(*map(_in_order, target.arrays()))
         return globals_.scaled(1 - rate) + target.scaled(rate)
 
     def largest_rate(self, globals_, statistics, scale, powers, hyper):

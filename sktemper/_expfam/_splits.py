@@ -269,7 +269,7 @@ class Search:
         if len(used) < 2:
             return np.empty((0, 2), dtype=int)
         statistics, shares = self.statistics[used], self.shares[used]
-        likelihoods = statistics @ self.family.expected(self.prior + statistics).T
+        likelihoods = self.family.expected_log(self.prior + statistics, statistics)
         overlaps = shares * self.row_weight @ shares.T
         pairs = set()
         for alike, n_others in (likelihoods, NEIGHBOURS), (overlaps, OVERLAPPING):
@@ -290,16 +290,17 @@ class Search:
         split, parts = np.array(list(self.parts)), list(self.parts.values())
         moved = np.stack([part.statistics for part in parts])
         added = np.stack([self.statistics[split] - moved, moved], axis=1)
-        # of a mixture with one more component, which is empty
-        place = np.full(len(split), len(self.counts))
-        statistics = np.vstack([self.statistics, np.zeros_like(moved[:1])])
+        statistics, before, empty = self.statistics, self.counts, self.empty[:1]
+        if not empty:  # of a mixture with one more component
+            statistics = np.vstack([statistics, np.zeros_like(moved[:1])])
+            before, empty = np.append(before, 0.0), [len(before)]
+        place = np.full(len(split), empty[0])
         gains = self.mixture.gains(
             self.prior, statistics, np.stack([split, place], axis=1), added
         )
-        before = np.append(self.counts, 0.0)
         counts, numbers = np.tile(before, (len(parts), 1)), np.arange(len(parts))
-        counts[:, -1] = [part.count for part in parts]
-        counts[numbers, split] -= counts[:, -1]
+        counts[numbers, place] = [part.count for part in parts]
+        counts[numbers, split] -= counts[numbers, place]
         gains = gains + self._gains_of_counts(counts, before)
         gains = gains + [part.entropy for part in parts]
         return dict(zip(split.tolist(), gains.tolist(), strict=True))

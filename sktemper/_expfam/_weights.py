@@ -10,8 +10,10 @@ from scipy.special import betaln, gammaln
 from . import _dirichlet
 from ._natural import Last
 
-__all__ = ["WEIGHTS"]
+__all__ = ["LEAST_CONCENTRATION", "WEIGHTS"]
 
+#: The least concentration that its natural parameter, which is 1 less, can tell from 0.
+LEAST_CONCENTRATION = 1e-12
 #: Decimals of the numbers of samples that order components: others are rounding errors.
 ORDER_DECIMALS = 6
 

@@ -12,7 +12,7 @@ from ._policies import Policies
 from ._problem import QUIETLY, Batch, Problem, generator
 from ._state import MovesDone, State
 from ._step import Steps
-from ._stopping import Best, HeldOut, heldout_score
+from ._stopping import Best, HeldOut, check_scorable, heldout_score
 from ._sums import combined, compacted, tree_sum
 from ._workers import Here, Workers
 
@@ -30,6 +30,7 @@ __all__ = [
     "State",
     "Steps",
     "Workers",
+    "check_scorable",
     "combined",
     "compacted",
     "generator",

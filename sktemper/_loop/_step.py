@@ -262,7 +262,8 @@ def prepared_of(model, globals_, hyper, prepare=True):
             prepared = model.prepare(globals_, hyper) if prepare else None
         except IllDefined:
             raise
-        except ValueError as error:
+        except (ValueError, np.linalg.LinAlgError) as error:
+            # a ValueError only from NumPy 1.25 on
             overflow = isinstance(error, np.linalg.LinAlgError)
             if overflow or not all_finite(globals_, hyper):
                 raise IllDefined(NOT_FINITE) from error

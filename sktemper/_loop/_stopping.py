@@ -1,12 +1,13 @@
 """Early stopping: the held-out score, and the best state so far."""
 
+import contextlib
 import copy
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Best", "HeldOut", "heldout_score"]
+__all__ = ["Best", "HeldOut", "check_scorable", "heldout_score"]
 
 
 class Best(NamedTuple):
@@ -65,6 +66,24 @@ def heldout_score(held_out, state):
         weight = weight if rows is None else weight[rows]
         scores, n_held_out = ((weight * np.concatenate(part)).sum() for part in parts)
     return float(scores / n_held_out) if n_held_out else math.nan
+
+
+def check_scorable(held_out, state):
+    """Raise if nothing of `HeldOut` rows could be scored.
+
+    Only as many rows are looked at as it takes to know.
+    """
+    problem, rows = held_out
+    prepared = problem.model.prepare(state.globals_, state.hyper)
+    parts = problem.map(_log_predictive, prepared, rows)
+    with contextlib.closing(parts):
+        if any(n_held_out.any() for _, n_held_out in parts):
+            return
+    raise ValueError(
+        "X_val cannot be scored: nothing of it is held out, as each row is empty or "
+        "has too little to split into an observed and a held-out half. Pass rows with "
+        "data, or leave X_val out."
+    )
 
 
 def _log_predictive(model, block, prepared):

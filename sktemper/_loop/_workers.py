@@ -9,9 +9,9 @@ import time
 from collections import deque
 
 from .._linalg import one_blas_thread
+from .._tasks import Pool, Task
 from ..model import Stopped
 from ._sums import tree_sum
-from ._tasks import Pool, Task
 
 __all__ = ["Here", "Workers"]
 

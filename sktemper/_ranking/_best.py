@@ -2,12 +2,12 @@
 
 import functools
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
 from .._simd.special import multiply, packed_columns
+from .._tasks import Pool, Task
 from . import _kernels
 
 __all__ = ["Rated", "Rescoring", "best_items", "products"]
@@ -235,12 +235,15 @@ def _each(function, pieces, n_jobs, stop):
         for piece in pieces:
             function(piece)
         return
-    pool = ThreadPoolExecutor(n_jobs)
+    pool = Pool(n_jobs)
+    tasks = [Task(functools.partial(function, piece)) for piece in pieces]
     try:
-        for _ in pool.map(function, pieces):
-            pass
+        for task in tasks:
+            pool.submit(task)
+        for task in tasks:
+            task.result()
     except BaseException:
         stop[0] = 1
         raise
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown()

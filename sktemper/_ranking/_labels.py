@@ -7,7 +7,15 @@ from scipy import sparse
 
 from .._frames import frame_labels
 
-__all__ = ["LabelledMixin", "Places", "as_labels", "labelled", "labels_of", "listed"]
+__all__ = [
+    "LabelledMixin",
+    "Places",
+    "as_labels",
+    "label_array",
+    "labelled",
+    "labels_of",
+    "listed",
+]
 
 #: Unknown labels that a message names.
 MOST_NAMED = 10
@@ -129,6 +137,40 @@ def as_labels(wanted):
     return list(wanted) if isinstance(wanted, Set | Iterator) else wanted
 
 
+def label_array(values):
+    """Return labels as an array in which no two of them have become one.
+
+    NumPy makes two equal strings of ``["1", 1]``, drops null characters at the end of a
+    string, and makes floats of large integers beside a float.  Such labels stay
+    objects.
+
+    Parameters
+    ----------
+    values : array-like
+
+    Returns
+    -------
+    labels : ndarray
+        Of objects, where another type would not keep them apart.
+    """
+    labels = np.asarray(values)
+    if not isinstance(values, list | tuple) or labels.ndim != 1:
+        return labels
+    if labels.dtype.kind in "US":
+        kind, null = (str, "\0") if labels.dtype.kind == "U" else (bytes, b"\0")
+        keeps = all(isinstance(v, kind) and not v.endswith(null) for v in values)
+    elif labels.dtype.kind == "f":
+        exact = np.abs(labels) < 2**53  # false of NaN, which no integer is
+        pairs = zip(values, exact.tolist(), strict=True)
+        keeps = all(is_exact or isinstance(v, float) for v, is_exact in pairs)
+    else:
+        keeps = labels.dtype.kind == "b" or bool not in set(map(type, values))
+    if not keeps:
+        labels = np.empty(len(values), dtype=object)
+        labels[:] = values
+    return labels
+
+
 def listed(labels):
     """Return a text that names labels, not too many of them."""
     more = len(labels) - MOST_NAMED
@@ -164,7 +206,7 @@ class Places:
         ValueError
             If some are unknown, which it lists.
         """
-        wanted = np.asarray(wanted)
+        wanted = label_array(wanted)
         if wanted.ndim != 1:
             raise ValueError(
                 f"{self.kind}s must be of one dimension, got {wanted.ndim}."

@@ -1,14 +1,13 @@
 """What estimators of users and items show: recommendations, likeness, explanations."""
 
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 
+from .._arguments import check_flag, is_integer, refuse
 from .._frames import data_frame, frame_library
-from .._policy import refuse
 from ._best import Rated, best_items, products
 from ._labels import Places, as_labels, labels_of
 from ._memory import Memory
@@ -178,6 +177,7 @@ class RecommenderMixin(ServingMixin):
 
     def _best(self, chosen, n_items, exclude_seen=True, exclude=None, rescoring=None):
         """Return the best items of users, scores and products; see `best_items`."""
+        check_flag(exclude_seen, "exclude_seen")
         vectors = self._item_vectors()
         barred = None
         if exclude is not None:
@@ -194,7 +194,7 @@ class RecommenderMixin(ServingMixin):
         )
 
     def _check_n_items(self, n_items):
-        if not isinstance(n_items, Integral) or n_items < 1:
+        if not is_integer(n_items) or n_items < 1:
             refuse("n_items", "an int of at least 1", n_items)
         if n_items > self.n_features_in_:
             raise ValueError(

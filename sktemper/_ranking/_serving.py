@@ -23,7 +23,11 @@ class ServingMixin:
     _rows_here = 4
 
     def _fits(self, prepared, model):
-        """Return whether what a local step needs has the shapes that it should have."""
+        """Return whether what a local step needs is finite and has its shapes."""
+        raise NotImplementedError
+
+    def _vector_width(self):
+        """Return the length of the vectors of which scores are products."""
         raise NotImplementedError
 
     def _remembered(self, name, make):
@@ -113,20 +117,46 @@ class ServingMixin:
 
     def _check_served(self, served):
         """Raise if what was made of a fit does not belong to it: kernels trust it."""
-        sizes = self.n_features_in_, len(self._rated_.starts) - 1
-        dtype, width = self.state_.dtype, served["item_vectors"].shape[1:]
-        fits = [
-            served.keys() <= set(SERVED),
-            served["directions"].shape[:1] == sizes[:1],
-            served["item_vectors"].shape[:1] == sizes[:1],
-            "user_vectors" not in served
-            or served["user_vectors"].shape == (sizes[1], *width),
-            np.shape(served.get("most_popular", np.empty(sizes[:1]))) == sizes[:1],
-            self._fits(served["prepared"], self._fitted_model()),
-        ]
-        arrays = (v for name, v in served.items() if name.endswith("vectors"))
-        if not all(fits) or any(array.dtype != dtype for array in arrays):
+        try:
+            fits = self._are_of_this_fit(served)
+        except Exception:  # of another kind than expected, whatever that raises
+            fits = False
+        if not fits:
             raise ValueError(
                 f"This {type(self).__name__} cannot be loaded: its arrays for serving "
                 "are damaged."
             )
+
+    def _are_of_this_fit(self, served):
+        """Return whether all values have the shapes and types that they should have.
+
+        And whether they are finite.  May raise anything, if they are something else.
+        """
+        n_items, n_users = self.n_features_in_, len(self._rated_.starts) - 1
+        dtype, width = self.state_.dtype, self._vector_width()
+        expected = {
+            "item_vectors": ((n_items, width), dtype),
+            "user_vectors": ((n_users, width), dtype),
+            "directions": ((n_items, served["directions"].shape[1]), dtype),
+            "log_shares": ((n_items,), np.float64),
+            "most_popular": ((n_items,), np.intp),
+        }
+        arrays = {name: served[name] for name in expected if name in served}
+        order = arrays.get("most_popular", np.arange(n_items))
+        return (
+            {"item_vectors", "directions", "prepared"} <= served.keys() <= set(SERVED)
+            and all(
+                (array.shape, array.dtype) == expected[name]
+                and isinstance(array, np.ndarray)
+                and _is_finite(array)
+                for name, array in arrays.items()
+            )
+            and np.array_equal(np.sort(order), np.arange(n_items))
+            and self._fits(served["prepared"], self._fitted_model())
+        )
+
+
+def _is_finite(array):
+    """Return whether all numbers are finite; a sum reads them once and copies none."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(array.sum()) or np.isfinite(array).all())

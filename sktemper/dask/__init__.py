@@ -9,14 +9,13 @@ stopping, callbacks and each step's commit.  The parameters that `fit` leaves ar
 for bit, those of threads on a list of the same parts, whatever the number of workers.
 """
 
+from .._extras import missing_packages
+
 try:
     import dask  # noqa: F401
     import distributed  # noqa: F401
 except ImportError as error:
-    raise ImportError(
-        "sktemper.dask needs dask and distributed: python -m pip install "
-        '"sktemper[dask]"'
-    ) from error
+    raise missing_packages("sktemper.dask", ("dask", "distributed"), "dask") from error
 
 from ._after import (
     lower_bound,

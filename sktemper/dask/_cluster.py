@@ -10,6 +10,7 @@ import dask
 import distributed
 from distributed.comm import CommClosedError
 
+from .._notices import warn
 from . import _remote
 
 __all__ = ["Cluster", "ClusterLost", "client_of"]
@@ -22,6 +23,11 @@ MOST_RETRIES = 12
 LOOK_EVERY = 2.0
 #: Seconds that there may be no scheduler, no answer of it, and no worker.
 NO_SCHEDULER, NO_ANSWER, NO_WORKERS = 10.0, 15.0, 45.0
+#: Seconds that workers have to tell their version: they import the package for it,
+#: as a fit would have them do.
+VERSIONS_WITHIN = 30.0
+#: Workers that a message names.
+MOST_NAMED = 3
 
 
 class ClusterLost(ConnectionError):
@@ -39,6 +45,11 @@ def client_of(client):
         If it is no client that waits.
     ConnectionError
         If it is closed.
+
+    Warns
+    -----
+    UserWarning
+        If workers have another version of the package than this process.
     """
     if client is None:
         try:
@@ -55,7 +66,32 @@ def client_of(client):
         )
     if client.status in ("closing", "closed"):
         raise ConnectionError(f"{client!r} is closed: make another client.")
+    _warn_of_versions(client)
     return client
+
+
+def _warn_of_versions(client):
+    """Warn of workers that have another version of the package than this process."""
+    here = _remote.version()
+    answers = Cluster(client).asked(
+        client.run, _remote.version, on_error="return", seconds=VERSIONS_WITHIN
+    )
+    others = {
+        address: "none that can be imported"
+        if isinstance(answer, ImportError)
+        else answer
+        for address, answer in (answers or {}).items()
+        if isinstance(answer, (str, ImportError)) and answer != here
+    }
+    if others:
+        shown = [f"{address} has {other}" for address, other in sorted(others.items())]
+        warn(
+            f"This process has sktemper {here}, but {len(others)} of {len(answers)} "
+            f"workers have another version: {', '.join(shown[:MOST_NAMED])}"
+            f"{', ...' * (len(shown) > MOST_NAMED)}. Fits may fail or have other "
+            "results: install the same version everywhere.",
+            UserWarning,
+        )
 
 
 class Cluster:

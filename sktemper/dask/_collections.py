@@ -2,7 +2,6 @@
 
 import contextlib
 import time
-import warnings
 
 import dask
 import distributed
@@ -11,6 +10,7 @@ from dask.delayed import Delayed
 from scipy import sparse
 
 from .._data import ByRows, Data, InMemory, Source
+from .._notices import warn
 from . import _remote
 from ._cluster import Cluster
 from ._workers import DaskWorkers
@@ -212,7 +212,7 @@ class OnCluster(Source):
         for category, message in dict.fromkeys(
             message for about in abouts for message in about.messages
         ):
-            warnings.warn(message, category, stacklevel=2)
+            warn(message, category)
         places = [
             (one, about.shape[0])
             for one, about in zip(valid, abouts, strict=True)

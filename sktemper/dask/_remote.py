@@ -4,6 +4,7 @@ import functools
 import io
 import operator
 import pickle
+import sys
 import threading
 import warnings
 from collections import OrderedDict
@@ -33,6 +34,7 @@ __all__ = [
     "rows_of",
     "stop",
     "unwrapped",
+    "version",
 ]
 
 #: What a task returns that was told to stop: an exception would fill workers' logs.
@@ -176,6 +178,11 @@ def added(sums):
     if STOPPED in sums:
         return STOPPED
     return Sum(combined([one.value for one in sums]))
+
+
+def version():
+    """Return the version of the package in this process."""
+    return sys.modules[__name__.partition(".")[0]].__version__
 
 
 def unwrapped(value):

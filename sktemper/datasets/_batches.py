@@ -1,15 +1,31 @@
 """Files read in batches: what the readers return, and the lines of text files."""
 
 import gzip
+import re
 import zlib
-from pathlib import Path
 
 import numpy as np
 
-__all__ = ["Batches", "Lines", "refuse_line"]
+from ._arguments import checked_file
 
-#: Bytes of lines that are parsed at a time.
-BYTES_AT_ONCE = 2**24
+__all__ = [
+    "BOM",
+    "Batches",
+    "Lines",
+    "decoded",
+    "first_that_fails",
+    "refuse_line",
+    "words_of",
+]
+
+#: Bytes of lines that are parsed at a time, and the most that one line may have.
+BYTES_AT_ONCE, LONGEST_LINE = 2**24, 2**28
+#: The most bytes that gzip packs into one.
+LARGEST_RATIO = 1032
+#: The byte order mark of UTF-8.
+BOM = b"\xef\xbb\xbf"
+#: A character that no whole number has.
+NOT_WHOLE = re.compile(rb"[^\s0-9+-]")
 
 
 class Batches:
@@ -31,40 +47,67 @@ class Batches:
 class Lines:
     """The lines of a text file, which may be compressed by gzip.
 
+    A byte order mark of UTF-8 at the beginning of the file is left out.
+
     Parameters
     ----------
     path : str or path
+    name : str, default="path"
+        The name of the argument, for messages.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
+    ValueError
+        If it is no regular file.
     """
 
-    def __init__(self, path):
-        self.path = Path(path)
+    def __init__(self, path, name="path"):
+        self.path = checked_file(path, name)
         with self.path.open("rb") as file:
-            is_zipped = file.read(2) == b"\x1f\x8b"
-        self.open = gzip.open if is_zipped else open
+            self.is_zipped = file.read(2) == b"\x1f\x8b"
+
+    @property
+    def most_bytes(self):
+        """The largest number of bytes that the lines can have, by the file's size."""
+        return self.path.stat().st_size * (LARGEST_RATIO if self.is_zipped else 1)
 
     def __iter__(self):
         """Yield lists of lines, without their ends, and the number of the first."""
-        number = 1
-        with self.open(self.path, "rb") as file:
-            while True:
-                try:
-                    lines = file.readlines(BYTES_AT_ONCE)
-                except (OSError, EOFError, zlib.error) as error:
-                    if isinstance(error, OSError) and error.errno is not None:
-                        raise  # the disk's
-                    raise ValueError(
-                        f"{self.path} is damaged or cut off behind line "
-                        f"{number - 1}: {error}."
-                    ) from error
-                if not lines:
-                    return
-                yield number, [line.rstrip(b"\r\n") for line in lines]
+        number, begun = 1, []
+        with (gzip.open if self.is_zipped else open)(self.path, "rb") as file:
+            while data := self._read(file, number):
+                data, newline, rest = data.rpartition(b"\n")
+                begun.append(data if newline else rest)
+                if not newline:
+                    self._check_length(begun, number)
+                    continue
+                lines = _lines_of(b"".join(begun), number)
+                begun = [rest]
+                yield number, lines
                 number += len(lines)
+        rest = b"".join(begun)
+        if rest and not (number == 1 and rest == BOM):
+            yield number, _lines_of(rest, number)
+
+    def _read(self, file, number):
+        """Return the next bytes of the file; ``number`` is that of the next line."""
+        try:
+            return file.read(BYTES_AT_ONCE)
+        except (OSError, EOFError, zlib.error) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # the disk's
+            raise ValueError(
+                f"{self.path} is damaged or cut off behind line {number - 1}: {error}."
+            ) from error
+
+    def _check_length(self, begun, number):
+        if sum(map(len, begun)) > LONGEST_LINE:
+            raise ValueError(
+                f"{self.path}, line {number}: the line is longer than "
+                f"{LONGEST_LINE:,} bytes."
+            )
 
     def table(self, lines, numbers, dtype, n_fields, expected):
         """Return lines as an array of shape (n_lines, n_fields).
@@ -90,10 +133,19 @@ class Lines:
         return table
 
 
+def _lines_of(data, number):
+    """Return the lines of a piece of a file; ``number`` is that of the first."""
+    data = data.removeprefix(BOM) if number == 1 else data
+    return [line.rstrip(b"\r") for line in data.split(b"\n")]
+
+
 def _parsed(lines, dtype, n_fields):
     """Return the fields of lines as numbers, None if that fails."""
     if not lines:
         return np.empty((0, n_fields), dtype=dtype)
+    # numpy before 2.4 reads 1.5 as the integer 1
+    if np.dtype(dtype).kind == "i" and NOT_WHOLE.search(b"\n".join(lines)):
+        return None
     try:
         table = np.loadtxt(lines, dtype=dtype, comments=None, ndmin=2)
     except (ValueError, OverflowError):
@@ -120,17 +172,41 @@ def refuse_line(path, number, line, expected):
 
 
 def words_of(path):
-    """Return the words of a vocabulary, one a line; None if there is no path."""
+    """Return the words of a vocabulary, one a line; None if there is no path.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is no text in UTF-8, or has no words.
+    """
     if path is None:
         return None
     words = []
-    for number, lines in Lines(path):
-        try:
-            words += [line.decode() for line in lines]
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"{path}, behind line {number}: the text is not in UTF-8: {error}."
-            ) from error
+    for number, lines in Lines(path, "vocab"):
+        words += decoded(path, number, lines)
     while words and not words[-1]:
         words.pop()
+    if not words:
+        raise ValueError(f"{path} has no words.")
     return words
+
+
+def decoded(path, first, lines):
+    """Return lines as texts; ``first`` is the number of the first.
+
+    Raises
+    ------
+    ValueError
+        If one is not in UTF-8, which names file and line.
+    """
+    texts = []
+    for number, line in enumerate(lines, first):
+        try:
+            texts.append(line.decode())
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{path}, line {number}: the text is not in UTF-8: {error}."
+            ) from error
+    return texts

@@ -1,15 +1,18 @@
 """Collections on disk: sequences of shards, opened when they are asked for."""
 
 import os
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Integral
 
 import numpy as np
 
 from .._data import Data, Source
-from ._files import opened_npy, read_json
+from ._arrays import check_file
+from ._files import NAMES, read_json
+from ._folders import generation_folder
 from ._groups import groups
-from ._meta import read_meta
+from ._meta import LABELS, read_meta, stamp_of
+from ._open_shards import checked_npy, meta_of, unless_replaced
 from ._parts import Part
 from ._sparse import csr_container
 
@@ -34,6 +37,12 @@ class Collection(Source):
         many workers of a cluster can take part in a step.  The bits of a fit depend on
         it, its quality does not.  None is 16, or the number of shards if these are
         fewer.
+    verify : bool, default=True
+        Whether a process reads each shard through when it first opens it, and compares
+        it with the checksums that it had when it was written.  With False the values
+        are not read, and damage to them goes unnoticed: fits and predictions are wrong
+        without a message.  Sizes and types of files, and the columns that indices point
+        to, are checked in any case.
 
     Attributes
     ----------
@@ -48,7 +57,7 @@ class Collection(Source):
     nnz : int
         Number of stored entries; of dense data that of all.
     sum : int or float
-        Of all values that are not missing.
+        Of all values that are not missing; NaN if it is too large for a float.
     has_missing : bool
         Whether there is NaN among dense data.
     feature_names : ndarray of str of shape (n_features,), or None
@@ -73,21 +82,26 @@ class Collection(Source):
 
     run = 256
 
-    def __init__(self, folder, n_parts=None):
-        if n_parts is not None and (not isinstance(n_parts, Integral) or n_parts < 1):
+    def __init__(self, folder, n_parts=None, verify=True):
+        is_int = isinstance(n_parts, Integral) and not isinstance(n_parts, bool)
+        if n_parts is not None and not (is_int and n_parts >= 1):
             raise ValueError(f"n_parts must be an int of at least 1, got {n_parts!r}.")
-        self.n_parts = n_parts
+        if not isinstance(verify, bool | np.bool_):
+            raise ValueError(f"verify must be True or False, got {verify!r}.")
+        self.n_parts, self._verify = n_parts, bool(verify)
         self.folder = os.path.abspath(os.fspath(folder))
         self._meta = read_meta(self.folder)
         self.kind = self._meta["kind"]
         self.shape = tuple(self._meta["shape"])
         self.dtype = np.dtype(self._meta["dtype"])
         self.nnz = self._meta["entries"]
-        self.sum = self._meta["sum"]
+        self.sum = np.nan if self._meta["sum"] is None else self._meta["sum"]
         self.has_missing = self._meta["missing"] > 0
-        numbers = range(len(self._meta["shards"]))
-        stamp = self._meta["fingerprint"]
-        self.parts = tuple(Part(self.folder, number, stamp) for number in numbers)
+        self._stamp = stamp_of(self._meta)
+        self.parts = tuple(
+            Part(self.folder, number, self._stamp, self._verify)
+            for number in range(len(self._meta["shards"]))
+        )
 
     def __len__(self):
         return len(self.parts)
@@ -123,15 +137,48 @@ class Collection(Source):
         )
 
     def __reduce__(self):
-        return Collection, (self.folder, self.n_parts)
+        return Collection, (self.folder, self.n_parts, self._verify)
+
+    def verify(self):
+        """Read all files and compare them with their checksums.
+
+        Raises
+        ------
+        ValueError
+            If files are damaged or missing; it names them, of each shard the first.
+        """
+        checks = [part.check for part in self.parts]
+        names = (NAMES,) if self._current_meta()["feature_names"] else ()
+        names += LABELS if self.kind == "ratings" else ()
+        checks += [partial(check_file, *self._beside(name)) for name in names]
+        damage = []
+        for check in checks:
+            try:
+                check()
+            except (OSError, ValueError) as error:
+                self._current_meta()
+                damage.append(str(error))
+        if damage:
+            raise ValueError("\n".join(damage))
+
+    def _current_meta(self):
+        """Return the description; raise if the collection was replaced."""
+        return meta_of(self.folder, self._stamp)
+
+    def _beside(self, name):
+        """Return the path of a file beside the shards, and its checksum or None."""
+        meta = self._current_meta()
+        folder = generation_folder(self.folder, meta["generation"])
+        return os.path.join(folder, name), meta["files"].get(name)
 
     @cached_property
     def feature_names(self):
         """Names of the columns of counts, ndarray of str; None if they have none."""
-        if not self._meta["feature_names"]:
+        if not self._current_meta()["feature_names"]:
             return None
-        path = os.path.join(self.folder, "feature_names.json")
-        names = read_json(path)
+        path, crc = self._beside(NAMES)
+        with unless_replaced(self.folder, self._stamp):
+            names = read_json(path, crc)
         if not isinstance(names, list) or len(names) != self.shape[1]:
             raise ValueError(f"{path} is damaged: expected {self.shape[1]} names.")
         return np.array(names, dtype=object)
@@ -149,7 +196,9 @@ class Collection(Source):
     def _labels(self, name, size):
         if self.kind != "ratings":
             return None
-        return opened_npy(os.path.join(self.folder, name), shape=(size,))
+        path, crc = self._beside(name)
+        with unless_replaced(self.folder, self._stamp):
+            return checked_npy(path, size, crc if self._verify else None)
 
     def as_data(self, validate):
         """Return groups of shards as parts of `Data`, if such values are valid.
@@ -198,7 +247,7 @@ class Collection(Source):
         return rows
 
 
-def open_counts(folder, n_parts=None):
+def open_counts(folder, n_parts=None, *, verify=True):
     """Open counts that `write_counts` wrote.
 
     Parameters
@@ -207,6 +256,9 @@ def open_counts(folder, n_parts=None):
         Where the collection was written.
     n_parts : int, default=None
         See `Collection`.
+    verify : bool, default=True
+        Whether each shard is compared with its checksums when a process first uses it.
+        With False, damage to stored values goes unnoticed; see `Collection`.
 
     Returns
     -------
@@ -219,12 +271,12 @@ def open_counts(folder, n_parts=None):
         If there is no such folder.
     ValueError
         If it holds no finished collection of counts, or its description is damaged.
-        The shards are checked when each is first used.
+        Each shard is checked when a process first uses it.
     """
-    return _open(folder, "counts", n_parts)
+    return _open(folder, "counts", n_parts, verify)
 
 
-def open_dense(folder, n_parts=None):
+def open_dense(folder, n_parts=None, *, verify=True):
     """Open dense data that `write_dense` wrote.
 
     Parameters
@@ -233,6 +285,9 @@ def open_dense(folder, n_parts=None):
         Where the collection was written.
     n_parts : int, default=None
         See `Collection`.
+    verify : bool, default=True
+        Whether each shard is compared with its checksums when a process first uses it.
+        With False, damage to stored values goes unnoticed; see `Collection`.
 
     Returns
     -------
@@ -245,12 +300,12 @@ def open_dense(folder, n_parts=None):
         If there is no such folder.
     ValueError
         If it holds no finished collection of dense data, or its description is
-        damaged.  The shards are checked when each is first used.
+        damaged.  Each shard is checked when a process first uses it.
     """
-    return _open(folder, "dense", n_parts)
+    return _open(folder, "dense", n_parts, verify)
 
 
-def open_ratings(folder, n_parts=None):
+def open_ratings(folder, n_parts=None, *, verify=True):
     """Open ratings that `write_ratings` wrote.
 
     Parameters
@@ -259,6 +314,9 @@ def open_ratings(folder, n_parts=None):
         Where the collection was written.
     n_parts : int, default=None
         See `Collection`.
+    verify : bool, default=True
+        Whether each shard is compared with its checksums when a process first uses it.
+        With False, damage to stored values goes unnoticed; see `Collection`.
 
     Returns
     -------
@@ -271,13 +329,13 @@ def open_ratings(folder, n_parts=None):
         If there is no such folder.
     ValueError
         If it holds no finished collection of ratings, or its description is damaged.
-        The shards are checked when each is first used.
+        Each shard is checked when a process first uses it.
     """
-    return _open(folder, "ratings", n_parts)
+    return _open(folder, "ratings", n_parts, verify)
 
 
-def _open(folder, kind, n_parts):
-    collection = Collection(folder, n_parts)
+def _open(folder, kind, n_parts, verify):
+    collection = Collection(folder, n_parts, verify)
     if collection.kind != kind:
         raise ValueError(
             f"{collection.folder} holds a collection of {collection.kind}; open it "

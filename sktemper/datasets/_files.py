@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import os
 import re
 import zlib
@@ -11,8 +12,12 @@ import numpy as np
 
 __all__ = [
     "META",
+    "NAMES",
+    "OURS",
+    "TEMPORARY",
     "UNFINISHED",
-    "claim",
+    "crc_of",
+    "make_folder",
     "opened_npy",
     "read_json",
     "remove",
@@ -21,9 +26,9 @@ __all__ = [
     "write_npy",
 ]
 
-#: What makes a folder a collection, written last; and what one that is being written
-#: has in its place.
-META, UNFINISHED = "meta.json", "unfinished.json"
+#: The file that makes a folder a collection, written last; the one that a folder has
+#: in its place while a first collection is written; and the names of the features.
+META, UNFINISHED, NAMES = "meta.json", "unfinished.json", "feature_names.json"
 #: The names of all files that a collection, finished or not, may consist of.
 OURS = re.compile(
     r"(meta|unfinished|feature_names)\.json|(user|item)_labels\.npy"
@@ -31,6 +36,8 @@ OURS = re.compile(
     r"|run-\d+\.(json|npy)|users-\d+\.npy"
 )
 TEMPORARY = ".part"
+#: Bytes that are read at a time where a file is read through.
+BYTES_AT_ONCE = 2**20
 
 
 def shard_file(folder, number, what):
@@ -42,11 +49,16 @@ def shard_file(folder, number, what):
 def _replacing(path):
     """Open a file that takes the place of ``path`` once it is complete and on disk."""
     temporary = path.with_name(path.name + TEMPORARY)
-    with open(temporary, "wb") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        with open(temporary, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:  # on a full disk, what was begun takes up room
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
     _sync_folder(path.parent)
 
 
@@ -54,31 +66,92 @@ def _sync_folder(folder):
     """Bring the names in a folder to disk, where folders can be opened."""
     if not hasattr(os, "O_DIRECTORY"):
         return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except PermissionError:  # one may write into it, but not list it
+        return
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
+def make_folder(path):
+    """Make a folder, unless it is there, and bring its name to disk."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        path.mkdir()
+        _sync_folder(path.parent)
+
+
+# -- JSON ------------------------------------------------------------------------------
+
+
 def write_json(path, value):
-    """Write a value as JSON, atomically."""
+    """Write a value as JSON, atomically; a dict gets a checksum of its own.
+
+    Returns
+    -------
+    crc : int
+        CRC-32 of the file.
+    """
+    if isinstance(value, dict):
+        value = value | {"checksum": _checksum(value)}
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     with _replacing(Path(path)) as file:
-        file.write(json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
+        file.write(text)
+    return zlib.crc32(text)
 
 
-def read_json(path):
-    """Return what a JSON file has.
+def read_json(path, crc=None):
+    """Return the value of a JSON file.
+
+    Parameters
+    ----------
+    path : str or path
+    crc : int or None
+        CRC-32 that the file must have.
 
     Raises
     ------
     ValueError
-        If it is no JSON.
+        If it is missing, is no JSON, or does not have its checksum.
     """
+    text = _bytes_of(Path(path))
     try:
-        return json.loads(Path(path).read_bytes())
-    except ValueError as error:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged, it is no JSON: {error}.") from error
+    found = None if crc is None else zlib.crc32(text)
+    if isinstance(value, dict) and "checksum" in value:
+        found, crc = _checksum(value), value["checksum"]
+    if found != crc:
+        raise ValueError(f"{path} is damaged: its checksum is not that of its text.")
+    return value
+
+
+def _bytes_of(path):
+    """Return the bytes of a regular file; of a pipe there may never come any."""
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is no regular file: the collection is damaged.")
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise ValueError(f"{path} is missing: the collection is damaged.") from error
+
+
+def _refuse_constant(name):
+    raise ValueError(f"it has the number {name}")
+
+
+def _checksum(value):
+    """Return the CRC-32 of a dict, except for its checksum."""
+    rest = {name: value[name] for name in value if name != "checksum"}
+    text = json.dumps(rest, sort_keys=True, ensure_ascii=False)
+    return zlib.crc32(text.encode(errors="surrogatepass"))
+
+
+# -- arrays ----------------------------------------------------------------------------
 
 
 def write_npy(path, chunks, dtype, shape):
@@ -123,94 +196,96 @@ def opened_npy(path, dtype=None, shape=None):
     ValueError
         If the file is damaged, or is another one than expected.
     """
+    if not os.path.isfile(path):
+        what = "no regular file" if os.path.exists(path) else "missing"
+        raise ValueError(f"{path} is {what}: the collection is damaged.")
     try:
-        array = np.lib.format.open_memmap(path, mode="r")
-    except FileNotFoundError as error:
-        raise ValueError(f"{path} is missing: the collection is damaged.") from error
-    except (ValueError, EOFError, OverflowError, TypeError) as error:
+        found_shape, by_columns, found_dtype, offset, size = _header_of(path)
+    except OSError:  # of the disk
+        raise
+    except Exception as error:  # NumPy reads a header as Python reads a program
         raise ValueError(f"{path} is damaged: {error}") from error
-    if dtype is not None and array.dtype != dtype:
+    if dtype is not None and found_dtype != dtype:
         raise ValueError(
-            f"{path} is damaged: its entries are {array.dtype}, "
+            f"{path} is damaged: its entries are {found_dtype}, "
             f"expected {np.dtype(dtype)}."
         )
-    if shape is not None and array.shape != tuple(shape):
+    if shape is not None and found_shape != tuple(shape):
         raise ValueError(
-            f"{path} is damaged: its shape is {array.shape}, expected {tuple(shape)}."
+            f"{path} is damaged: its shape is {found_shape}, expected {tuple(shape)}."
         )
-    size = os.path.getsize(path)
-    expected = array.offset + array.nbytes
-    if size != expected or not array.flags.c_contiguous:
+    expected = offset + math.prod(found_shape) * found_dtype.itemsize
+    if size != expected:
         raise ValueError(
             f"{path} is damaged: it has {size:,} bytes, expected {expected:,}."
         )
-    return array
+    if by_columns or found_dtype.hasobject:
+        raise ValueError(f"{path} is damaged: it is no file of a collection.")
+    return np.memmap(path, found_dtype, mode="r", offset=offset, shape=found_shape)
 
 
-def remove(folder, pattern):
-    """Remove files of a collection by a pattern of names, such as ``run-*``."""
-    for path in Path(folder).glob(pattern):
-        if OURS.fullmatch(path.name.removesuffix(TEMPORARY)):
-            path.unlink()
+def _header_of(path):
+    """Return what the header of a ``.npy`` file says, its length, and the file's."""
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    with open(path, "rb") as file:
+        version = np.lib.format.read_magic(file)
+        if version not in readers:
+            raise ValueError(f"it has version {version} of the format .npy.")
+        shape, by_columns, dtype = readers[version](file)
+        is_vector = len(shape) < 2
+        size = os.fstat(file.fileno()).st_size
+        return shape, by_columns and not is_vector, dtype, file.tell(), size
 
 
-def claim(folder, settings, overwrite):
-    """Make a folder ready for a collection to be written, or to be gone on with.
+def crc_of(path, array, look=lambda piece: None):
+    """Return the CRC-32 of the entries of a ``.npy`` file.
+
+    They are read, not taken from the map: a file that is cut off meanwhile ends early,
+    where the map would end the process.
+
+    Parameters
+    ----------
+    path : str or path
+    array : ndarray
+        Its map.
+    look : callable
+        Called with all entries, piece by piece.
+
+    Raises
+    ------
+    ValueError
+        If it ends early, or ``look`` raises.
+    """
+    crc, left = 0, array.size
+    at_once = max(BYTES_AT_ONCE // max(array.itemsize, 1), 1)
+    buffer = np.empty(min(at_once, left), dtype=array.dtype)
+    with open(path, "rb") as file:
+        file.seek(array.offset)
+        while left:
+            piece = buffer[:left]
+            if file.readinto(piece.view(np.uint8)) < piece.nbytes:
+                raise ValueError(f"{path} is damaged: it was cut off.")
+            crc = zlib.crc32(piece.view(np.uint8), crc)
+            look(piece)
+            left -= len(piece)
+    return crc
+
+
+def remove(folder, pattern, first=0):
+    """Remove files of a collection by a pattern of names, such as ``run-*``.
 
     Parameters
     ----------
     folder : Path
-    settings : dict
-        What must be the same for a conversion to go on.
-    overwrite : bool
-        Whether to begin anew in place of a collection, finished or not.
-
-    Raises
-    ------
-    FileExistsError
-        If there is a finished collection.
-    ValueError
-        If the folder holds something else, or a conversion with other settings.
+    pattern : str
+        Of names that have a number.
+    first : int, default=0
+        The smallest number to remove.
     """
-    if folder.exists() and not folder.is_dir():
-        raise FileExistsError(f"{folder} is a file, not a folder.")
-    folder.mkdir(parents=True, exist_ok=True)
-    names = [path.name for path in folder.iterdir()]
-    foreign = [n for n in names if not OURS.fullmatch(n.removesuffix(TEMPORARY))]
-    begun = META in names or UNFINISHED in names
-    only_temporary = all(name.endswith(TEMPORARY) for name in names)
-    if foreign or not (begun or only_temporary):
-        raise ValueError(
-            f"{folder} holds something else than a collection, such as "
-            f"{min(foreign or names)!r}; give a new or an empty folder."
-        )
-    if META in names and not overwrite:
-        raise FileExistsError(
-            f"{folder} holds a collection already; open it, or replace it with "
-            "overwrite=True."
-        )
-    if overwrite:
-        (folder / META).unlink(missing_ok=True)
-        for name in names:
-            (folder / name).unlink(missing_ok=True)
-    if (folder / UNFINISHED).exists():
-        _check_settings(folder / UNFINISHED, settings)
-    else:
-        write_json(folder / UNFINISHED, settings)
-
-
-def _check_settings(path, settings):
-    """Raise if a conversion was begun with other settings."""
-    before = read_json(path)
-    names = sorted(set(settings) | set(before)) if isinstance(before, dict) else ["all"]
-    changed = [
-        n
-        for n in names
-        if not isinstance(before, dict) or before.get(n) != settings.get(n)
-    ]
-    if changed:
-        raise ValueError(
-            f"{path.parent} holds the beginning of another conversion "
-            f"({', '.join(changed)} differ); go on as it was begun, or begin anew "
-            "with overwrite=True."
-        )
+    for path in list(Path(folder).glob(pattern)):
+        is_ours = OURS.fullmatch(path.name.removesuffix(TEMPORARY))
+        if is_ours and int(re.search(r"\d+", path.name)[0]) >= first:
+            path.unlink()

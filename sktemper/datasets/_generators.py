@@ -5,9 +5,10 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import validate_params
 
-from ._random import seeded
+from .._arguments import Interval
+from ._random import dtype_of, seeded
 from ._sparse import csr_container
 
 # Scratch takes some 30 bytes a token: this many are drawn at a time.
@@ -122,6 +123,7 @@ def make_lda_documents(
     >>> topic_word.sum(axis=1)
     array([1., 1., 1.])
     """
+    dtype = dtype_of(dtype, "iuf")
     rng = seeded(random_state)
     alpha = _concentration("doc_topic_prior", doc_topic_prior, n_components)
     eta = _concentration("topic_word_prior", topic_word_prior, n_features)
@@ -232,6 +234,7 @@ def make_factorial_mixture(
            [False, False, False, False],
            [False, False, False, False]])
     """
+    dtype = dtype_of(dtype, "f")
     rng = seeded(random_state)
     if components is None:
         components = _weighted_shapes(rng)
@@ -286,7 +289,15 @@ def _draw_words(lengths, doc_topic, word_cdf, dtype, rng):
     for n_tokens, cdf in zip(topic_counts.T, word_cdf, strict=True):
         documents.append(np.repeat(np.arange(len(lengths)), n_tokens))
         words.append(cdf.searchsorted(rng.random(n_tokens.sum()), side="right"))
-    ones = np.ones(lengths.sum(), dtype=dtype)
+    # a sum may be too large for a small type
+    wide = dtype if dtype.kind == "f" else np.promote_types(dtype, np.int32)
+    ones = np.ones(lengths.sum(), dtype=wide)
     coordinates = np.concatenate(documents), np.concatenate(words)
     shape = len(lengths), word_cdf.shape[1]
-    return sparse.csr_matrix((ones, coordinates), shape=shape)
+    counts = sparse.csr_matrix((ones, coordinates), shape=shape)
+    if dtype.kind != "f" and counts.data.max(initial=0) > np.iinfo(dtype).max:
+        raise ValueError(
+            f"A count of {counts.data.max()} is too large for dtype={dtype}. Take "
+            "dtype=numpy.int32, or shorter documents."
+        )
+    return counts.astype(dtype, copy=False)

@@ -1,5 +1,7 @@
 """Shards in groups: the parts in which a fit adds what they tell."""
 
+import secrets
+
 import numpy as np
 from scipy import sparse
 
@@ -17,14 +19,18 @@ class Group(ByRows):
     Parameters
     ----------
     shards : sequence of Part
+    visit : str, default=None
+        A name of the fit, or of another method, that reads them; see `Part.rows`.
     """
 
-    def __init__(self, shards):
-        self.shards = tuple(shards)
-        self._ends = np.cumsum([shard.n_rows for shard in self.shards])
+    def __init__(self, shards, visit=None):
+        self.shards, self.visit = tuple(shards), visit
+        sizes = [shard.n_rows for shard in self.shards]
+        self._ends = np.cumsum(sizes)
+        self._starts = self._ends - sizes
 
     def __reduce__(self):
-        return Group, (self.shards,)
+        return Group, (self.shards, self.visit)
 
     def __repr__(self):
         return f"<{len(self.shards)} shards from {self.shards[0]!r} on>"
@@ -62,9 +68,7 @@ class Group(ByRows):
         return block
 
     def _of_shard(self, number, rows):
-        shard = self.shards[number]
-        rows = rows - (self._ends[number] - shard.n_rows)
-        return shard.rows(rows)
+        return self.shards[number].rows(rows - self._starts[number], self.visit)
 
 
 def groups(shards, n_groups):
@@ -75,9 +79,15 @@ def groups(shards, n_groups):
     shards : sequence of Part
     n_groups : int or None
         At most; None is `MOST_GROUPS`.
+
+    Returns
+    -------
+    groups : list of Group
+        Their visit is a new one: the files are looked at anew.
     """
+    visit = secrets.token_hex(8)
     shards = [shard for shard in shards if shard.n_rows]
     n_groups = min(len(shards), MOST_GROUPS if n_groups is None else n_groups)
     ends = np.linspace(0, len(shards), n_groups + 1).round().astype(int)
     pairs = zip(ends[:-1], ends[1:], strict=True)
-    return [Group(shards[first:last]) for first, last in pairs]
+    return [Group(shards[first:last], visit) for first, last in pairs]

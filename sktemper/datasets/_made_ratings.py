@@ -3,9 +3,10 @@
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import validate_params
 
-from ._random import seeded
+from .._arguments import Interval
+from ._random import dtype_of, seeded
 from ._ratings import csr_of_keys
 
 # As many ratings are drawn at a time.
@@ -143,6 +144,9 @@ def make_ratings(
             f"n_ratings is {n_ratings}, but there are only {n_users * n_items} pairs "
             "of a user and an item."
         )
+    dtype = dtype_of(dtype, "f" if n_stars is None else "iuf")
+    if dtype.kind != "f" and n_stars > np.iinfo(dtype).max:
+        raise ValueError(f"n_stars={n_stars} is too large for dtype={dtype}.")
     rng = seeded(random_state)
     scale = np.sqrt([float(component_variance), float(bias_variance)])
     user_factors = rng.normal(0.0, scale[0], (n_users, n_components))

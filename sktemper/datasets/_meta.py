@@ -1,18 +1,38 @@
 """What a collection on disk says of itself, in ``meta.json``."""
 
-import zlib
+import hashlib
+import math
 from pathlib import Path
 
 import numpy as np
 
-from ._files import META, UNFINISHED, read_json
+from ._files import META, NAMES, UNFINISHED, read_json
 
-__all__ = ["index_dtype", "joined", "joined_dtype", "read_meta", "smallest"]
+__all__ = [
+    "LABELS",
+    "MOST_FEATURES",
+    "finite",
+    "index_dtype",
+    "joined",
+    "joined_dtype",
+    "read_meta",
+    "smallest",
+    "stamp_of",
+    "wrong_in_shard",
+]
 
-FORMAT, VERSION = "sktemper collection", 1
+#: Version 2 has checksums of all files and a generation, see `_folders`.
+FORMAT, VERSION, READABLE = "sktemper collection", 2, (1, 2)
 KINDS = ("counts", "dense", "ratings")
+#: Files of labels that ratings have.
+LABELS = ("user_labels.npy", "item_labels.npy")
+#: Columns that 32 bits can number; rows that 64 can; and collections that a folder can
+#: have had, one after the other.
+MOST_FEATURES, MOST_ROWS, MOST_GENERATIONS = 2**31 - 1, 2**62, 10**8
 #: What values may be stored as.
 DTYPES = ("uint8", "uint16", "uint32", "int8", "int16", "int32", "float32", "float64")
+#: What is said of values so that checks need not look at all.
+EXTREMES = ("least", "largest", "fraction")
 
 
 def index_dtype(n_features):
@@ -39,7 +59,7 @@ def joined_dtype(dtypes, least, largest):
     return np.result_type(*dtypes)
 
 
-def joined(kind, n_features, shards, shard_rows, has_names):
+def joined(kind, n_features, shards, shard_rows, files):
     """Return what ``meta.json`` says of these shards.
 
     Parameters
@@ -48,11 +68,11 @@ def joined(kind, n_features, shards, shard_rows, has_names):
     n_features : int
     shards : list of dict
         With ``rows``, ``entries``, ``dtype``, ``least``, ``largest``,
-        ``fraction`` (a value that is no whole number, if any), ``sum``, ``missing``
-        (how many values are NaN) and ``crc`` (of the files).
+        ``fraction`` (a value that is no whole number, if any), ``sum`` (None if it is
+        too large), ``missing`` (how many values are NaN) and ``crc`` (of the files).
     shard_rows : int
-    has_names : bool
-        Whether there are names of the features.
+    files : dict of str to int
+        Checksums of the files beside the shards.
 
     Returns
     -------
@@ -62,7 +82,9 @@ def joined(kind, n_features, shards, shard_rows, has_names):
     largest = [shard["largest"] for shard in shards if shard["largest"] is not None]
     least, largest = min(least, default=None), max(largest, default=None)
     dtypes = [np.dtype(shard["dtype"]) for shard in shards]
-    checksums = repr([(shard["rows"], shard["crc"]) for shard in shards])
+    sums = [shard["sum"] for shard in shards]
+    said = [(shard["rows"], shard["dtype"], shard["crc"]) for shard in shards]
+    said = repr((kind, n_features, said, sorted(files.items())))
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -74,14 +96,25 @@ def joined(kind, n_features, shards, shard_rows, has_names):
         "least": least,
         "largest": largest,
         "fraction": next((s["fraction"] for s in shards if s["fraction"]), None),
-        "sum": sum(shard["sum"] for shard in shards),
+        "sum": None if None in sums else finite(sum(sums)),
         "missing": sum(shard["missing"] for shard in shards),
         "canonical": True,
         "shard_rows": shard_rows,
-        "feature_names": has_names,
-        "fingerprint": f"{zlib.crc32((kind + checksums).encode()):08x}",
+        "feature_names": NAMES in files,
+        "files": files,
+        "fingerprint": hashlib.blake2b(said.encode(), digest_size=8).hexdigest(),
         "shards": shards,
     }
+
+
+def stamp_of(meta):
+    """Return a text by which a collection is known again, until it is replaced."""
+    return f"{meta['generation']}-{meta['fingerprint']}"
+
+
+def finite(number):
+    """Return a number as JSON can hold it: None if it is too large."""
+    return number if math.isfinite(number) else None
 
 
 def read_meta(folder):
@@ -109,15 +142,19 @@ def read_meta(folder):
     meta = read_json(path)
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         raise ValueError(f"{path} does not describe a collection of sktemper.")
-    if meta.get("version") != VERSION:
+    if meta.get("version") not in READABLE:
         raise ValueError(
             f"{path} has version {meta.get('version')!r} of the format; this version "
-            f"of sktemper reads {VERSION}."
+            f"of sktemper reads {READABLE[0]} to {READABLE[-1]}."
         )
+    if meta["version"] == 1:
+        meta |= {"generation": 0, "files": {}}
     try:
         wrong = _wrong(meta)
-    except (KeyError, TypeError, ValueError) as error:
-        wrong = f"{type(error).__name__} {error}"
+    except KeyError as error:
+        wrong = f"it does not say {error}"
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        wrong = str(error)
     if wrong:
         raise ValueError(f"{path} is damaged: {wrong}.")
     return meta
@@ -125,23 +162,111 @@ def read_meta(folder):
 
 def _wrong(meta):
     """Return what in a description contradicts itself, or None."""
-    shards, (n_rows, n_features) = meta["shards"], meta["shape"]
-    numbers = [n_rows, n_features, meta["entries"], meta["missing"]]
-    numbers += [shard[name] for shard in shards for name in ("rows", "entries")]
-    if not all(type(number) is int and number >= 0 for number in numbers):
-        return "a size is no whole number"
-    if meta["kind"] not in KINDS:
-        return f"{meta['kind']!r} is no kind of collection"
-    if not {meta["dtype"], *(shard["dtype"] for shard in shards)} <= set(DTYPES):
-        return "a dtype is none that is written"
-    if meta["index_dtype"] != index_dtype(n_features).name:
-        return f"indices are {meta['index_dtype']}"
-    if meta["fingerprint"] != str(meta["fingerprint"]):
+    kind, shards, (_, n_features) = meta["kind"], meta["shards"], meta["shape"]
+    if kind not in KINDS:
+        return f"{kind!r} is no kind of collection"
+    if not _is_size(n_features) or not 0 < n_features <= MOST_FEATURES:
+        return f"it has {n_features!r} columns"
+    for number, shard in enumerate(shards):
+        if wrong := wrong_in_shard(shard, kind, n_features):
+            return f"of shard {number}, {wrong}"
+    if not 0 < sum(shard["rows"] for shard in shards) <= MOST_ROWS:
+        return "its number of rows is impossible"
+    expected = joined(kind, n_features, shards, meta["shard_rows"], meta["files"])
+    for name in ("shape", "entries", "dtype", "index_dtype", "missing", *EXTREMES):
+        if meta[name] != expected[name]:
+            return f"{name} is {meta[name]!r}, but of its shards {expected[name]!r}"
+    if not _is_number(meta["sum"]):
+        return f"sum is {meta['sum']!r}"
+    if not isinstance(meta["fingerprint"], str):
         return "the fingerprint is no string"
-    for name, total in (("rows", n_rows), ("entries", meta["entries"])):
-        if sum(shard[name] for shard in shards) != total:
-            return f"the {name} of the shards are not {total}"
-    for name in ("least", "largest", "fraction", "sum", "feature_names"):
-        if not isinstance(meta[name], (int, float, type(None))):
-            return f"{name} is {meta[name]!r}"
+    return _wrong_in_files(meta)
+
+
+def _wrong_in_files(meta):
+    """Return what is wrong in what is said of the files beside the shards, or None."""
+    if type(meta["feature_names"]) is not bool:
+        return f"feature_names is {meta['feature_names']!r}"
+    if not _is_size(meta["generation"]) or meta["generation"] > MOST_GENERATIONS:
+        return f"generation is {meta['generation']!r}"
+    if meta["version"] == 1:
+        return None
+    expected = {NAMES} if meta["feature_names"] else set()
+    if meta["kind"] == "ratings":
+        expected |= set(LABELS)
+    if set(meta["files"]) != expected or not all(map(_is_size, meta["files"].values())):
+        return f"files is {meta['files']!r}"
+    return None if "checksum" in meta else "it has no checksum"
+
+
+def wrong_in_shard(shard, kind, n_features):
+    """Return what is wrong in what is said of a shard, or None.
+
+    Parameters
+    ----------
+    shard : object
+        A dict, if it is right; see `joined`.
+    kind : str
+    n_features : int
+
+    Raises
+    ------
+    KeyError, TypeError
+        If something is missing, or is of another type.
+    """
+    for name in ("rows", "entries", "missing"):
+        if not _is_size(shard[name]):
+            return f"{name} is {shard[name]!r}"
+    values = shard["rows"] * n_features
+    if shard["entries"] > values or (kind == "dense" and shard["entries"] != values):
+        return f"entries is {shard['entries']!r}"
+    if shard["dtype"] not in DTYPES:
+        return f"dtype is {shard['dtype']!r}"
+    n_files = 1 if kind == "dense" else 3
+    if len(shard["crc"]) != n_files or not all(map(_is_size, shard["crc"])):
+        return f"crc is {shard['crc']!r}"
+    if not _is_number(shard["sum"]):
+        return f"sum is {shard['sum']!r}"
+    return _wrong_in_extremes(shard, kind)
+
+
+def _wrong_in_extremes(shard, kind):
+    """Return what is wrong in the least and the largest value of a shard, or None."""
+    dtype = np.dtype(shard["dtype"])
+    values = [shard[name] for name in EXTREMES]
+    for name, value in zip(EXTREMES, values, strict=True):
+        if not _is_number(value) or not _is_held(value, dtype):
+            return f"{name} is {value!r}, and dtype {dtype}"
+    least, largest, fraction = values
+    is_empty = shard["entries"] == shard["missing"]
+    if (least is None) != is_empty or (largest is None) != is_empty:
+        return f"least is {least!r}, largest {largest!r}"
+    if not is_empty and (least > largest or (kind == "counts" and least < 0)):
+        return f"least is {least!r}, largest {largest!r}"
+    if fraction is not None and (
+        is_empty or fraction % 1 == 0 or not least <= fraction <= largest
+    ):
+        return f"fraction is {fraction!r}"
     return None
+
+
+def _is_size(value):
+    """Return whether a value is a whole number that is not negative."""
+    return type(value) is int and value >= 0
+
+
+def _is_number(value):
+    """Return whether a value is a finite number or None."""
+    if type(value) is float:
+        return math.isfinite(value)
+    return value is None or type(value) is int
+
+
+def _is_held(value, dtype):
+    """Return whether a type can hold a number, or it is None."""
+    if value is None:
+        return True
+    if dtype.kind == "f":
+        return abs(value) <= float(np.finfo(dtype).max)
+    limits = np.iinfo(dtype)
+    return type(value) is int and limits.min <= value <= limits.max

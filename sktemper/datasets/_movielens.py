@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import validate_params
 
+from ._batches import BOM, first_that_fails
 from ._ratings import ratings_matrix
 
 #: The files of ratings and of films' titles, of all releases.
@@ -211,6 +212,7 @@ def _movielens(files, name):
     file = _the_only(files[name])
     with file.open(LARGEST_RATINGS) as stream:
         users, items, ratings = _read_ratings(stream, file.name)
+    _check_distinct(users, items, file.name)
     X, user_labels, item_labels = ratings_matrix(users, items, ratings)
     beside = [_FILMS[name]] if name in _FILMS else _FILMS.values()
     films = [film for film in beside if film in files]
@@ -229,6 +231,20 @@ def _movielens(files, name):
     )
 
 
+def _check_distinct(users, items, name):
+    """Raise if a user has rated a film twice."""
+    order = np.lexsort((items, users))
+    users, items = users[order], items[order]
+    twice = (users[1:] == users[:-1]) & (items[1:] == items[:-1])
+    if twice.any():
+        place = twice.argmax()
+        raise ValueError(
+            f"{name} has several ratings of user {users[place]} and film "
+            f"{items[place]}, and MovieLens has one. Remove all others, or choose by "
+            "duplicates of datasets.ratings_matrix."
+        )
+
+
 # -- ratings -------------------------------------------------------------------------
 
 
@@ -236,13 +252,14 @@ def _read_ratings(stream, name):
     """Return users, items and ratings; every line is one, or empty, or the header."""
     layout, parts, number = None, [], 1
     while lines := [line.rstrip(b"\r\n") for line in islice(stream, _LINES)]:
+        if number == 1:
+            lines[0] = lines[0].removeprefix(BOM)
         numbers = range(number, number + len(lines))
         number += len(lines)
         if not all(lines):
             numbers = [n for n, line in zip(numbers, lines, strict=True) if line]
             lines = [line for line in lines if line]
         if lines and layout is None:
-            lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
             layout = _Layout(lines[0], name, numbers[0])
             lines, numbers = lines[layout.has_header :], numbers[layout.has_header :]
         if lines:
@@ -299,7 +316,10 @@ class _Layout:
             refuse(wrong[0], f"it has {n_fields} fields, the first {self.n_fields}")
         table = self._table(lines)
         if table is None:
-            refuse(self._first_that_fails(lines), "a field is not a number")
+            refuse(
+                first_that_fails(lines, lambda some: self._table(some) is None),
+                "a field is not a number",
+            )
         numbers_of = table[:, :2]
         whole = (numbers_of == np.rint(numbers_of)) & (
             np.abs(numbers_of) < _LARGEST_NUMBER
@@ -331,17 +351,6 @@ class _Layout:
             )
         except ValueError:
             return None
-
-    def _first_that_fails(self, lines):
-        """Return which line is the first that is no table, by halving."""
-        start, stop = 0, len(lines)
-        while stop - start > 1:
-            middle = (start + stop) // 2
-            if self._table(lines[start:middle]) is None:
-                stop = middle
-            else:
-                start = middle
-        return start
 
 
 def _places(names, columns):

@@ -1,10 +1,30 @@
-"""Random numbers of the generators."""
+"""Random numbers of the generators, and the types of what they make."""
 
 import numpy as np
 from sklearn.utils import check_random_state
+
+from .._arguments import refuse
+
+#: What kinds of types are called.
+KINDS = {"f": "a floating type", "iuf": "a type of integers or floats"}
 
 
 def seeded(random_state):
     """Seed numpy's faster generator, which also draws whole arrays of multinomials."""
     seed = check_random_state(random_state).randint(2**32, size=4, dtype=np.uint32)
     return np.random.default_rng(seed)
+
+
+def dtype_of(dtype, kinds):
+    """Return a dtype; raise if it has no room for values of these kinds.
+
+    Parameters
+    ----------
+    dtype : dtype or what stands for one
+    kinds : {"f", "iuf"}
+        As of `numpy.dtype.kind`.
+    """
+    found = np.dtype(dtype)
+    if found.kind not in kinds or found == np.float16:
+        refuse("dtype", f"{KINDS[kinds]}, in which no value is cut off", dtype)
+    return found

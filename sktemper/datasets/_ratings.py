@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import StrOptions, validate_params
 
-from .._ranking._labels import labelled, listed
+from .._ranking._labels import label_array, labelled, listed
 from ._sparse import csr_container
 
 
@@ -253,7 +253,7 @@ def csr_of_keys(keys, ratings, shape):
 
 def _labels(values, name):
     """Return labels as an array, none of them missing."""
-    values = np.asarray(values)
+    values = label_array(values)
     if values.ndim != 1:
         raise ValueError(f"{name} must be of one dimension, got {values.ndim}.")
     if missing_labels(values):

@@ -4,12 +4,17 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions, validate_params
 
+from ._arguments import LARGEST_SIZE
 from ._batches import Batches, Lines, refuse_line, words_of
 
 __all__ = ["read_matrix_market", "read_uci"]
 
 #: Rows without entries that are yielded at a time.
 EMPTY_ROWS = 2**20
+#: The most rows that a header is believed to announce: so many, or so many an entry.
+MOST_ROWS, ROWS_PER_ENTRY = 2**24, 100
+#: The most digits of a number in a header.
+MOST_DIGITS = 18
 
 
 def read_uci(docword, vocab=None):
@@ -37,8 +42,14 @@ def read_uci(docword, vocab=None):
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the files contradict each other; and, while it is read, if a line is no
-        entry or the file is cut off.  The message names file and line.
+        If the files contradict each other, or the first three lines announce more than
+        the file can hold; and, while it is read, if a line is no entry, a count is
+        negative, or the file is cut off.  The message names file and line.
+
+    Notes
+    -----
+    The file can hold one entry in six bytes.  Documents without words take no bytes:
+    up to 16,777,216 documents are accepted, or 100 for each entry if that is more.
 
     References
     ----------
@@ -56,21 +67,23 @@ def read_uci(docword, vocab=None):
     ...     [X.toarray().tolist() for X in read_uci(path)]
     [[[5, 0, 1]], [[0, 4, 0]]]
     """
-    lines = Lines(docword)
+    lines = Lines(docword, "docword")
     header = []
     for number, line in _first_lines(lines):
         expected = "the number of documents, words or entries"
-        header.append(_whole_numbers(lines.path, number, line, 1, expected)[0])
+        header.append((number, line, *_whole_numbers(lines, number, line, 1, expected)))
         if len(header) == 3:
             break
     if len(header) < 3:
         raise ValueError(f"{lines.path} is cut off in its first three lines.")
+    _check_header(lines, header, 3)
+    sizes = [size for _, _, size in header]
     names = words_of(vocab)
-    if names is not None and len(names) != header[1]:
+    if names is not None and len(names) != sizes[1]:
         raise ValueError(
-            f"{vocab} has {len(names)} words, but {lines.path} says {header[1]}."
+            f"{vocab} has {len(names)} words, but {lines.path} says {sizes[1]}."
         )
-    entries = _Entries(lines, number, header, np.int64, 3, "rows")
+    entries = _Entries(lines, number, sizes, np.int64, 3, "rows")
     return Batches(entries.batches, names)
 
 
@@ -101,9 +114,15 @@ def read_matrix_market(path, vocab=None, *, documents="rows"):
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is of another kind; and, while it is read, if a line is no entry,
-        or entries are out of order, or the file is cut off.  The message names file
-        and line.
+        If the file is of another kind, or announces more than it can hold; and, while
+        it is read, if a line is no entry, a count is negative or not finite, entries
+        are out of order, or the file is cut off.  The message names file and line.
+
+    Notes
+    -----
+    The file can hold one entry in six bytes, or in four without values.  Rows without
+    entries take no bytes: up to 16,777,216 rows are accepted, or 100 for each entry if
+    that is more.
 
     References
     ----------
@@ -129,19 +148,20 @@ def read_matrix_market(path, vocab=None, *, documents="rows"):
             field = _field(lines.path, line)
         elif line.strip() and not line.startswith(b"%"):
             expected = "the numbers of rows, columns and entries"
-            sizes = _whole_numbers(lines.path, number, line, 3, expected)
+            sizes = _whole_numbers(lines, number, line, 3, expected)
             break
     if sizes is None:
         raise ValueError(f"{lines.path} is cut off before its sizes.")
     if documents == "columns":
         sizes = [sizes[1], sizes[0], sizes[2]]
+    n_fields = 2 if field == b"pattern" else 3
+    _check_header(lines, [(number, line, size) for size in sizes], n_fields)
     names = words_of(vocab)
     if names is not None and len(names) != sizes[1]:
         raise ValueError(
             f"{vocab} has {len(names)} words, but {lines.path} has {sizes[1]}."
         )
     dtype = np.float64 if field == b"real" else np.int64
-    n_fields = 2 if field == b"pattern" else 3
     return Batches(
         _Entries(lines, number, sizes, dtype, n_fields, documents).batches, names
     )
@@ -152,11 +172,45 @@ def _first_lines(lines):
         yield from enumerate(some, first)
 
 
-def _whole_numbers(path, number, line, n_numbers, expected):
+def _whole_numbers(lines, number, line, n_numbers, expected):
     fields = line.split()
-    if len(fields) != n_numbers or not all(f.isdigit() for f in fields):
-        refuse_line(path, number, line, expected)
+    if len(fields) != n_numbers or not all(
+        field.isdigit() and len(field) <= MOST_DIGITS for field in fields
+    ):
+        refuse_line(lines.path, number, line, expected)
     return [int(field) for field in fields]
+
+
+def _check_header(lines, header, n_fields):
+    """Raise if a header announces more than the file can hold.
+
+    Parameters
+    ----------
+    lines : Lines
+    header : list of (int, bytes, int)
+        Numbers of rows, of columns and of entries, each after its line and the number
+        of that.
+    n_fields : int
+        Numbers of an entry, each at least a digit and a separator.
+    """
+    n_entries, n_bytes = header[2][2], lines.most_bytes
+    largest = {
+        "rows": max(MOST_ROWS, ROWS_PER_ENTRY * n_entries),
+        "columns": LARGEST_SIZE,
+        "entries": (n_bytes + 1) // (2 * n_fields),
+    }
+    reasons = {
+        "rows": f"the file announces {n_entries:,} entries",
+        "columns": "column indices are int32",
+        "entries": f"the file has at most {n_bytes:,} bytes; it may be cut off",
+    }
+    # the number of rows is judged by that of the entries
+    for place, what in ((2, "entries"), (0, "rows"), (1, "columns")):
+        number, line, size = header[place]
+        least = int(what != "entries")
+        if not least <= size <= largest[what]:
+            expected = f"from {least} to {largest[what]:,} {what}, as {reasons[what]}"
+            refuse_line(lines.path, number, line, expected)
 
 
 def _field(path, line):
@@ -250,14 +304,14 @@ class _Entries:
             rows, columns = table[:, :2].T
             if self.by_column:
                 rows, columns = columns, rows
-            self._check(rows, columns, last, numbers, lines)
-            last = rows[-1]
             ones = np.ones(len(rows), self.dtype)
             values = table[:, 2] if self.n_fields == 3 else ones
+            self._check(rows, columns, values, last, numbers, lines)
+            last = rows[-1]
             yield rows.astype(np.int64) - 1, columns.astype(np.int64) - 1, values
 
-    def _check(self, rows, columns, last, numbers, lines):
-        """Raise at the first line that lies outside of the matrix or out of order."""
+    def _check(self, rows, columns, values, last, numbers, lines):
+        """Raise at the first line outside of the matrix, out of order, or no count."""
 
         def refuse(wrong, expected):
             if wrong.any():
@@ -267,6 +321,10 @@ class _Entries:
         for places, size in ((rows, self.n_rows), (columns, self.n_columns)):
             wrong = ~((places >= 1) & (places <= size)) | (places != np.rint(places))
             refuse(wrong, f"whole numbers from 1 to {size}")
+        refuse(
+            ~((values >= 0) & (values < np.inf)),
+            "a count that is finite and at least 0",
+        )
         what = "columns" if self.by_column else "rows"
         refuse(
             np.diff(rows, prepend=last) < 0,

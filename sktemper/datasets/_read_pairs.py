@@ -1,15 +1,25 @@
-"""Readers of files with a document a line, as pairs index:value; gensim's corpora."""
+"""Readers of files with a document a line, as pairs index:value."""
 
-import io
-from itertools import islice
-from numbers import Integral
+import re
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from ._batches import Batches, Lines, first_that_fails, refuse_line, words_of
+from .._linalg import is_canonical
+from ._arguments import LARGEST_SIZE, checked_size, refuse_argument
+from ._batches import Batches, Lines, refuse_line, words_of
 
-__all__ = ["read_gensim", "read_lda_c", "read_svmlight"]
+__all__ = ["read_lda_c", "read_svmlight"]
+
+#: A line: its first field, which is no pair; in SVMlight's format perhaps the number of
+#: a query; and pairs of an index and a value.
+LINE = re.compile(
+    rb"([^\s:]+)(?:\s+qid:\d+(?!\S))?"
+    rb"((?:\s+\d+:[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?!\S))*+)\s*"
+)
+#: The most digits of the number of pairs that a line of LDA-C begins with.
+MOST_DIGITS = 18
 
 
 def read_svmlight(path, *, n_features=None, zero_based="auto"):
@@ -38,8 +48,9 @@ def read_svmlight(path, *, n_features=None, zero_based="auto"):
     FileNotFoundError
         If there is no such file.
     ValueError
-        While it is read, if a line cannot be parsed or has an index out of range.  The
-        message names file and line.
+        If an argument is none of these; and, while the file is read, if a line cannot
+        be parsed, has an index out of range or twice, or a value that is negative or
+        not finite.  The message names file and line.
 
     Examples
     --------
@@ -52,20 +63,19 @@ def read_svmlight(path, *, n_features=None, zero_based="auto"):
     ...     [X.toarray().tolist() for X in read_svmlight(path)]
     [[[5.0, 0.0, 1.0], [0.0, 4.0, 0.0]]]
     """
-    _check_n_features(n_features)
-    if zero_based not in (True, False, "auto"):
-        raise ValueError(
-            f"zero_based must be True, False or 'auto', got {zero_based!r}."
-        )
-    lines = Lines(path)
+    n_features = checked_size(n_features, "n_features", optional=True)
+    is_known = isinstance(zero_based, (bool, np.bool_))
+    if not is_known and not (isinstance(zero_based, str) and zero_based == "auto"):
+        refuse_argument("zero_based", "True, False or 'auto'", zero_based)
+    pairs = _Pairs(Lines(path))
 
     def read():
-        least, largest = 0, -1
-        if n_features is None or zero_based == "auto":
-            least, largest = _least_and_largest(lines)
-        first = int(least > 0) if zero_based == "auto" else int(not zero_based)
-        size = largest + 1 - first if n_features is None else n_features
-        return (X for X, _ in _parsed_pairs(lines, first, size))
+        first, size = int(not zero_based) if is_known else None, n_features
+        if first is None or size is None:
+            least, largest = pairs.least_and_largest()
+            first = int(least > 0) if first is None else first
+            size = pairs.n_features(first, largest) if size is None else size
+        return pairs.matrices(first, size)
 
     return Batches(read)
 
@@ -96,8 +106,10 @@ def read_lda_c(path, vocab=None, *, n_features=None):
     FileNotFoundError
         If there is no such file.
     ValueError
-        While it is read, if a line cannot be parsed, has not as many words as it says
-        or an index out of range.  The message names file and line.
+        If an argument is none of these, or ``vocab`` has another number of words than
+        ``n_features``; and, while the file is read, if a line cannot be parsed, has
+        another number of words than it says, an index out of range or twice, or a count
+        that is negative or not finite.  The message names file and line.
 
     Examples
     --------
@@ -110,174 +122,160 @@ def read_lda_c(path, vocab=None, *, n_features=None):
     ...     [X.toarray().tolist() for X in read_lda_c(path)]
     [[[5.0, 0.0, 1.0], [0.0, 4.0, 0.0]]]
     """
-    _check_n_features(n_features)
-    lines, names = Lines(path), words_of(vocab)
-    if n_features is None and names is not None:
-        n_features = len(names)
+    n_features = checked_size(n_features, "n_features", optional=True)
+    pairs, names = _Pairs(Lines(path), counted=True), words_of(vocab)
+    if names is not None and n_features not in (None, len(names)):
+        raise ValueError(
+            f"{vocab} has {len(names)} words, but n_features is {n_features}."
+        )
+    size = n_features if names is None else len(names)
 
     def read():
-        size = n_features or _least_and_largest(lines)[1] + 1
-        return (X for X, _ in _parsed_pairs(lines, 0, size, counted=True))
+        known = size
+        if known is None:
+            known = pairs.n_features(0, pairs.least_and_largest()[1])
+        return pairs.matrices(0, known)
 
     return Batches(read, names)
 
 
-def _check_n_features(n_features):
-    if n_features is not None and (
-        isinstance(n_features, bool)
-        or not isinstance(n_features, Integral)
-        or n_features < 1
-    ):
-        raise ValueError(
-            f"n_features must be an int of at least 1 or None, got {n_features!r}."
-        )
+class _Chunk(NamedTuple):
+    """Parsed lines of a file.
+
+    Attributes
+    ----------
+    numbers : tuple of int
+        The numbers of the lines in the file.
+    lines : tuple of bytes
+    sizes : ndarray of shape (n_lines,)
+        The number of pairs of each line.
+    indices, values : ndarray of shape (n_pairs,)
+        The pairs of all lines, one line after another.
+    """
+
+    numbers: list
+    lines: list
+    sizes: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
 
 
-def _least_and_largest(lines):
-    """Return the least and the largest index of a file."""
-    least, largest = 0, -1
-    for X, _ in _parsed_pairs(lines, 0, None):
-        if len(X.indices):
-            before = least if largest >= 0 else int(X.indices.min())
-            least = min(before, int(X.indices.min()))
-            largest = max(largest, int(X.indices.max()))
-    return least, largest
-
-
-def _parsed_pairs(lines, first, n_features, counted=False):
-    """Yield matrices, and the numbers of the lines that their rows are."""
-    for start, some in lines:
-        some = [line.split(b"#", 1)[0].split(None, 1) for line in some]
-        kept = [(n, line) for n, line in enumerate(some, start) if line]
-        if not kept:
-            continue
-        numbers, kept = zip(*kept, strict=True)
-        # targets may be of any kind, and are replaced
-        rows = [b"0 " + (line[1] if len(line) > 1 else b"") for line in kept]
-        X = _loaded(rows)
-        if X is None or X.shape[0] != len(rows):
-            place = first_that_fails(rows, lambda some: _loaded(some) is None)
-            line = b" ".join(kept[place])
-            refuse_line(lines.path, numbers[place], line, "pairs index:value")
-        sizes = np.diff(X.indptr)
-        wrong = (X.indices < first) | (
-            (n_features is not None) & (X.indices - first >= (n_features or 0))
-        )
-        if wrong.any():
-            place = np.searchsorted(X.indptr, wrong.argmax(), side="right") - 1
-            last = f" to {n_features + first - 1}" if n_features is not None else ""
-            expected = f"indices from {first}{last}"
-            line = b" ".join(kept[place])
-            refuse_line(lines.path, numbers[place], line, expected)
-        if counted:
-            _check_sizes(lines.path, numbers, kept, sizes)
-        if n_features is not None:
-            shape = X.shape[0], n_features
-            X = sparse.csr_array((X.data, X.indices - first, X.indptr), shape=shape)
-        yield X, numbers
-
-
-def _loaded(rows):
-    """Return the matrix of some lines, None if one cannot be parsed."""
-    from sklearn.datasets import load_svmlight_file  # it brings all data sets along
-
-    try:
-        X, _ = load_svmlight_file(io.BytesIO(b"\n".join(rows)), zero_based=True)
-    except (ValueError, OverflowError):
-        return None
-    return X
-
-
-def _check_sizes(path, numbers, lines, sizes):
-    """Raise if a line has not as many pairs as its first field says."""
-    for number, line, size in zip(numbers, lines, sizes, strict=True):
-        if not line[0].isdigit() or int(line[0]) != size:
-            refuse_line(path, number, b" ".join(line), f"{size} as the number of words")
-
-
-def read_gensim(corpus, id2word=None, *, n_features=None, batch_size=10_000):
-    """Read a corpus of gensim's, or any iterable of bags of words, in batches.
+class _Pairs:
+    """The lines of a file that are no comments and not empty, as rows of pairs.
 
     Parameters
     ----------
-    corpus : iterable
-        Of documents, each a list of pairs (word, count), words counted from 0; such as
-        an `MmCorpus` or a `BleiCorpus`.
-    id2word : mapping or list, default=None
-        The words, such as a `Dictionary`.  None takes the corpus's own, if it has one.
-    n_features : int, default=None
-        Number of columns.  None is that of ``id2word``, or else the corpus's
-        ``num_terms``; or else the corpus is iterated over once before.
-    batch_size : int, default=10,000
-        Documents in a batch.
-
-    Returns
-    -------
-    batches : iterable of CSR arrays
-        For `write_counts`, with the words as ``feature_names``.
-
-    Raises
-    ------
-    ValueError
-        While it is read, if a document is no list of pairs or has a word out of range.
-        The message says which.
-
-    Examples
-    --------
-    >>> from sktemper.datasets import read_gensim
-    >>> corpus = [[(0, 5), (2, 1)], [], [(1, 4)]]
-    >>> [X.toarray().tolist() for X in read_gensim(corpus, batch_size=2)]
-    [[[5.0, 0.0, 1.0], [0.0, 0.0, 0.0]], [[0.0, 4.0, 0.0]]]
+    lines : Lines
+    counted : bool, default=False
+        Whether a line begins with the number of its pairs.
     """
-    _check_n_features(n_features)
-    names = _names_of_ids(getattr(corpus, "id2word", None) or {}, n_features)
-    if id2word is not None:
-        names = _names_of_ids(id2word, n_features)
-    if n_features is None:
-        n_features = len(names) if names else getattr(corpus, "num_terms", None)
 
-    def read():
-        size = n_features
-        if size is None:
-            size = 1 + max((word for bag in corpus for word, _ in bag), default=-1)
-        documents, number = iter(corpus), 0
-        while bags := list(islice(documents, batch_size)):
-            yield _of_bags(bags, size, number)
-            number += len(bags)
+    def __init__(self, lines, counted=False):
+        self.lines, self.counted = lines, counted
 
-    return Batches(read, names)
+    def least_and_largest(self):
+        """Return the least and the largest index of the file; 0 and -1 without any."""
+        found = [
+            (int(chunk.indices.min()), int(chunk.indices.max()))
+            for chunk in self._chunks()
+            if len(chunk.indices)
+        ]
+        if not found:
+            return 0, -1
+        least, largest = zip(*found, strict=True)
+        return min(least), max(largest)
 
+    def n_features(self, first, largest):
+        """Return the number of columns; indices count from ``first``.
 
-def _names_of_ids(id2word, n_features):
-    """Return the words as a list; ``#`` and the number where there is none."""
-    pairs = enumerate(id2word) if isinstance(id2word, (list, tuple)) else None
-    words = {int(n): str(word) for n, word in pairs or id2word.items()}
-    if not words:
-        return None
-    size = n_features or max(words) + 1
-    return [words.get(number, f"#{number}") for number in range(size)]
+        Raises
+        ------
+        ValueError
+            If there is no index, or the largest one is too large.
+        """
+        if largest < 0:
+            raise ValueError(
+                f"{self.lines.path} has no pairs, so that the number of columns is "
+                "unknown; give n_features."
+            )
+        n_features = largest + 1 - first
+        if n_features > LARGEST_SIZE:
+            raise ValueError(
+                f"{self.lines.path} has indices from {first} to {largest}, which are "
+                f"more than {LARGEST_SIZE:,} columns."
+            )
+        return n_features
 
+    def matrices(self, first, n_features):
+        """Yield CSR arrays of this many columns; indices count from ``first``."""
+        for chunk in self._chunks():
+            indices = chunk.indices - first
+            wrong = (indices < 0) | (indices >= n_features)
+            last = n_features + first - 1
+            self._refuse(chunk, wrong, f"indices from {first} to {last}")
+            starts = np.concatenate([[0], np.cumsum(chunk.sizes)])
+            self._check_distinct(chunk, starts)
+            yield sparse.csr_array(
+                (chunk.values, indices.astype(np.int32), starts),
+                shape=(len(chunk.lines), n_features),
+            )
 
-def _of_bags(bags, n_features, number):
-    """Return bags of words as a matrix; ``number`` is that of the first."""
-    sizes = [len(bag) for bag in bags]
-    try:
-        pairs = np.array([pair for bag in bags for pair in bag], dtype=np.float64)
-        pairs = pairs.reshape(sum(sizes), 2)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"A document from {number} to {number + len(bags) - 1} is no list of pairs "
-            f"(word, count): {error}."
-        ) from error
-    words, values = pairs.T
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    wrong = ~((words >= 0) & (words < n_features)) | (words != np.rint(words))
-    if wrong.any():
-        place = wrong.argmax()
-        document = number + np.searchsorted(starts, place, side="right") - 1
-        raise ValueError(
-            f"Document {document} has the word {words[place]:g}; expected whole "
-            f"numbers from 0 to {n_features - 1}."
+    def _check_distinct(self, chunk, starts):
+        """Raise if a line has an index twice."""
+        if is_canonical(starts, chunk.indices):
+            return
+        rows = np.repeat(np.arange(len(chunk.sizes)), chunk.sizes)
+        order = np.lexsort((chunk.indices, rows))
+        indices = chunk.indices[order]
+        same = np.zeros(len(indices), dtype=bool)
+        same[1:] = (indices[1:] == indices[:-1]) & (rows[1:] == rows[:-1])
+        self._refuse(chunk, same, "each index once")
+
+    def _chunks(self):
+        for start, lines in self.lines:
+            lines = [line.split(b"#", 1)[0].strip() for line in lines]
+            kept = [(number, line) for number, line in enumerate(lines, start) if line]
+            if kept:
+                numbers, lines = zip(*kept, strict=True)
+                yield self._parsed(numbers, lines)
+
+    def _parsed(self, numbers, lines):
+        matches = [LINE.fullmatch(line) for line in lines]
+        if None in matches:
+            first = "the number of words" if self.counted else "a target"
+            place = matches.index(None)
+            expected = f"{first} and pairs index:value"
+            refuse_line(self.lines.path, numbers[place], lines[place], expected)
+        pairs = [match[2] for match in matches]
+        sizes = np.array([one.count(b":") for one in pairs])
+        text = b"".join(pairs).replace(b":", b" ")
+        table = np.fromstring(text, sep=" ").reshape(sizes.sum(), 2)
+        indices, values = np.ascontiguousarray(table.T)
+        chunk = _Chunk(numbers, lines, sizes, indices, values)
+        self._refuse(chunk, indices > LARGEST_SIZE, f"indices up to {LARGEST_SIZE:,}")
+        self._refuse(
+            chunk,
+            ~((values >= 0) & (values < np.inf)),
+            "values that are finite and at least 0",
         )
-    shape = len(bags), n_features
-    return sparse.csr_array((values, words.astype(np.int32), starts), shape=shape)
+        if self.counted:
+            self._check_sizes(chunk, [match[1] for match in matches])
+        return chunk._replace(indices=indices.astype(np.int64))
+
+    def _refuse(self, chunk, wrong, expected):
+        """Raise at the line of the first pair that is wrong, if there is one."""
+        if wrong.any():
+            ends = np.cumsum(chunk.sizes)
+            place = int(np.searchsorted(ends, wrong.argmax(), side="right"))
+            line = chunk.lines[place]
+            refuse_line(self.lines.path, chunk.numbers[place], line, expected)
+
+    def _check_sizes(self, chunk, firsts):
+        """Raise if a line has another number of pairs than its first field says."""
+        for number, line, size, first in zip(
+            chunk.numbers, chunk.lines, chunk.sizes, firsts, strict=True
+        ):
+            is_number = first.isdigit() and len(first) <= MOST_DIGITS
+            if not is_number or int(first) != size:
+                expected = f"{size} as the number of words"
+                refuse_line(self.lines.path, number, line, expected)

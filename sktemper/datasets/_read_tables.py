@@ -1,16 +1,21 @@
 """Readers of tables: texts, and triples of user, item and rating."""
 
 import contextlib
-from pathlib import Path
+import os
+from collections.abc import Iterable
 
 import numpy as np
 
-from ._batches import Batches, Lines
+from .._extras import missing_packages
+from ._arguments import checked_file, checked_path, checked_size, refuse_argument
+from ._batches import Batches, Lines, decoded, first_that_fails
 
 __all__ = ["read_text", "read_triples"]
 
 #: Bytes of a table of comma-separated values that are parsed at a time.
 BLOCK = 2**22
+#: Names of columns that a message lists, and characters of each.
+MOST_NAMED, LONGEST_NAME = 20, 40
 #: Endings of files, without that of gzip.
 TABLES, TEXTS = (".parquet", ".csv", ".tsv"), (".txt",)
 
@@ -42,9 +47,9 @@ def read_text(paths, column="text", *, batch_size=10_000):
     ImportError
         If there is a table, and pyarrow is not installed.
     ValueError
-        If a file ends otherwise; and, while they are read, if one cannot be parsed,
-        has no such column, or a text is missing.  The message names the file, and the
-        line or row.
+        If a file ends otherwise, or an argument is none of these; and, while they are
+        read, if one cannot be parsed, has no such column or several, or a text is
+        missing.  The message names the file, and the line or row.
 
     Examples
     --------
@@ -57,6 +62,9 @@ def read_text(paths, column="text", *, batch_size=10_000):
     ...     list(read_text(folder, batch_size=2))
     [['tea and rum', 'rum'], ['tea']]
     """
+    if not isinstance(column, str):
+        refuse_argument("column", "a str", column)
+    batch_size = checked_size(batch_size, "batch_size")
     files = _files(paths, TABLES + TEXTS)
     if any(_ending(file) in TABLES for file in files):
         _pyarrow()
@@ -75,8 +83,10 @@ def read_triples(paths, columns=("user", "item", "rating"), *, label_type=None):
     columns : tuple of three str, default=("user", "item", "rating")
         The columns of users, items and ratings.
     label_type : {None, int, str}, default=None
-        What users and items are.  None is what the first lines of a file look like.
-        Ratings are read as float32 from text, and otherwise as they are.
+        Whether users and items are whole numbers or strings.  None takes strings from
+        ``.parquet`` as such, and of text files what their first lines look like: there
+        "007" becomes the number 7.  Ratings are read as float32 from text, and
+        otherwise as they are.
 
     Returns
     -------
@@ -90,9 +100,11 @@ def read_triples(paths, columns=("user", "item", "rating"), *, label_type=None):
     ImportError
         If pyarrow is not installed.
     ValueError
-        If a file ends otherwise; and, while they are read, if one cannot be parsed,
-        has not these columns, or a value is missing.  The message names the file, and
-        the row.
+        If a file ends otherwise, or an argument is none of these; and, while they are
+        read, if one cannot be parsed, or has not each of these columns once, if users
+        or items are neither whole numbers nor strings or not the same in all files, or
+        if a value is missing or a rating infinite.  The message names the file, and the
+        row.
 
     Examples
     --------
@@ -105,10 +117,13 @@ def read_triples(paths, columns=("user", "item", "rating"), *, label_type=None):
     ...     [[column.tolist() for column in batch] for batch in read_triples(path)]
     [[['ann'], ['tea'], [5.0]]]
     """
-    if len(columns) != 3 or not all(isinstance(name, str) for name in columns):
-        raise ValueError(f"columns must be three names, got {columns!r}.")
-    if label_type not in (None, int, str):
-        raise ValueError(f"label_type must be None, int or str, got {label_type!r}.")
+    is_three = isinstance(columns, (tuple, list)) and len(columns) == 3
+    if not is_three or not all(isinstance(name, str) for name in columns):
+        refuse_argument("columns", "a tuple of three names", columns)
+    if len(set(columns)) < 3:
+        refuse_argument("columns", "three different names", columns)
+    if not any(label_type is known for known in (None, int, str)):
+        refuse_argument("label_type", "None, int or str", label_type)
     files = _files(paths, TABLES)
     _pyarrow()
     return Batches(lambda: _triples(files, tuple(columns), label_type))
@@ -118,13 +133,11 @@ def _pyarrow():
     """Return pyarrow, which is not needed otherwise."""
     try:
         import pyarrow
+        import pyarrow.compute
         import pyarrow.csv
         import pyarrow.parquet
     except ImportError as error:
-        raise ImportError(
-            "Tables are read by pyarrow, which is not installed: "
-            "pip install 'sktemper[disk]'."
-        ) from error
+        raise missing_packages("A reader of tables", ("pyarrow",), "disk") from error
     return pyarrow
 
 
@@ -138,22 +151,25 @@ def _ending(file):
 
 def _files(paths, endings):
     """Return the files that paths stand for."""
-    if isinstance(paths, (str, Path)):
+    if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
+    if not isinstance(paths, Iterable) or isinstance(paths, bytes):
+        refuse_argument("paths", "a str, a path or a list of them", paths)
     files = []
-    for path in map(Path, paths):
+    for path in paths:
+        path = checked_path(path, "paths")
         if path.is_dir():
             found = [file for file in sorted(path.iterdir()) if file.is_file()]
             found = [file for file in found if _ending(file) in endings]
             if not found:
                 raise FileNotFoundError(f"{path} has no files {', '.join(endings)}.")
             files += found
-        elif not path.exists():
-            raise FileNotFoundError(f"There is no {path}.")
-        elif _ending(path) not in endings:
+        elif _ending(checked_file(path)) not in endings:
             raise ValueError(f"{path} must end in one of {', '.join(endings)}.")
         else:
             files.append(path)
+    if not files:
+        raise ValueError("paths is empty: there is no file to read.")
     return files
 
 
@@ -162,44 +178,36 @@ def _regrouped(lists, size):
     gathered = []
     for some in lists:
         gathered += some
-        while len(gathered) >= size:
-            yield gathered[:size]
-            gathered = gathered[size:]
+        n_complete = len(gathered) // size * size
+        for start in range(0, n_complete, size):
+            yield gathered[start : start + size]
+        del gathered[:n_complete]
     if gathered:
         yield gathered
+
+
+# -- texts ---------------------------------------------------------------------------
 
 
 def _texts(files, column):
     """Yield lists of texts."""
     for file in files:
         if _ending(file) in TEXTS:
-            yield from _text_lines(file)
-            continue
-        string = _pyarrow().string()
-        for table, row in _tables(file, (column,), {column: string}):
-            texts = table.column(0)
-            _check_none_missing(file, texts, row, column)
-            if not (
-                _pyarrow().types.is_string(texts.type)
-                or _pyarrow().types.is_large_string(texts.type)
-            ):
-                raise ValueError(
-                    f"{file}: the column {column} is no text but {texts.type}."
-                )
-            yield texts.to_pylist()
+            for first, lines in Lines(file):
+                yield decoded(file, first, lines)
+        else:
+            types = {column: _pyarrow().string()}
+            yield from _converted(file, (column,), types, _text_column)
 
 
-def _text_lines(file):
-    for first, lines in Lines(file):
-        texts = []
-        for number, line in enumerate(lines, first):
-            try:
-                texts.append(line.decode())
-            except UnicodeDecodeError as error:
-                raise ValueError(
-                    f"{file}, line {number}: the text is not in UTF-8: {error}."
-                ) from error
-        yield texts
+def _text_column(values, name, file, row):
+    """Return a column of a table as a list of str."""
+    if not _is_text(values):
+        raise ValueError(f"{file}: the column {name} is no text but {values.type}.")
+    return values.to_pylist()
+
+
+# -- triples -------------------------------------------------------------------------
 
 
 def _triples(files, columns, label_type):
@@ -207,35 +215,137 @@ def _triples(files, columns, label_type):
     pyarrow = _pyarrow()
     types = {int: pyarrow.int64(), str: pyarrow.string()}
     types = {name: types[label_type] for name in columns[:2] if label_type}
-    types[columns[2]] = pyarrow.float32()
+    labels = _Labels(types)
+    types = {**types, columns[2]: pyarrow.float32()}
     for file in files:
-        for table, row in _tables(file, columns, types):
-            arrays = []
-            for name in columns:
-                values = table.column(name)
-                _check_none_missing(file, values, row, name)
-                arrays.append(values.to_numpy(zero_copy_only=False))
-            if label_type is str:
-                arrays[:2] = [np.asarray(labels, dtype=str) for labels in arrays[:2]]
-            yield tuple(arrays)
+        yield from _converted(file, columns, types, labels, labels, _ratings)
 
 
-def _check_none_missing(file, values, row, name):
-    if values.null_count:
-        place = row + values.is_null().to_numpy(zero_copy_only=False).argmax()
-        raise ValueError(f"{file}, row {place}: {name} is missing.")
+class _Labels:
+    """Columns of users or items as arrays, each of one kind in all files.
+
+    Parameters
+    ----------
+    types : dict of str to DataType
+        The type that a column is wanted in; a column without one is taken as it is.
+    """
+
+    def __init__(self, types):
+        self.types, self.kinds = types, {}
+
+    def __call__(self, values, name, file, row):
+        """Return int64 or object, the latter of str."""
+        if name in self.types:
+            values = _cast(values, self.types[name], name, file, row)
+        types = _pyarrow().types
+        if _is_text(values):
+            self._check_texts(values, name, file, row)
+            kind, values = "strings", values.to_numpy(zero_copy_only=False)
+        elif types.is_integer(values.type) or types.is_floating(values.type):
+            kind, values = "numbers", _whole(values, name, file, row)
+        else:
+            raise ValueError(
+                f"{file}: the column {name} is neither whole numbers nor strings but "
+                f"{values.type}; label_type=str takes what stands there as strings."
+            )
+        before, where = self.kinds.setdefault(name, (kind, file))
+        if kind != before:
+            raise ValueError(
+                f"{file}: the column {name} has {kind}, but in {where} it has "
+                f"{before}; label_type=str reads both as strings."
+            )
+        return values
+
+    @staticmethod
+    def _check_texts(values, name, file, row):
+        """Raise at the first label that is empty, or that numpy would shorten."""
+        compute = _pyarrow().compute
+        if _ending(file) != ".parquet":  # where nothing else says that it is missing
+            _refuse_row(compute.equal(values, ""), name, file, row, "missing")
+        ends = compute.ends_with(values, "\0")
+        _refuse_row(ends, name, file, row, "a string that ends with a null character")
 
 
-def _tables(file, columns, types):
-    """Yield record batches with these columns, and which row is the first.
+def _cast(values, wanted, name, file, row):
+    """Return a column in another type."""
+    invalid = _pyarrow().ArrowInvalid
+
+    def fails(some):
+        try:
+            some.cast(wanted)
+        except invalid:
+            return True
+        return False
+
+    try:
+        return values.cast(wanted)
+    except invalid as error:
+        row += first_that_fails(values, fails)
+        raise ValueError(f"{file}, row {row}: {name} is no {wanted}.") from error
+
+
+def _whole(values, name, file, row):
+    """Return numbers as integers."""
+    values = values.to_numpy(zero_copy_only=False)
+    if values.dtype.kind != "f":
+        return values
+    wrong = ~((values == np.rint(values)) & (np.abs(values) <= 2**53))
+    what = "no whole number up to 2^53; label_type=str takes strings"
+    _refuse_row(wrong, name, file, row, what)
+    return values.astype(np.int64)
+
+
+def _ratings(values, name, file, row):
+    """Return a column of ratings as numbers, all of them finite."""
+    pyarrow = _pyarrow()
+    types = pyarrow.types
+    if types.is_decimal(values.type):
+        values = values.cast(pyarrow.float64())
+    if not (
+        types.is_integer(values.type)
+        or types.is_floating(values.type)
+        or types.is_boolean(values.type)
+    ):
+        raise ValueError(f"{file}: the column {name} is no number but {values.type}.")
+    values = values.to_numpy(zero_copy_only=False)
+    _refuse_row(~np.isfinite(values), name, file, row, "not finite")
+    return values
+
+
+# -- tables --------------------------------------------------------------------------
+
+
+def _converted(file, columns, types, *conversions):
+    """Yield columns of a table, each by its conversion; of several a tuple.
 
     Rows are counted from 1, headers too.
     """
     row = 1 if _ending(file) == ".parquet" else 2
     with _errors_name(file):
         for table in _record_batches(file, columns, types):
-            yield table, row
+            found = []
+            for name, values, convert in zip(
+                columns, table.columns, conversions, strict=True
+            ):
+                _refuse_row(values.is_null(), name, file, row, "missing")
+                if _pyarrow().types.is_dictionary(values.type):
+                    values = values.dictionary_decode()
+                found.append(convert(values, name, file, row))
+            yield tuple(found) if len(found) > 1 else found[0]
             row += table.num_rows
+
+
+def _is_text(values):
+    types = _pyarrow().types
+    is_string = types.is_string(values.type) or types.is_large_string(values.type)
+    return is_string or str(values.type) == "string_view"
+
+
+def _refuse_row(wrong, name, file, row, what):
+    """Raise at the first value that is wrong; ``row`` is that of the first of all."""
+    wrong = np.asarray(wrong)
+    if wrong.any():
+        raise ValueError(f"{file}, row {row + wrong.argmax()}: {name} is {what}.")
 
 
 @contextlib.contextmanager
@@ -247,15 +357,20 @@ def _errors_name(file):
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the disk's
-        raise ValueError(f"{file} cannot be read: {error}.") from error
+        why = str(error)
+        if "straddling" in why:
+            why = f"a row is longer than {BLOCK:,} bytes, or a quote is never closed"
+        raise ValueError(f"{file} cannot be read: {why}.") from error
 
 
 def _record_batches(file, columns, types):
+    """Yield record batches with these columns, in their order."""
     pyarrow = _pyarrow()
     if _ending(file) == ".parquet":
         with pyarrow.parquet.ParquetFile(file) as table:
             _check_columns(file, columns, table.schema_arrow.names)
-            yield from table.iter_batches(columns=list(columns))
+            for batch in table.iter_batches(columns=list(columns)):
+                yield batch.select(list(columns))
         return
     csv = pyarrow.csv
     delimiter = "\t" if _ending(file) == ".tsv" else ","
@@ -271,8 +386,14 @@ def _record_batches(file, columns, types):
 
 
 def _check_columns(file, columns, names):
-    missing = [name for name in columns if name not in names]
-    if missing:
-        raise ValueError(
-            f"{file} has no column {', '.join(missing)}; it has {', '.join(names)}."
-        )
+    """Raise unless a table has each of these columns once."""
+    for name in columns:
+        if name not in names:
+            shown = ", ".join(known[:LONGEST_NAME] for known in names[:MOST_NAMED])
+            more = ", ..." * (len(names) > MOST_NAMED)
+            raise ValueError(f"{file} has no column {name}; it has {shown}{more}.")
+        if names.count(name) > 1:
+            raise ValueError(
+                f"{file} has {names.count(name)} columns {name}; give each a name of "
+                "its own."
+            )

@@ -1,31 +1,22 @@
 """Writing shards: complete ones are kept, and a conversion goes on behind the last."""
 
-import zlib
+import math
+import warnings
 from numbers import Integral
-from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from ._files import (
-    META,
-    UNFINISHED,
-    read_json,
-    remove,
-    shard_file,
-    write_json,
-    write_npy,
-)
-from ._meta import index_dtype, joined, joined_dtype
+from ._arrays import ShardFiles, check_file
+from ._blocks import about
+from ._files import NAMES, read_json, remove, shard_file, write_json, write_npy
+from ._meta import MOST_FEATURES, index_dtype, joined, wrong_in_shard
 
-__all__ = ["Block", "ShardWriter", "checked_shard_rows", "checksum"]
+__all__ = ["ShardWriter", "check_batches", "checked_shard_rows"]
 
 #: Entries that a shard has about, if its number of rows is not given; and the numbers
 #: of rows that this may lead to.
 ENTRIES_OF_SHARD, FEWEST_ROWS, MOST_ROWS = 2**25, 2**10, 2**20
-#: Values that are looked at in one go.
-LOOKED_AT_ONCE = 2**16
 #: What is kept of a shard in the description of the collection.
 ABOUT = (
     "rows",
@@ -38,49 +29,6 @@ ABOUT = (
     "missing",
     "crc",
 )
-
-
-class Block(NamedTuple):
-    """Rows to be written.
-
-    Attributes
-    ----------
-    data : ndarray
-        The entries; of dense data all values, one row each.
-    n_features : int
-    indices : ndarray of shape (n_entries,), or None
-        The columns of the entries; None if the data are dense.
-    counts : ndarray of shape (n_rows,), or None
-        How many entries each row has.
-    """
-
-    data: np.ndarray
-    n_features: int
-    indices: Any = None
-    counts: Any = None
-
-    @property
-    def n_rows(self):
-        """Number of rows."""
-        return len(self.data if self.counts is None else self.counts)
-
-    @classmethod
-    def of(cls, X, data):
-        """Return the entries of a CSR matrix with these values, stored small."""
-        indices = X.indices.astype(index_dtype(X.shape[1]), copy=False)
-        return cls(data, X.shape[1], indices, np.diff(X.indptr))
-
-    def rows(self, start, stop):
-        """Return some of the rows, as views."""
-        if self.counts is None:
-            return self._replace(data=self.data[start:stop])
-        first = int(self.counts[:start].sum())
-        entries = slice(first, first + int(self.counts[start:stop].sum()))
-        return self._replace(
-            data=self.data[entries],
-            indices=self.indices[entries],
-            counts=self.counts[start:stop],
-        )
 
 
 def checked_shard_rows(shard_rows):
@@ -96,40 +44,100 @@ def checked_shard_rows(shard_rows):
     return None if shard_rows is None else int(shard_rows)
 
 
+def check_batches(batches):
+    """Raise if batches are not several, but a single matrix or nothing to iterate over.
+
+    Raises
+    ------
+    ValueError, TypeError
+    """
+    is_frame = hasattr(batches, "iloc") and np.ndim(batches) == 2
+    if sparse.issparse(batches) or isinstance(batches, np.ndarray) or is_frame:
+        raise ValueError(
+            "batches must be batches of rows; of a single matrix or table make a list."
+        )
+    if not hasattr(batches, "__iter__") and not hasattr(batches, "__getitem__"):
+        raise TypeError(
+            f"batches must be an iterable of batches, got {type(batches).__name__}."
+        )
+
+
 class ShardWriter:
     """Writes blocks as shards, and notes behind each which batches it ends with.
 
     Parameters
     ----------
-    folder : Path
-        One that was claimed.
+    target : Target
+        Where to.
     kind : str
     shard_rows : int or None
         Rows of a shard; None chooses by the first block.
     companion : object or None
         What gathers something beside the rows: ``state()`` is written with each shard,
         and ``restore(state)`` called when a conversion goes on.
+    names : list of str or None
+        Those of the features, if they are known by now.
+
+    Warns
+    -----
+    UserWarning
+        If shards of an interrupted conversion are damaged: they are written again.
     """
 
-    def __init__(self, folder, kind, shard_rows=None, companion=None):
-        self.folder, self.kind, self.companion = Path(folder), kind, companion
-        self.shard_rows = shard_rows
+    def __init__(self, target, kind, shard_rows=None, companion=None, names=None):
+        self.target, self.folder, self.kind = target, target.files, kind
+        self.companion, self.shard_rows, self.names = companion, shard_rows, names
         self.n_features, self.position = None, (0, 0)
         self.shards, self.stamps, self.blocks, self.buffered = [], [], [], 0
         self._go_on()
         self.n_noted = self.n_known = len(self.stamps)
 
     def _go_on(self):
-        """Read what an interrupted conversion noted of its complete shards."""
-        while (path := self._file("json")).exists():
-            shard = read_json(path)
-            self.shard_rows, self.n_features = shard["shard_rows"], shard["n_features"]
-            self.position = tuple(shard["position"])
+        """Take over what an interrupted conversion wrote, as far as it is intact."""
+        shards, damage = [], None
+        try:
+            while shard_file(self.folder, len(shards), "json").exists():
+                shards.append(self._intact(len(shards), shards[:1]))
+        except ValueError as error:
+            damage = error
+        if shards and self.companion is not None:
+            path = self.folder / f"words-{len(shards) - 1}.json"
+            try:
+                self.companion.restore(read_json(path))
+            except ValueError as error:
+                shards, damage = [], error
+        for shard in shards:
             self.stamps += [tuple(stamp) for stamp in shard["stamps"]]
             self.shards.append(shard)
-        if self.shards and self.companion is not None:
-            path = self.folder / f"words-{len(self.shards) - 1}.json"
-            self.companion.restore(read_json(path))
+            self.position = tuple(shard["position"])
+            self.n_features, self.shard_rows = shard["n_features"], shard["shard_rows"]
+        if damage is not None:
+            warnings.warn(
+                f"{damage} The conversion in {self.folder} goes on from shard "
+                f"{len(shards)}; what was written behind it is written again.",
+                stacklevel=4,
+            )
+        # none of them would fit to what is written now
+        remove(self.folder, "shard-*", first=len(shards))
+        for path in self.folder.glob("words-*"):
+            if path.name != f"words-{len(shards) - 1}.json":
+                remove(self.folder, path.name)
+
+    def _intact(self, number, first):
+        """Return the note of a shard, whose files are checked against it."""
+        path = shard_file(self.folder, number, "json")
+        shard = read_json(path)
+        try:
+            wrong = _wrong_in_note(shard, self.kind, *first)
+        except KeyError as error:
+            wrong = f"it does not say {error}"
+        except (TypeError, ValueError) as error:
+            wrong = str(error)
+        if wrong:
+            raise ValueError(f"{path} is damaged: {wrong}.")
+        files = ShardFiles(self.folder, number, shard, self.kind, shard["n_features"])
+        files.check(files.mapped())
+        return shard
 
     def _file(self, what):
         return shard_file(self.folder, len(self.shards), what)
@@ -148,10 +156,6 @@ class ShardWriter:
         after : callable
             Called with each batch that was not passed over, once its rows are taken.
         """
-        if sparse.issparse(batches) or isinstance(batches, np.ndarray):
-            raise ValueError(
-                "batches must be batches of rows; of a single matrix make a list."
-            )
         number = -1
         for number, batch in enumerate(batches):
             self._recognise(number, stamp(batch, number))
@@ -191,6 +195,13 @@ class ShardWriter:
                 f"Batch {number} has {block.n_features} columns, expected "
                 f"{self.n_features or 'at least 1'}."
             )
+        if self.n_features > MOST_FEATURES:
+            raise ValueError(
+                f"Batch {number} has {self.n_features:,} columns, more than the "
+                f"{MOST_FEATURES:,} that can be numbered."
+            )
+        if self.names is not None:
+            self._check_names(self.names)
         if self.shard_rows is None and block.n_rows:
             per_row = max(block.data.size / block.n_rows, 1)
             rows = 2 ** int(np.log2(ENTRIES_OF_SHARD / per_row + 1))
@@ -206,9 +217,16 @@ class ShardWriter:
             self.buffered += stop - first
             first = stop
 
+    def _check_names(self, names):
+        if len(names) != self.n_features:
+            raise ValueError(
+                f"There are {len(names)} feature names for {self.n_features} columns."
+            )
+
     def _cut(self, position):
         """Write the rows gathered as a shard; ``position`` says where to go on."""
-        shard = self._about()
+        self.target.claim.check()
+        shard = about(self.blocks)
         shard["crc"] = self._write_arrays(shard)
         if self.companion is not None:
             number = len(self.shards)
@@ -225,32 +243,6 @@ class ShardWriter:
         if self.companion is not None and len(self.shards) > 1:
             remove(self.folder, f"words-{len(self.shards) - 2}.json")
         self.blocks, self.buffered = [], 0
-
-    def _about(self):
-        """Return what is noted of the rows gathered."""
-        values = [block.data for block in self.blocks]
-        filled = [data for data in values if data.size]
-        lows = [float_or_int(np.fmin.reduce(data, axis=None)) for data in filled]
-        highs = [float_or_int(np.fmax.reduce(data, axis=None)) for data in filled]
-        least = min((low for low in lows if low == low), default=None)
-        largest = max((high for high in highs if high == high), default=None)
-        dtypes = [data.dtype for data in filled or values]
-        dtype = joined_dtype(dtypes, least, largest)
-        missing = sum(
-            int(np.isnan(data).sum()) for data in filled if data.dtype.kind == "f"
-        )
-        exact = dtype.kind in "ui"
-        sums = [np.nansum(data, dtype=np.int64 if exact else float) for data in filled]
-        return {
-            "rows": self.buffered,
-            "entries": sum(data.size for data in values),
-            "dtype": dtype.name,
-            "least": least,
-            "largest": largest,
-            "fraction": next(filter(None, map(fraction_among, filled)), None),
-            "sum": float_or_int(sum(sums)) if exact else float(sum(sums)),
-            "missing": missing,
-        }
 
     def _write_arrays(self, shard):
         """Write the files of a shard, and return their checksums."""
@@ -269,52 +261,62 @@ class ShardWriter:
             write_npy(self._file("data.npy"), values, dtype, (entries,)),
         ]
 
-    def finish(self, names=None):
-        """Describe the collection, which makes it one, and tidy up.
+    def finish(self, names=None, files=None):
+        """Describe the collection and put it in its place.
 
         Parameters
         ----------
         names : list of str or None
             Those of the features.
+        files : dict of str to int, default=None
+            Checksums of files that were written beside the shards.
+
+        Raises
+        ------
+        ValueError
+            If a file that was written is no longer there, or is another one.
         """
+        files = {} if files is None else dict(files)
         if names is not None:
-            if len(names) != self.n_features:
-                raise ValueError(
-                    f"There are {len(names)} feature names for {self.n_features} "
-                    "columns."
-                )
-            write_json(self.folder / "feature_names.json", list(names))
+            self._check_names(names)
+            files[NAMES] = write_json(self.folder / NAMES, list(names))
         shards = [{name: shard[name] for name in ABOUT} for shard in self.shards]
-        meta = joined(
-            self.kind, self.n_features, shards, self.shard_rows, names is not None
-        )
-        write_json(self.folder / META, meta)
-        (self.folder / UNFINISHED).unlink(missing_ok=True)
-        for pattern in ("shard-*.json", "words-*", "run-*", "users-*", "*.part"):
-            remove(self.folder, pattern)
+        self._check_written(shards, files)
+        meta = joined(self.kind, self.n_features, shards, self.shard_rows, files)
+        self.target.commit(meta)
+
+    def _check_written(self, shards, files):
+        """Raise unless all files are there; read them before they replace others."""
+        for number, shard in enumerate(shards):
+            one = ShardFiles(self.folder, number, shard, self.kind, self.n_features)
+            maps = one.mapped()
+            if self.target.replaces:
+                one.check(maps)
+        for name, crc in files.items():
+            check_file(str(self.folder / name), crc)
 
 
-def float_or_int(number):
-    """Return a number of numpy's as one of Python's."""
-    return number.item() if isinstance(number, np.generic) else number
+def _wrong_in_note(shard, kind, first=None):
+    """Return what is wrong in the note of a shard, or None.
 
-
-def fraction_among(values):
-    """Return the first value that is no whole number, or None."""
-    if values.dtype.kind != "f":
-        return None
-    values = values.ravel()
-    for start in range(0, len(values), LOOKED_AT_ONCE):
-        piece = values[start : start + LOOKED_AT_ONCE]
-        found = piece[(np.rint(piece) != piece) & ~np.isnan(piece)]
-        if len(found):
-            return found[0].item()
-    return None
-
-
-def checksum(*arrays):
-    """Return a number by which arrays are known again."""
-    crc = 0
-    for array in arrays:
-        crc = zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8), crc)
-    return crc
+    Parameters
+    ----------
+    shard : object
+        A dict, if it is right.
+    kind : str
+    first : dict or None
+        The note of the first shard.
+    """
+    for name, most in (("n_features", MOST_FEATURES), ("shard_rows", math.inf)):
+        value = shard[name]
+        if type(value) is not int or not 0 < value <= most:
+            return f"{name} is {value!r}"
+        if first is not None and value != first[name]:
+            return f"{name} is {value!r}, but {first[name]!r} of the first shard"
+    pairs = [shard["position"], *shard["stamps"]]
+    for pair in pairs:
+        if len(pair) != 2 or not all(type(n) is int and n >= 0 for n in pair):
+            return f"a position or a stamp is {pair!r}"
+    if not 0 < shard["rows"] <= shard["shard_rows"]:
+        return f"rows is {shard['rows']!r}"
+    return wrong_in_shard(shard, kind, shard["n_features"])

@@ -1,11 +1,10 @@
 """The kind of sparse container that data sets come in."""
 
 from scipy import sparse
-from sklearn import get_config
+
+from .._sklearn import prefers_sparse_arrays
 
 
 def csr_container():
     """Return the CSR class that scikit-learn's ``sparse_interface`` asks for."""
-    if get_config()["sparse_interface"] == "sparray":
-        return sparse.csr_array
-    return sparse.csr_matrix
+    return sparse.csr_array if prefers_sparse_arrays() else sparse.csr_matrix

@@ -119,8 +119,21 @@ class HashedWords:
         }
 
     def restore(self, state):
-        """Go on from a state."""
-        self.counts, self.columns = Counter(state["counts"]), {}
-        self._find_columns(self.counts)
-        self.named[state["named"]] = True
-        self.n_batches, self.n_entries = state["n_batches"], state["n_entries"]
+        """Go on from a state.
+
+        Raises
+        ------
+        ValueError
+            If it is none; nothing is changed then.
+        """
+        try:
+            counts = Counter({str(word): int(n) for word, n in state["counts"].items()})
+            named = np.zeros(self.n_features, dtype=bool)
+            named[np.array(state["named"], dtype=np.intp)] = True
+            n_batches, n_entries = int(state["n_batches"]), int(state["n_entries"])
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            raise ValueError(f"The words noted are damaged: {error!r}.") from error
+        self.counts, self.columns = counts, {}
+        self._find_columns(counts)
+        self.named |= named
+        self.n_batches, self.n_entries = n_batches, n_entries

@@ -1,19 +1,14 @@
 """Writing counts and dense data to disk, batch after batch."""
 
 import zlib
-from pathlib import Path
 
-import numpy as np
-from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.utils import check_array
 
-from .._validation import check_sparse
 from ._collection import open_counts, open_dense
-from ._files import claim
-from ._meta import smallest
-from ._shards import Block, ShardWriter, checked_shard_rows, checksum
+from ._folders import writing
+from ._shards import ShardWriter, check_batches, checked_shard_rows
+from ._sources import Arrays, Matrices, Texts, checked_names
 from ._words import HashedWords
 
 __all__ = ["write_counts", "write_dense"]
@@ -57,7 +52,9 @@ def write_counts(
         bars between them if they are about as frequent; ``#`` and its number if no
         word of it was met.
     overwrite : bool, default=False
-        Whether to replace a collection that is in the folder, finished or not.
+        Whether to replace a collection that is in the folder, finished or not.  A
+        finished one stays as it is until the new one is complete, and batches may be
+        read from it.
 
     Returns
     -------
@@ -68,18 +65,30 @@ def write_counts(
     ------
     FileExistsError
         If the folder holds a collection already.
+    BlockingIOError
+        If another process or thread writes there; the message says which, and since
+        when.
     ValueError
         If the folder holds something else, or an interrupted conversion of other
         batches or with other settings; if values are negative or not finite; if
-        batches differ in their columns, or have no rows at all.  Until all is written
-        the folder does not open, so nothing incomplete is ever fitted to.
+        batches differ in their columns, or have no rows at all; if names of features
+        cannot be encoded, or are not as many as the columns.  Until all is written, a
+        new folder does not open, so nothing incomplete is ever fitted to.
+    TypeError
+        If names of features are neither strings nor numbers.
+
+    Warns
+    -----
+    UserWarning
+        If shards of an interrupted conversion are damaged, and are written again.
 
     Notes
     -----
     Rows are stored with sorted columns, duplicates summed and zeros left out.  Every
     file is written under another name, brought to disk, and then renamed; the
-    description ``meta.json`` comes last.  Behind each shard it is noted which batches
-    are done: of these, the next call needs their length and their first row only.
+    description ``meta.json`` comes last, after the other files were checked.  Behind
+    each shard it is noted which batches are done: of these, the next call needs their
+    length and their first row only.
 
     Examples
     --------
@@ -96,7 +105,8 @@ def write_counts(
     ((3, 64), 'uint8', ['and', 'rum', 'tea'])
     """
     shard_rows = checked_shard_rows(shard_rows)
-    folder = Path(folder)
+    check_batches(batches)
+    _check_vectorizer(vectorizer)
     names = _given_names(feature_names, batches, vectorizer)
     settings = {
         "kind": "counts",
@@ -107,14 +117,14 @@ def write_counts(
     hashed = None
     if names is None and isinstance(vectorizer, HashingVectorizer):
         hashed = HashedWords(vectorizer) if vectorizer.input != "file" else None
-    source = _Texts(vectorizer, hashed) if vectorizer is not None else _Matrices()
-    claim(folder, settings, overwrite)
-    writer = ShardWriter(folder, "counts", shard_rows, hashed)
-    writer.write(batches, source.stamp, source.block, source.after)
-    if names is None:
-        names = source.names
-    writer.finish(hashed.names() if hashed is not None else names)
-    return open_counts(folder)
+    source = Texts(vectorizer, hashed) if vectorizer is not None else Matrices()
+    with writing(folder, settings, overwrite) as target:
+        writer = ShardWriter(target, "counts", shard_rows, hashed, names)
+        writer.write(batches, source.stamp, source.block, source.after)
+        if names is None:
+            names = source.names
+        writer.finish(hashed.names() if hashed is not None else names)
+    return open_counts(target.folder)
 
 
 def write_dense(
@@ -135,7 +145,9 @@ def write_dense(
     feature_names : array-like of str of shape (n_features,), default=None
         None takes those of data frames.
     overwrite : bool, default=False
-        Whether to replace a collection that is in the folder, finished or not.
+        Whether to replace a collection that is in the folder, finished or not.  A
+        finished one stays as it is until the new one is complete, and batches may be
+        read from it.
 
     Returns
     -------
@@ -146,10 +158,21 @@ def write_dense(
     ------
     FileExistsError
         If the folder holds a collection already.
+    BlockingIOError
+        If another process or thread writes there; the message says which, and since
+        when.
     ValueError
         If the folder holds something else, or an interrupted conversion of other
         batches; if values are infinite; if batches differ in their columns, or have no
-        rows at all.
+        rows at all; if names of features cannot be encoded, or are not as many as the
+        columns.
+    TypeError
+        If names of features are neither strings nor numbers.
+
+    Warns
+    -----
+    UserWarning
+        If shards of an interrupted conversion are damaged, and are written again.
 
     Examples
     --------
@@ -163,19 +186,19 @@ def write_dense(
     (3, (50, 3), 'float32')
     """
     shard_rows = checked_shard_rows(shard_rows)
-    folder = Path(folder)
+    check_batches(batches)
     names = _given_names(feature_names, batches)
     settings = {
         "kind": "dense",
         "shard_rows": shard_rows,
         "feature_names": None if names is None else zlib.crc32(repr(names).encode()),
     }
-    claim(folder, settings, overwrite)
-    source = _Arrays()
-    writer = ShardWriter(folder, "dense", shard_rows)
-    writer.write(batches, source.stamp, source.block)
-    writer.finish(source.names if names is None else names)
-    return open_dense(folder)
+    source = Arrays()
+    with writing(folder, settings, overwrite) as target:
+        writer = ShardWriter(target, "dense", shard_rows, names=names)
+        writer.write(batches, source.stamp, source.block)
+        writer.finish(source.names if names is None else names)
+    return open_dense(target.folder)
 
 
 def _given_names(feature_names, batches, vectorizer=None):
@@ -189,11 +212,27 @@ def _given_names(feature_names, batches, vectorizer=None):
             raise
         except AttributeError:  # of a pipeline, one of whose steps has no names
             return None
-    if feature_names is None:
-        return None
-    if np.ndim(feature_names) != 1:
-        raise ValueError("feature_names must be of one dimension.")
-    return [str(name) for name in feature_names]
+    return None if feature_names is None else checked_names(feature_names)
+
+
+def _check_vectorizer(vectorizer):
+    """Raise if it is none, or one whose values are no counts.
+
+    Raises
+    ------
+    TypeError, ValueError
+    """
+    if vectorizer is None:
+        return
+    if not hasattr(vectorizer, "transform"):
+        raise TypeError(
+            f"vectorizer has no method transform: {type(vectorizer).__name__}."
+        )
+    if isinstance(vectorizer, HashingVectorizer) and vectorizer.alternate_sign:
+        raise ValueError(
+            "A HashingVectorizer with alternate_sign=True gives words negative counts; "
+            "set alternate_sign=False."
+        )
 
 
 def _described(vectorizer):
@@ -207,169 +246,3 @@ def _described(vectorizer):
         if isinstance(value, (str, int, float, tuple, type(None)))
     }
     return {"name": type(vectorizer).__name__, **simple}
-
-
-class _Texts:
-    """Batches of texts, and a vectorizer that counts their words."""
-
-    names = None
-
-    def __init__(self, vectorizer, hashed):
-        if not hasattr(vectorizer, "transform"):
-            raise TypeError(
-                f"vectorizer has no method transform: {type(vectorizer).__name__}."
-            )
-        self.vectorizer, self.hashed, self.counts = vectorizer, hashed, None
-
-    def stamp(self, texts, number):
-        if isinstance(texts, (str, bytes)) or not hasattr(texts, "__len__"):
-            raise ValueError(
-                f"Batch {number} is no list of texts but {type(texts).__name__}: "
-                "batches have to be lists, each of several texts."
-            )
-        if len(texts) == 0:
-            return 0, 0
-        first = next(iter(texts))
-        first = first.encode() if isinstance(first, str) else first
-        return len(texts), zlib.crc32(first) if isinstance(first, bytes) else 0
-
-    def block(self, texts, number):
-        if len(texts) == 0:
-            n_features = self.vectorizer.transform(["a"]).shape[1]
-            self.counts = sparse.csr_array((0, n_features), dtype=np.uint8)
-        else:
-            self.counts = canonical(self.vectorizer.transform(texts), number)
-        return Block.of(self.counts, stored_counts(self.counts.data, number))
-
-    def after(self, texts):
-        if self.hashed is not None and len(texts):
-            self.hashed.look_at(texts, self.counts)
-
-
-class _Matrices:
-    """Batches of counts."""
-
-    def __init__(self):
-        self.names = None
-
-    def stamp(self, X, number):
-        if not sparse.issparse(X):
-            self.names = self.names or names_of_columns(X)
-            return stamp_of_array(_two_dimensional(X, number))
-        X = _two_dimensional(X, number)
-        end = X.indptr[1] if X.format == "csr" and X.shape[0] else 0
-        return X.shape[0], checksum(X.indices[:end], X.data[:end]) if end else 0
-
-    def block(self, X, number):
-        X = X if sparse.issparse(X) else _two_dimensional(X, number)
-        X = canonical(X, number)
-        return Block.of(X, stored_counts(X.data, number))
-
-    def after(self, X):
-        pass
-
-
-class _Arrays:
-    """Batches of dense data."""
-
-    def __init__(self):
-        self.names = None
-
-    def stamp(self, X, number):
-        if sparse.issparse(X):
-            raise ValueError(
-                f"Batch {number} is a sparse matrix; write it with write_counts."
-            )
-        self.names = self.names or names_of_columns(X)
-        return stamp_of_array(_two_dimensional(X, number))
-
-    def block(self, X, number):
-        X = check_array(
-            X,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
-            ensure_min_samples=0,
-            ensure_min_features=0,
-            input_name=f"batch {number}",
-        )
-        return Block(X, X.shape[1])
-
-
-def names_of_columns(X):
-    """Return the names of a data frame's columns, None if these are no strings."""
-    columns = getattr(X, "columns", None)
-    if columns is None or not all(isinstance(name, str) for name in columns):
-        return None
-    return list(columns)
-
-
-def stamp_of_array(X):
-    """Return the number of rows, and a checksum of the first."""
-    return len(X), checksum(np.asarray(X[:1], dtype=np.float64))
-
-
-def _two_dimensional(X, number):
-    """Return a batch, as an array if it is not sparse."""
-    if not sparse.issparse(X):
-        X = np.asarray(X)
-        if X.dtype.kind not in "buif":
-            raise ValueError(f"Batch {number} has entries that are no numbers.")
-    if X.ndim != 2:
-        raise ValueError(
-            f"Batch {number} has {X.ndim} dimensions, expected rows and columns."
-        )
-    return X
-
-
-def canonical(X, number):
-    """Return a CSR matrix in canonical format, without stored zeros.
-
-    What is given is not changed.
-    """
-    try:
-        Y = sparse.csr_array(check_sparse(X))
-    except ValueError as error:
-        raise ValueError(f"Batch {number}: {error}") from error
-    if not Y.has_canonical_format:
-        # a sum may be too large for the dtype
-        Y = Y.astype(np.int64 if Y.dtype.kind in "iub" else np.float64)
-        Y.sum_duplicates()
-    if not Y.data.all():
-        Y = Y.copy()
-        Y.eliminate_zeros()
-    return Y
-
-
-def stored_counts(values, number):
-    """Return counts in the type that they are stored in.
-
-    Raises
-    ------
-    ValueError
-        If they are negative or not finite.
-    """
-    if values.size == 0:
-        return values.astype(np.uint8)
-    if values.dtype.kind not in "buif":
-        raise ValueError(f"Batch {number} has entries that are no numbers.")
-    low, high = values.min(), values.max()
-    if not (low >= 0 and high < np.inf):
-        what = "are not finite."
-        if low < 0:
-            what = "are negative; a HashingVectorizer needs alternate_sign=False."
-        raise ValueError(f"Batch {number} has counts that {what}")
-    return stored(values, low, high, number)
-
-
-def stored(values, low, high, number):
-    """Return whole numbers in the smallest type, others in float32 or float64."""
-    dtype = smallest(low, high)
-    if dtype is not None:
-        small = values.astype(dtype)
-        if values.dtype.kind != "f" or (small == values).all():
-            return small
-    if values.dtype.kind == "f":
-        return values.astype(np.float32 if values.itemsize <= 4 else np.float64)
-    if max(abs(int(low)), int(high)) > 2**53:
-        raise ValueError(f"Batch {number} has integers that no float can hold.")
-    return values.astype(np.float64)

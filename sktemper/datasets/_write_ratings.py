@@ -5,25 +5,29 @@ of users after the other is taken out of all runs at once, so that no more than 
 is in memory; and the users' labels of each range.
 """
 
-from pathlib import Path
+import warnings
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions, validate_params
 
+from ._arrays import check_crc
+from ._blocks import Block, checksum
 from ._collection import open_ratings
-from ._files import claim, opened_npy, read_json, remove, write_json, write_npy
-from ._ratings import csr_of_keys, merged_ratings, missing_labels
-from ._shards import Block, ShardWriter, checked_shard_rows, checksum
-from ._write import stored
+from ._files import opened_npy, read_json, remove, write_json, write_npy
+from ._folders import writing
+from ._meta import LABELS
+from ._ratings import csr_of_keys, merged_ratings
+from ._shards import ShardWriter, check_batches, checked_shard_rows
+from ._triples import triples_of
 
 __all__ = ["write_ratings"]
 
 #: Bytes of triples that are sorted at a time; and of how many in a run one is looked at
 #: to cut the users into ranges.
 BYTES_AT_ONCE, LOOKED_AT = 2**27, 2**10
-#: The longest label: those of a run are stored in the same width.
-LONGEST_LABEL = 256
+#: The columns whose labels are of the same kind in all batches.
+KINDS = {"users", "items"}
 
 
 @validate_params(
@@ -58,7 +62,8 @@ def write_ratings(
         Users of a shard, the last one excepted; None takes a power of two, from 1,024
         to 1,048,576, with which a shard has about 33 million ratings.
     overwrite : bool, default=False
-        Whether to replace a collection that is in the folder, finished or not.
+        Whether to replace a collection that is in the folder, finished or not.  A
+        finished one stays as it is until the new one is complete.
 
     Returns
     -------
@@ -70,12 +75,21 @@ def write_ratings(
     ------
     FileExistsError
         If the folder holds a collection already.
+    BlockingIOError
+        If another process or thread writes there; the message says which, and since
+        when.
     ValueError
         If the folder holds something else, or an interrupted conversion of other
         batches; if a label is missing, or a rating missing or infinite; by default for
-        duplicates; if there are no ratings.
+        duplicates; if there are no ratings; if a label ends with a null character, or
+        is a float of 2**53 or more, where neighbouring numbers become one.
     TypeError
         If labels are neither numbers nor strings, or partly these and partly those.
+
+    Warns
+    -----
+    UserWarning
+        If what an interrupted conversion wrote is damaged, and is written again.
 
     Notes
     -----
@@ -94,22 +108,18 @@ def write_ratings(
     (['ann', 'bob'], ['gin', 'tea'], [[0, 5], [0, 3]])
     """
     shard_rows = checked_shard_rows(shard_rows)
-    folder = Path(folder)
+    check_batches(batches)
     settings = {"kind": "ratings", "shard_rows": shard_rows, "duplicates": duplicates}
-    claim(folder, settings, overwrite)
-    runs = _Runs(folder)
-    runs.gather(batches)
-    for pattern in ("shard-*", "users-*"):
-        remove(folder, pattern)
-    merge = _Merge(folder, runs.number, duplicates)
-    writer = ShardWriter(folder, "ratings", shard_rows)
-    writer.write(merge.ranges(), lambda *_: (0, 0), merge.block)
-    write_npy(
-        folder / "item_labels.npy", [merge.items], merge.items.dtype, merge.items.shape
-    )
-    merge.write_user_labels()
-    writer.finish()
-    return open_ratings(folder)
+    with writing(folder, settings, overwrite) as target:
+        runs = _Runs(target)
+        runs.gather(batches)
+        for pattern in ("shard-*", "users-*"):
+            remove(target.files, pattern)
+        merge = _Merge(target.files, runs.number, duplicates)
+        writer = ShardWriter(target, "ratings", shard_rows)
+        writer.write(merge.ranges(), lambda *_: (0, 0), merge.block)
+        writer.finish(files=merge.write_labels())
+    return open_ratings(target.folder)
 
 
 # -- runs ----------------------------------------------------------------------------
@@ -118,15 +128,44 @@ def write_ratings(
 class _Runs:
     """Triples on disk, in runs that are each sorted by user."""
 
-    def __init__(self, folder):
-        self.folder, self.number, self.stamps = folder, 0, []
-        self.kinds, self.gathered, self.n_bytes = {}, [], 0
-        while (path := self._file("json")).exists():
-            noted = read_json(path)
-            self.stamps += [tuple(stamp) for stamp in noted["stamps"]]
-            self.kinds = noted["kinds"]
-            self.number += 1
+    def __init__(self, target):
+        self.target, self.folder = target, target.files
+        self.number, self.stamps, self.kinds = 0, [], {}
+        self.gathered, self.n_bytes = [], 0
+        self._go_on()
         self.n_noted = len(self.stamps)
+
+    def _go_on(self):
+        """Take over the intact runs of an interrupted conversion."""
+        try:
+            while self._file("json").exists():
+                noted = self._intact()
+                self.stamps += [tuple(stamp) for stamp in noted["stamps"]]
+                self.kinds = noted["kinds"]
+                self.number += 1
+        except ValueError as error:
+            warnings.warn(
+                f"{error} The conversion in {self.folder} goes on from run "
+                f"{self.number}; what was written behind it is written again.",
+                stacklevel=5,
+            )
+        remove(self.folder, "run-*", first=self.number)
+
+    def _intact(self):
+        """Return the note of a run, whose file is checked against it."""
+        path = self._file("json")
+        noted = read_json(path)
+        try:
+            stamps, kinds, crc = (noted[name] for name in ("stamps", "kinds", "crc"))
+            if not all(len(stamp) == 2 for stamp in stamps) or set(kinds) != KINDS:
+                raise ValueError("its stamps or kinds are none")
+        except KeyError as error:
+            raise ValueError(f"{path} is damaged: it does not say {error}.") from error
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path} is damaged: {error}.") from error
+        path = self._file("npy")
+        check_crc(path, opened_npy(path), crc)
+        return noted
 
     def _file(self, what):
         return self.folder / f"run-{self.number:05d}.{what}"
@@ -184,116 +223,13 @@ class _Runs:
         run = np.empty(len(order), dtype=dtype)
         for name, column in zip(names, columns, strict=True):
             run[name] = column[order]
-        write_npy(self._file("npy"), [run], run.dtype, run.shape)
-        noted = {"stamps": self.stamps[self.n_noted :], "kinds": self.kinds}
+        self.target.claim.check()
+        crc = write_npy(self._file("npy"), [run], run.dtype, run.shape)
+        stamps = self.stamps[self.n_noted :]
+        noted = {"stamps": stamps, "kinds": self.kinds, "crc": crc}
         write_json(self._file("json"), noted)
         self.n_noted, self.number = len(self.stamps), self.number + 1
         self.gathered, self.n_bytes = [], 0
-
-
-def triples_of(batch, number):
-    """Return users, items and ratings of a batch as arrays.
-
-    Raises
-    ------
-    ValueError, TypeError
-    """
-    columns = _columns(batch, number)
-    users = _labels(columns[0], f"The users of batch {number}")
-    items = _labels(columns[1], f"The items of batch {number}")
-    ratings = np.asarray(columns[2])
-    if ratings.dtype.kind == "O":
-        try:
-            ratings = ratings.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"Batch {number} has a rating that is none: {error}."
-            ) from error
-    if ratings.ndim != 1 or not len(users) == len(items) == len(ratings):
-        raise ValueError(
-            f"Batch {number} has {users.shape} users, {items.shape} items and "
-            f"{ratings.shape} ratings; expected three columns of the same length."
-        )
-    if len(ratings) and ratings.dtype.kind not in "buif":
-        raise ValueError(f"Batch {number} has ratings that are no numbers.")
-    if not np.isfinite(ratings).all():
-        raise ValueError(f"Batch {number} has ratings that are missing or infinite.")
-    if len(ratings) == 0:
-        return users, items, ratings.astype(np.uint8)
-    return users, items, _stored_ratings(ratings, number)
-
-
-def _stored_ratings(ratings, number):
-    """Return integers in the smallest type, floats in float32 or float64."""
-    if ratings.dtype.kind == "f":
-        return ratings.astype(np.float32 if ratings.itemsize <= 4 else np.float64)
-    ratings = ratings.astype(np.uint8) if ratings.dtype.kind == "b" else ratings
-    return stored(ratings, ratings.min(), ratings.max(), number)
-
-
-def _columns(batch, number):
-    """Return the three columns of a triple or of a table."""
-    names = getattr(batch, "column_names", None)  # of pyarrow
-    if names is None:
-        names = batch if isinstance(batch, dict) else getattr(batch, "columns", None)
-    if names is None:
-        if not isinstance(batch, (tuple, list)) or len(batch) != 3:
-            raise ValueError(
-                f"Batch {number} is neither a triple (users, items, ratings) nor a "
-                "table with three columns."
-            )
-        return batch
-    names = list(names)
-    wanted = ["user", "item", "rating"]
-    if not set(wanted) <= set(names):
-        if len(names) != 3:
-            raise ValueError(
-                f"Batch {number} has the columns {', '.join(map(str, names))}; "
-                "expected user, item and rating."
-            )
-        wanted = names
-    return [batch[name] for name in wanted]
-
-
-def _labels(values, what):
-    """Return labels as integers or strings, none of them missing."""
-    values = np.asarray(values)
-    if values.ndim != 1:
-        raise ValueError(f"{what} are of {values.ndim} dimensions; expected one.")
-    if missing_labels(values):
-        raise ValueError(f"{what} have missing labels.")
-    if values.dtype.kind == "O" or values.dtype.kind == "T":
-        values = _of_one_kind(values, what)
-    if values.dtype.kind == "U":
-        if values.dtype.itemsize > 4 * LONGEST_LABEL:
-            raise ValueError(
-                f"{what} have a label of more than {LONGEST_LABEL} characters."
-            )
-        return values
-    if values.dtype.kind == "f" and not (values == np.rint(values)).all():
-        raise ValueError(f"{what} have numbers that are not whole.")
-    if values.dtype.kind not in "uif" or (
-        values.size and not -(2**63) <= int(values.min()) <= int(values.max()) < 2**63
-    ):
-        raise TypeError(f"{what} must be strings or whole numbers of 64 bits.")
-    return values.astype(np.int64)
-
-
-def _of_one_kind(values, what):
-    """Return an array of objects as one of strings or of integers."""
-    kinds = set(map(type, values.tolist()))
-    if kinds and all(issubclass(kind, str) for kind in kinds):
-        longest = max(map(len, values))
-        if longest > LONGEST_LABEL:
-            raise ValueError(
-                f"{what} have a label of {longest:,} characters; at most "
-                f"{LONGEST_LABEL} are taken."
-            )
-        return values.astype(np.str_)
-    if all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
-        return np.array(values.tolist())
-    names = ", ".join(sorted(kind.__name__ for kind in kinds))
-    raise TypeError(f"{what} must be strings or whole numbers, got {names}.")
 
 
 # -- ranges --------------------------------------------------------------------------
@@ -363,9 +299,19 @@ class _Merge:
         X = csr_of_keys(keys, ratings, (len(labels), len(self.items)))
         return Block.of(sparse.csr_array(X), X.data)
 
-    def write_user_labels(self):
-        """Write the labels of all ranges as one file."""
+    def write_labels(self):
+        """Write the labels of all users and of all items, a file each.
+
+        Returns
+        -------
+        files : dict of str to int
+            Checksums of the files.
+        """
         paths = (self.folder / f"users-{n:05d}.npy" for n in range(self.n_ranges))
-        dtype = np.result_type(*self.user_dtypes)
-        labels = (opened_npy(path) for path in paths)
-        write_npy(self.folder / "user_labels.npy", labels, dtype, (self.n_users,))
+        users = (opened_npy(path) for path in paths)
+        users = users, np.result_type(*self.user_dtypes), (self.n_users,)
+        items = [self.items], self.items.dtype, self.items.shape
+        return {
+            name: write_npy(self.folder / name, *labels)
+            for name, labels in zip(LABELS, (users, items), strict=True)
+        }

@@ -1,32 +1,32 @@
 """The estimators of the mixtures of multinomials and of Bernoullis."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils._param_validation import StrOptions
 
+from .._arguments import Interval, positive_int
 from .._estimator import (
     TOL_OF_BOUND,
     AnnealedMixin,
+    CountsMixin,
     MixtureMixin,
     SVIPlusMixin,
     TemperedEstimator,
     annealed,
+    check_n_samples,
     document,
     store,
     svi_plus,
-    validate_counts,
+    warn_once,
 )
-from .._expfam import WEIGHTS
-from .._limits import check_counts, check_prior
+from .._expfam import LEAST_CONCENTRATION, WEIGHTS
+from .._limits import check_prior
 from .._validation import check_data
 from ._model import BernoulliMixtureModel, MultinomialMixtureModel
-
-#: The least concentration that its natural parameter, which is 1 less, can tell from 0.
-LEAST_PRIOR = 1e-12
 
 
 class _DiscreteMixture(
@@ -39,10 +39,10 @@ class _DiscreteMixture(
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
-        "feature_prior": [Interval(Real, LEAST_PRIOR, None, closed="left")],
+        "feature_prior": [Interval(Real, LEAST_CONCENTRATION, None, closed="left")],
         "weight_concentration_prior_type": [StrOptions(set(WEIGHTS))],
         "weight_concentration_prior": [
-            Interval(Real, LEAST_PRIOR, None, closed="left"),
+            Interval(Real, LEAST_CONCENTRATION, None, closed="left"),
             None,
         ],
     }
@@ -98,11 +98,7 @@ class _DiscreteMixture(
     def _drawn(self, n_samples):
         """Return components, their feature probabilities, and random numbers."""
         self._ready()
-        if not isinstance(n_samples, Integral) or n_samples < 1:
-            raise ValueError(
-                f"Invalid value for 'n_samples': {n_samples} . The sampling requires "
-                "at least one sample."
-            )
+        check_n_samples(n_samples)
         random = check_random_state(self.random_state)
         weights = self.weights_.astype(np.float64)
         y = np.sort(random.choice(len(weights), n_samples, p=weights / weights.sum()))
@@ -113,10 +109,11 @@ class _DiscreteMixture(
     def concentration_(self):
         """Parameters of the components' posteriors, Dirichlet or Beta."""
         shape = self.n_components, self.n_features_in_, *self._options
-        return self._state().globals_.components.reshape(shape) + 1.0
+        components = np.asarray(self._state().globals_.components)
+        return components.reshape(shape) + 1.0
 
 
-class _MultinomialMixture(_DiscreteMixture):
+class _MultinomialMixture(CountsMixin, _DiscreteMixture):
     """What the estimators of the mixture of multinomials share."""
 
     _model = MultinomialMixtureModel
@@ -125,12 +122,6 @@ class _MultinomialMixture(_DiscreteMixture):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
-
-    def _validate(self, X, reset):
-        return validate_counts(self, X, reset)
-
-    def _check_weighted(self, X, sample_weight):
-        check_counts(X, sample_weight)
 
     def sample(self, n_samples=1, doc_length=50):
         """Draw documents from the components at the posterior means.
@@ -152,8 +143,9 @@ class _MultinomialMixture(_DiscreteMixture):
         Raises
         ------
         ValueError
-            If ``n_samples`` is less than 1.
+            If ``n_samples`` or ``doc_length`` is less than 1, or no integer.
         """
+        doc_length = positive_int(doc_length, "doc_length")
         y, probabilities, random = self._drawn(n_samples)
         rows = [random.multinomial(doc_length, p / p.sum()) for p in probabilities]
         return np.stack(rows), y
@@ -188,18 +180,16 @@ class _MultinomialMixture(_DiscreteMixture):
 
         Returns
         -------
-        words : list of list
-            Of each component, the most probable word first.
+        words : list of n_components lists of str
+            The most probable word first.
 
         Raises
         ------
         ValueError
-            If there are not as many names as features.
+            If there are not as many names as features, or ``n_words`` is less than 1,
+            or no integer.
         """
-        check_is_fitted(self, "state_")
-        names = self._names(feature_names)
-        order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n_words]
-        return [names[words].tolist() for words in order]
+        return self._top_words(feature_names, n_words)
 
     @property
     def components_(self):
@@ -237,6 +227,29 @@ class _BernoulliMixture(_DiscreteMixture):
         if self.binarize is None:
             check_binary(X, type(self).__name__)
         return X
+
+    def _validate_training(self, X, reset):
+        X = super()._validate_training(X, reset)
+        if self.binarize == 0.0 and not issparse(X):
+            self._warn_of_codes(X)
+        return X
+
+    def _warn_of_codes(self, X):
+        """Warn of whole numbers other than 0 and 1, which may be codes of answers."""
+        known = X[~np.isnan(X)]
+        are_codes = (known == np.rint(known)).all()
+        if not are_codes or ((known == 0) | (known == 1)).all():
+            return
+        warn_once(
+            self,
+            "codes",
+            f"X has values other than 0 and 1, from {known.min():.4g} to "
+            f"{known.max():.4g}: those above binarize=0.0, {(known > 0).mean():.0%} of "
+            "them, are taken as 1 and the others as 0. Give the threshold, such as "
+            "binarize=1.5 for answers coded 1 and 2; pass X > 0 if that is meant; "
+            "OneHotEncoder makes 0 and 1 of more than two categories.",
+            UserWarning,
+        )
 
     def _model_settings(self):
         threshold = 0.5 if self.binarize is None else self.binarize
@@ -304,7 +317,8 @@ default="dirichlet_distribution"
         Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
         with the default concentration is the approximation of [2]_ to the same.
     weight_concentration_prior : float, default=None
-        Small ones leave components empty.  None is ``1 / n_components``.
+        Small ones leave components empty; at least 1e-12.  None is
+        ``1 / n_components``.
     max_iter : int, default=100
         Most passes of `fit` over the data.
     $n_init
@@ -390,7 +404,9 @@ _BERNOULLI = {
     "binarize": """
     binarize : float or None, default=0.0
         Values above it count as 1, others as 0, as in scikit-learn's `BernoulliNB`;
-        NaN is a missing value.  None: the values are 0 and 1 already.""",
+        NaN is a missing value.  None: the values are 0 and 1 already, others raise.
+        Answers coded 1 and 2 need 1.5: with 0.0 all of them would be 1, and a fit to
+        dense whole numbers other than 0 and 1 warns.""",
     "reference": """P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.""",
 }
 _SUMMARY = {

@@ -6,8 +6,16 @@ One component a sample: a document has one topic, a respondent one latent class.
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from .._expfam import CategoricalFamily, MixtureModel, MultinomialFamily, dense
+from .._expfam import (
+    CategoricalFamily,
+    Last,
+    MultinomialFamily,
+    WideMixtureModel,
+    dense,
+    log_predictive_of_counts,
+)
 from ._partition import draw_partition
 
 __all__ = ["BernoulliMixtureModel", "MultinomialMixtureModel"]
@@ -26,7 +34,7 @@ class DocumentHyper(NamedTuple):
     n_tokens: float
 
 
-class _DiscreteMixtureModel(MixtureModel):
+class _DiscreteMixtureModel(WideMixtureModel):
     """A mixture whose components are (products of) Dirichlet distributions."""
 
     block_size = 1024
@@ -90,10 +98,6 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         super().__init__(n_components, n_features, family, **others)
         self.feature_prior = feature_prior
 
-    def n_observed(self, block):
-        """Return the number of tokens of each document."""
-        return np.asarray(block.sum(axis=1)).ravel()
-
     def initial_hyper(self, X, sample_weight=None):
         """Return the priors and the mean number of tokens."""
         sizes = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
@@ -116,10 +120,20 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         """Return the exponents of the Dirichlet prior."""
         return np.full(self.family.n_natural, self.feature_prior - 1.0)
 
-    def log_predictive(self, block, prepared):
-        """Return the log posterior predictive of each document, and its tokens."""
-        scores, _ = super().log_predictive(block, prepared)
-        return scores, self.n_observed(block)
+    def n_scored(self, n_observed):
+        """Return the numbers of tokens of documents."""
+        return n_observed
+
+    def moments_of_entries(self, X):
+        """Return the counts."""
+        return self.family.block(X)
+
+    def predictive(self, block, prepared):
+        """Return the log predictive densities of wide sparse counts."""
+        wide = prepared.globals_.components
+        totals = self.on(wide.columns).family.totals(wide.on(wide.columns) + 1.0)
+        concentration = wide.on(block.columns) + 1.0
+        return log_predictive_of_counts(concentration, totals[:, 0], block.moments)
 
 
 class BernoulliMixtureModel(_DiscreteMixtureModel):
@@ -143,10 +157,31 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         super().__init__(n_components, n_features, family, **others)
         self.feature_prior = feature_prior
         self.block_size = max(16, min(self.block_size, VALUES_OF_BLOCK // n_features))
+        self.none = np.array([0.0, 1.0] if threshold >= 0 else [1.0, 0.0])
+        self._predictive = Last()
 
-    def n_observed(self, block):
-        """Return the number of values that are not missing in each row."""
-        return block.sum(axis=1)
+    def moments_of_entries(self, X):
+        """Return the pairs of the entries, less that of a 0."""
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        threshold = self.family.threshold
+        pairs = np.stack([X.data > threshold, X.data <= threshold], axis=-1)
+        places = 2 * np.repeat(X.indices, 2)
+        places[1::2] += 1
+        parts = (pairs - self.none).ravel(), places, 2 * X.indptr
+        return sparse.csr_array(parts, shape=(X.shape[0], 2 * X.shape[1]))
+
+    def predictive(self, block, prepared):
+        """Return the log predictive densities of wide sparse samples."""
+
+        def tables(prepared):
+            wide, columns = prepared.globals_.components, prepared.columns
+            logs = self.on(columns).family.log_means(wide.on(columns))
+            logs = np.ascontiguousarray(logs.T)
+            return logs, self.of_none(columns, logs)
+
+        return self.linear(block, prepared, *self._predictive.of(prepared, tables))
 
     def prior_of_component(self, X, sample_weight=None):
         """Return the exponents of the Beta priors."""

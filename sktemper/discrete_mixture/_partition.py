@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
+from .._arguments import refuse
 from .._expfam._dirichlet import log_draws
-from .._policy import refuse
+from .._expfam._power_sums import MOST_DRAWN, log_rising, mean_log_power_sums
 
 __all__ = ["MixturePartition", "draw_partition"]
 
@@ -50,7 +51,8 @@ def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples
     Where components are many, few draws of them are as good as many of few.
     """
     concentration = hyper.weight_concentration
-    prior = hyper.component.reshape(-1, model.family.sizes[0]) + 1.0
+    prior = model.family.by_question(hyper.component[None])[0] + 1.0
+    prior = prior[0] if len(prior) == 1 else prior
     if priors is not None and not isinstance(priors, str):
         concentration, feature_prior = _pair(priors)
         prior = np.full_like(prior, feature_prior)
@@ -59,14 +61,44 @@ def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples
     log_weights = np.stack(
         [model.weights.log_draws(concentration, random) for _ in range(n_samples)]
     )
-    means = np.stack(
-        [
-            [_log_power_sums(log_draws(prior, random), b) for _ in range(K)]
-            for _ in range(n_draws)
-        ]
-    )
+    draw = _draws(prior, b)
+    means = np.stack([[draw(random) for _ in range(K)] for _ in range(n_draws)])
     means = means[np.arange(n_samples) % n_draws]
     return MixturePartition(log_weights[..., None] * b, means)
+
+
+def _draws(prior, b):
+    """Return what draws a(b) of a component, of shape (n_temperatures,).
+
+    Where many words, or features, are exchangeable, from `MOST_DRAWN` of them.
+
+    Parameters
+    ----------
+    prior : ndarray of shape (n_words,) or (n_features, n_options)
+        Concentrations of a Dirichlet distribution, or of Beta distributions.
+    b : ndarray of shape (n_temperatures,)
+    """
+    if len(prior) <= MOST_DRAWN:
+        return lambda random: _log_power_sums(log_draws(prior, random), b)
+
+    def of_each(random, prior):
+        logs = log_draws(prior, random)  # of which none are tiny
+        return np.array([np.log(np.exp(p * logs).sum(axis=-1)).mean() for p in b])
+
+    n_drawn, concentration = MOST_DRAWN, prior.flat[0]
+    ratio = len(prior) / n_drawn
+    if prior.ndim == 1:
+        drawn = np.full(n_drawn, ratio * concentration)
+        factors = log_rising(concentration, b) - log_rising(drawn[0], b)
+        return lambda random: of_each(random, drawn) + factors + np.log(ratio)
+    exact = mean_log_power_sums(b, concentration)
+
+    def of_features(random):
+        # as far from the exact mean as a mean over all features is
+        deviation = of_each(random, prior[:n_drawn]) - exact
+        return exact + deviation / np.sqrt(ratio)
+
+    return of_features
 
 
 def _log_power_sums(log_probabilities, b):

@@ -6,8 +6,9 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from .._arguments import Interval
 from .._estimator import (
     TOL_OF_BOUND,
     AnnealedMixin,

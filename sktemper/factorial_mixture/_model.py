@@ -18,7 +18,14 @@ from ._births import birth
 from ._couplings import Couplings
 from ._data import LARGEST_VALUES, centred, looked_at, mean_square, step_of_looking
 from ._inference import Inference
-from ._parameters import Components, FeatureStatistics, Hyper, Prepared, Samples
+from ._parameters import (
+    Components,
+    FeatureStatistics,
+    Hyper,
+    Prepared,
+    Samples,
+    inclusion_probabilities,
+)
 
 #: The elements of a block, about, and the fewest and most of its rows.
 BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**17, 256, 2048
@@ -351,13 +358,7 @@ class FactorialMixtureModel(NaturalModel):
         b = inverse_temperatures
         inclusion = hyper.inclusion_probability
         if not (priors is None or isinstance(priors, str)):
-            inclusion = np.broadcast_to(
-                np.asarray(priors, dtype=float), self.n_components
-            )
-            if not ((inclusion > 0) & (inclusion < 1)).all():
-                raise ValueError(
-                    "partition_priors must be inclusion probabilities, in (0, 1)."
-                )
+            inclusion = inclusion_probabilities(priors, self.n_components)
         on = np.log(inclusion)[:, None] * b
         off = np.log1p(-inclusion)[:, None] * b
         binary = np.logaddexp(on, off).sum(axis=0)

@@ -4,10 +4,18 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import check_array
 
 from .._expfam import Natural, SharedGaussian
 
-__all__ = ["Components", "FeatureStatistics", "Hyper", "Prepared", "Samples"]
+__all__ = [
+    "Components",
+    "FeatureStatistics",
+    "Hyper",
+    "Prepared",
+    "Samples",
+    "inclusion_probabilities",
+]
 
 
 class Samples(NamedTuple):
@@ -83,3 +91,28 @@ class Prepared(NamedTuple):
     #: The means' products.
     products: np.ndarray
     hyper: Hyper
+
+
+def inclusion_probabilities(priors, n_components):
+    """Return the ``partition_priors`` of a tempering, ndarray of (n_components,).
+
+    Raises
+    ------
+    ValueError
+        If they are not a probability for each component, or one for all.
+    """
+    inclusion = check_array(
+        priors,
+        dtype=np.float64,
+        ensure_2d=False,
+        ensure_min_samples=0,
+        input_name="partition_priors",
+    )
+    if inclusion.shape not in ((1,), (n_components,)):
+        raise ValueError(
+            f"partition_priors has shape {inclusion.shape}; expected one inclusion "
+            f"probability for each of the {n_components} components."
+        )
+    if not ((inclusion > 0) & (inclusion < 1)).all():
+        raise ValueError("partition_priors must be inclusion probabilities, in (0, 1).")
+    return np.broadcast_to(inclusion, n_components)

@@ -5,8 +5,9 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from .._arguments import Interval
 from .._estimator import (
     TOL_OF_BOUND,
     AnnealedMixin,
@@ -14,20 +15,17 @@ from .._estimator import (
     SVIPlusMixin,
     TemperedEstimator,
     annealed,
+    check_n_samples,
     document,
     store,
     svi_plus,
 )
-from .._expfam import WEIGHTS
+from .._expfam import LEAST_CONCENTRATION, WEIGHTS
 from .._limits import check_prior, check_values, check_variances
-from .._policy import refuse
 from .._validation import check_data
 from ._model import COVARIANCE_TYPES, GaussianMixtureModel
 from ._parameters import Hyper
 from ._starts import STARTS
-
-#: What numpy counts samples in.
-MOST_SAMPLES = np.iinfo("l").max
 
 
 class _GaussianMixture(
@@ -44,7 +42,10 @@ class _GaussianMixture(
         "reg_covar": [Interval(Real, 0, None, closed="left")],
         "init_params": [StrOptions(set(STARTS))],
         "weight_concentration_prior_type": [StrOptions(set(WEIGHTS))],
-        "weight_concentration_prior": [Interval(Real, 0, None, closed="neither"), None],
+        "weight_concentration_prior": [
+            Interval(Real, LEAST_CONCENTRATION, None, closed="left"),
+            None,
+        ],
         "mean_precision_prior": [Interval(Real, 0, None, closed="neither"), None],
         "mean_prior": ["array-like", None],
         "degrees_of_freedom_prior": [Interval(Real, 0, None, closed="neither"), None],
@@ -212,13 +213,7 @@ class _GaussianMixture(
             If ``n_samples`` is less than 1.
         """
         self._ready()
-        if not isinstance(n_samples, Integral) or n_samples > MOST_SAMPLES:
-            refuse("n_samples", f"an int from 1 to {MOST_SAMPLES}", n_samples)
-        if n_samples < 1:
-            raise ValueError(
-                f"Invalid value for 'n_samples': {n_samples} . The sampling requires "
-                "at least one sample."
-            )
+        check_n_samples(n_samples)
         random = check_random_state(self.random_state)
         weights = self.weights_.astype(np.float64)
         counts = random.multinomial(n_samples, weights / weights.sum())
@@ -345,7 +340,8 @@ default="dirichlet_process"
         Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
         with the default concentration is the approximation of [4]_ to the same.
     weight_concentration_prior : float, default=None
-        Small ones leave components empty.  None is ``1 / n_components``.
+        Small ones leave components empty; at least 1e-12.  None is
+        ``1 / n_components``.
     mean_precision_prior : float, default=None
         How many samples the prior mean counts for.  None is 1.
     mean_prior : array-like of shape (n_features,), default=None

@@ -6,8 +6,11 @@ Of samples in increasing order that are all different, and not weighted, starts 
 those of scikit-learn.
 """
 
+import functools
+
 import numpy as np
 from sklearn.cluster import KMeans, kmeans_plusplus
+from threadpoolctl import ThreadpoolController
 
 __all__ = ["STARTS", "looked_at", "mean_and_covariance", "order_of_rows"]
 
@@ -26,8 +29,23 @@ def from_kmeans(X, n_components, random, weight=None):
         tol=KMEANS_TOL * _ratio_of_variances(rows, weight),
         random_state=random,
     )
-    labels = kmeans.fit(rows, sample_weight=weight).labels_
+    with _one_openmp_thread():
+        labels = kmeans.fit(rows, sample_weight=weight).labels_
     return _seeds(len(rows), np.arange(len(rows)), labels, n_components)[places]
+
+
+def _one_openmp_thread():
+    """Limit OpenMP to the calling thread while inside.
+
+    After a fork the threads of the parent are gone, and a parallel region of GNU's
+    OpenMP waits for them for ever.  And the bits are those of one thread everywhere.
+    """
+    return _openmp().limit(limits=1)
+
+
+@functools.cache
+def _openmp():
+    return ThreadpoolController().select(user_api="openmp")
 
 
 def from_kmeans_plusplus(X, n_components, random, weight=None):

@@ -80,6 +80,7 @@ class TiedFamily(GaussianFamily):
 
     @property
     def alone(self):
+        """Return the family of Gaussians with a covariance each."""
         own = {"reg_covar": self.reg_covar, "dtype": self.dtype, "stop": self.stop}
         return GaussianFamily(Covariance(self.n_features), **own).about(self.origin)
 

@@ -7,13 +7,15 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import TOL_OF_BOUND, TemperedEstimator, document, store, warn
+from .._arguments import Interval, refuse
+from .._estimator import TOL_OF_BOUND, TemperedEstimator, document, store
 from .._expfam import unpacked
-from .._limits import check_values, check_variances
+from .._limits import LARGEST_WEIGHT, check_values, check_variances
 from .._linalg import tiled_matmul
+from .._notices import warn
 from .._validation import check_data, check_init
 from ._model import ImplicitFactorizationModel
 from ._pairs import values_of_pairs
@@ -39,7 +41,7 @@ _DOC = """Factorization of implicit feedback: clicks, plays, purchases.
     n_components : int, default=32
         Number of factors d, the rank.  More than are of use do no harm.
     zero_weight : "auto" or float, default="auto"
-        Weight w0 of a pair that is not stored; a positive number.  "auto" is
+        Weight w0 of a pair that is not stored, positive and at most 1e15.  "auto" is
         ``min(1, 8 * n_stored / (n_all - n_stored))`` of the first data: all pairs
         that are not stored weigh 8 times as much as those that are, if these have
         weights of about 1.
@@ -255,11 +257,16 @@ class ImplicitFactorization(
     def _check_enough(self, data):
         if not any(look.data.any() for look in data.looks):
             raise ValueError("X has no stored pairs: no entry, or none but zeros.")
-        if self.pair_weight == "value":
+
+    def _look_at(self, data, fresh):
+        super()._look_at(data, fresh)
+        if fresh and self.pair_weight == "value":
             X, _ = data.sample(ImplicitFactorizationModel.rows_looked_at)
             _warn_of_weights(X.data)
 
     def _make_model(self, n_features, dtype):
+        if self.zero_weight != "auto" and self.zero_weight > LARGEST_WEIGHT:
+            refuse("zero_weight", f"at most {LARGEST_WEIGHT:g}", self.zero_weight)
         check_variances(self.noise_variance, dtype, "noise_variance")
         check_variances(self.component_variance, dtype, "component_variance")
         return ImplicitFactorizationModel(
@@ -464,8 +471,7 @@ def _warn_of_weights(values):
         f"The stored numbers of X, with a mean of {mean:.3g}, are taken as weights, "
         "but only those with a mean of about 1 suit the zero_weight and rank well. "
         "Divide X by that number, or give pair_weight=1.0 if all pairs are to weigh "
-        "the same, or a function such as numpy.log1p.",
-        UserWarning,
+        "the same, or a function such as numpy.log1p."
     )
 
 

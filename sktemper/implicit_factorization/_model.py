@@ -53,6 +53,7 @@ class ImplicitFactorizationModel(ConjugateModel):
     """
 
     watches_bound = True
+    scores_rankings = weighs_observations = True
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ from .._expfam import unpacked
 from .._frames import frame_library
 from .._ranking._best import Rated, products
 from .._ranking._mixin import RecommenderMixin
-from ..model import Powers
+from ..model import Powers, all_finite
 from ._pairs import Pairs
 from ._users import UserInference
 
@@ -126,11 +126,18 @@ class ImplicitRecommenderMixin(RecommenderMixin):
 
     def _fits(self, prepared, model):
         items, n_items = prepared.items, model.n_features
-        return (items.table.shape, items.table.dtype, items.means.shape) == (
+        shapes = items.table.shape, items.table.dtype, items.means.shape
+        expected = (
             (model.n_panels, n_items, model.panel_width),
             model.dtype,
             (n_items, model.n_components),
         )
+        fits = shapes == expected and prepared.shared.shape == (model.n_packed,)
+        numbers = items.table, items.means, prepared.shared, prepared.hyper
+        return fits and all_finite(*numbers)
+
+    def _vector_width(self):
+        return self._fitted_model().n_components
 
     def _item_directions(self):
         return self._item_vectors()

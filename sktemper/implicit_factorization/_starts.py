@@ -18,25 +18,24 @@ START_SPREAD, START_VARIANCE = 0.1, 0.01
 LARGEST_RATIO = 1e15
 
 
-def auto_zero_weight(n_stored, n_all):
+def auto_zero_weight(n_stored, n_unknown):
     """Return min(1, 8 nnz / (n m - nnz)), the weight of an unknown pair."""
-    if n_all <= n_stored:
+    if n_unknown <= 0:
         return MOST_ZERO_WEIGHT
-    return min(MOST_ZERO_WEIGHT, ZERO_RATIO * n_stored / (n_all - n_stored))
+    return min(MOST_ZERO_WEIGHT, ZERO_RATIO * n_stored / n_unknown)
 
 
 def first_hyper(model, X, sample_weight=None):
     """Return the variances, and where those to be learned begin."""
-    n_users, n_stored, weight, squares = _totals(model, X, sample_weight)
+    n_unknown, n_stored, weight, squares = _totals(model, X, sample_weight)
     if n_stored == 0:
         raise ValueError(
             "The first data have no stored pairs: begin with some that are not 0."
         )
-    n_all = n_users * model.n_features
     zero_weight = model.zero_weight
     if zero_weight is None:
-        zero_weight = auto_zero_weight(n_stored, n_all)
-    square = squares / (weight + zero_weight * (n_all - n_stored)) or 1.0
+        zero_weight = auto_zero_weight(n_stored, n_unknown)
+    square = squares / (weight + zero_weight * n_unknown) or 1.0
     variance = model.component_variance
     if variance is None:
         variance = math.sqrt(square)
@@ -61,7 +60,11 @@ def first_hyper(model, X, sample_weight=None):
 
 
 def _totals(model, X, sample_weight):
-    """Return how many users and pairs there are, and sums of w and of w y^2."""
+    """Return how many pairs are not stored and are, and sums of w and of w y^2.
+
+    All with the weights of their users.  What is not stored is counted user by user: a
+    difference of sums has their rounding, which a large weight would magnify.
+    """
     totals = np.zeros(4)
     for start in range(0, X.shape[0], model.block_size):
         rows = slice(start, min(start + model.block_size, X.shape[0]))
@@ -72,7 +75,8 @@ def _totals(model, X, sample_weight):
         by_pair = np.repeat(counts, block.counts)
         weights = by_pair * block.weights
         squares = weights * block.targets**2
-        totals += [counts.sum(), by_pair.sum(), weights.sum(), squares.sum()]
+        n_unknown = (counts * (model.n_features - block.counts)).sum()
+        totals += [n_unknown, by_pair.sum(), weights.sum(), squares.sum()]
     return totals
 
 

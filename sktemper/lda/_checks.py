@@ -7,6 +7,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+from .._arguments import refuse
+
 __all__ = ["check_samplable", "positive"]
 
 #: The longest document, in tokens, that can be sampled: each takes four bytes.
@@ -15,6 +17,8 @@ MOST_TOKENS = 10_000_000
 
 def positive(value, name, shapes):
     """Return a number, or an array of one of ``shapes``, as positive float64."""
+    if isinstance(value, bool):
+        refuse(name, "a positive number", value)
     if isinstance(value, Real):
         if not 0 < value < math.inf:
             raise ValueError(f"{name} must be positive and finite, got {value}.")

@@ -3,22 +3,23 @@
 from numbers import Integral, Real
 
 import numpy as np
+from scipy import sparse
 from scipy.special import psi
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from .._arguments import Interval, WholeNumber, check_flag, refuse
 from .._estimator import (
     AnnealedMixin,
+    CountsMixin,
     SVIPlusMixin,
     TemperedEstimator,
     annealed,
     document,
     store,
     svi_plus,
-    validate_counts,
 )
-from .._limits import check_counts, check_prior
-from .._policy import WholeNumber, refuse
+from .._limits import check_prior
 from ..model import Powers, Request
 from ._checks import check_samplable, positive
 from ._endings import ENDINGS
@@ -43,11 +44,14 @@ class _LDA(
     TablesMixin,
     SizesMixin,
     PriorsMixin,
+    CountsMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     TemperedEstimator,
 ):
     """What the estimators of latent Dirichlet allocation share."""
+
+    _remedy_for_new_words = ", or add the new words' columns by expand_features."
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -78,17 +82,16 @@ class _LDA(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _validate(self, X, reset):
-        return validate_counts(self, X, reset)
-
     def _validate_training(self, X, reset):
         X = super()._validate_training(X, reset)
         if self.doc_update == "sampled":
             check_samplable(X)
         return X
 
-    def _check_weighted(self, X, sample_weight):
-        check_counts(X, sample_weight)
+    def _check_enough(self, data):
+        looks = (look.data if sparse.issparse(look) else look for look in data.looks)
+        if not any(values.any() for values in looks):
+            raise ValueError("X has no tokens: all counts are 0.")
 
     def _compute_dtype(self, X):
         """Integer counts are computed in float32; wide floats in float64."""
@@ -237,6 +240,7 @@ class _LDA(
         ValueError
             If temperatures are not positive and finite, or not as many as documents.
         """
+        check_flag(normalize, "normalize")
         gamma = self._doc_topic(X, temperature)
         if normalize:
             gamma /= gamma.sum(axis=1, keepdims=True)

@@ -94,6 +94,8 @@ class LDAModel(ConjugateModel):
         self.doc_update = doc_update
         self.is_random = doc_update != "variational"
         self.local_tol = tol
+        # with one topic there is no theta to be inferred
+        self.has_continuous_local = n_topics > 1
         self.n_topics = n_topics
         self.n_features = n_features
         self.doc_topic_prior = doc_topic_prior
@@ -361,8 +363,8 @@ class LDAModel(ConjugateModel):
         """
         alpha, eta = self._partition_priors(priors, hyper)
         alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), self.n_topics)
-        eta = np.broadcast_to(eta, (self.n_topics, self.n_features))
-        return log_partition(inverse_temperatures, alpha, eta, random, n_samples)
+        eta, V = np.atleast_2d(np.asarray(eta, dtype=np.float64)), self.n_features
+        return log_partition(inverse_temperatures, alpha, eta, V, random, n_samples)
 
     def _partition_priors(self, priors, hyper):
         if priors is None:

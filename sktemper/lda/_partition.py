@@ -1,39 +1,146 @@
 """The log normaliser of the tempered likelihood, by sampling."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 
 from .._expfam import _dirichlet
+from .._expfam._power_sums import MOST_DRAWN, log_mean_powers
 
 __all__ = ["log_partition"]
 
+#: Groups of exchangeable words: for more, each word is drawn.
+MOST_GROUPS = 256
+#: Words are exchangeable if the logarithms of their priors round to the same multiple.
+WIDTH = 0.2
 
-def log_partition(inverse_temperatures, alpha, eta, random, n_samples):
+
+def log_partition(inverse_temperatures, alpha, eta, n_features, random, n_samples):
     """Return log C(b) per token, see `LDAModel.log_partition`.
 
     Parameters
     ----------
     inverse_temperatures : ndarray of shape (n_temperatures,)
     alpha : ndarray of shape (n_topics,)
-    eta : ndarray of shape (n_topics, n_features)
+    eta : ndarray of shape (1 or n_topics, 1 or n_features)
+    n_features : int
     random : numpy.random.Generator
     n_samples : int
     """
     n_topics = len(alpha)
+    words = _words(np.broadcast_to(eta, (n_topics, eta.shape[1])), n_features)
     # many topics in one draw are as good as few in many
     n_topic_draws = min(n_samples, math.ceil(n_samples**2 / n_topics))
     n_theta_draws = math.ceil(n_samples / n_topic_draws)
     total = np.zeros(len(inverse_temperatures))
     theta = np.broadcast_to(alpha, (n_samples, n_topics))
     for _ in range(n_topic_draws):
-        beta = _dirichlet.log_draws(eta, random)
+        beta = _dirichlet.log_draws(words.concentrations, random)
         for _ in range(n_theta_draws):
-            log_p = _log_matmul(_dirichlet.log_draws(theta, random), beta)
-            for m, b in enumerate(inverse_temperatures):
-                total[m] += logsumexp(b * log_p, axis=1).sum()
+            log_theta = _dirichlet.log_draws(theta, random)
+            log_p = _log_matmul(log_theta, beta)
+            total += words.log_sums(inverse_temperatures, log_p, log_theta)
     return total / (n_topic_draws * n_theta_draws * n_samples)
+
+
+class _EachWord(NamedTuple):
+    """A vocabulary each word of which is drawn.
+
+    Attributes
+    ----------
+    concentrations : ndarray of shape (n_topics, n_features)
+        Of the words that are drawn.
+    """
+
+    concentrations: np.ndarray
+
+    def log_sums(self, exponents, log_p, log_theta):
+        """Return log sum_v p_v^b, summed over documents: (n_exponents,).
+
+        Parameters
+        ----------
+        exponents : ndarray of shape (n_exponents,)
+        log_p : ndarray of shape (n_documents, n_features)
+            Log probabilities of words in documents.
+        log_theta : ndarray of shape (n_documents, n_topics)
+            Log weights of topics in documents.
+        """
+        return np.array([logsumexp(b * log_p, axis=1).sum() for b in exponents])
+
+
+class _StandIns(NamedTuple):
+    """A vocabulary of groups of exchangeable words, of each of which a few are drawn.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (n_groups,)
+        Words of each group.
+    n_drawn : ndarray of int of shape (n_groups,)
+        Words that stand for it, see `sktemper._expfam._power_sums`.
+    of_words : ndarray of shape (n_topics, n_groups)
+        Concentration of each word of a group.
+    """
+
+    sizes: np.ndarray
+    n_drawn: np.ndarray
+    of_words: np.ndarray
+
+    @property
+    def concentrations(self):
+        """Concentrations of the words that are drawn, (n_topics, n_drawn.sum())."""
+        return np.repeat(self._of_drawn(), self.n_drawn, axis=1)
+
+    def _of_drawn(self):
+        return self.of_words * (self.sizes / self.n_drawn)
+
+    def log_sums(self, exponents, log_p, log_theta):
+        """Return what `_EachWord.log_sums` does, of all words of the groups."""
+        log_weights = log_theta - np.log(self.of_words @ self.sizes)
+        both = np.hstack([self.of_words, self._of_drawn()])
+        of_words, of_drawn = np.split(
+            log_mean_powers(exponents, log_weights, both), 2, axis=2
+        )
+        factors = np.exp(of_words - of_drawn) * (self.sizes / self.n_drawn)
+        starts = np.cumsum(self.n_drawn) - self.n_drawn
+        sums = [
+            np.add.reduceat(np.exp(b * log_p), starts, axis=1) * factors[:, m]
+            for m, b in enumerate(exponents)
+        ]
+        return np.log(np.sum(sums, axis=2)).sum(axis=1)
+
+
+def _words(eta, n_features):
+    """Return the vocabulary of a prior, as it is drawn.
+
+    Parameters
+    ----------
+    eta : ndarray of shape (n_topics, 1 or n_features)
+    n_features : int
+    """
+    if n_features > MOST_DRAWN:
+        sizes, of_words = _groups(eta, n_features)
+        n_groups = len(sizes)
+        if n_groups <= MOST_GROUPS:
+            # half of them in proportion, half to each group alike
+            share = 0.5 * (sizes / n_features + 1 / n_groups)
+            n_drawn = np.minimum(sizes, np.ceil(MOST_DRAWN * share)).astype(int)
+            return _StandIns(sizes, n_drawn, of_words)
+    return _EachWord(np.broadcast_to(eta, (len(eta), n_features)))
+
+
+def _groups(eta, n_features):
+    """Return the sizes of groups of words of about the same prior, and that of each."""
+    if eta.shape[1] == 1:
+        return np.array([n_features]), eta
+    rows = eta[:1] if (eta == eta[0]).all() else eta
+    keys = np.round(np.log(rows) / WIDTH)
+    _, group = np.unique(keys, axis=1, return_inverse=True)
+    group = group.ravel()
+    sizes = np.bincount(group)
+    sums = np.stack([np.bincount(group, row) for row in rows])
+    return sizes, np.broadcast_to(sums / sizes, (len(eta), len(sizes)))
 
 
 def _log_matmul(a, b):

@@ -1,16 +1,15 @@
 """Priors that seed topics with words."""
 
-import warnings
 from collections.abc import Iterable, Mapping
-from numbers import Real
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+from .._arguments import is_number, positive_int
 from .._data import matrices_of
+from .._notices import warn
 from ._checks import positive
-from ._tables import positive_int
 
 __all__ = ["seeded_prior"]
 
@@ -106,10 +105,7 @@ def seeded_prior(
         prior[topic, known] += strength * counts[known]
         prior[topic] += context * _excess(X, counts, known)
     if unknown:
-        warnings.warn(
-            f"These seeds do not occur in X: {', '.join(map(repr, unknown))}.",
-            stacklevel=2,
-        )
+        warn(f"These seeds do not occur in X: {', '.join(map(repr, unknown))}.")
     return prior
 
 
@@ -125,7 +121,7 @@ def _check_seeds(seeds, n_components, factors):
         if isinstance(words, str) or not isinstance(words, Iterable):
             raise ValueError(f"The words of {name!r} must be a list, got {words!r}.")
     for name, value in factors.items():
-        if not isinstance(value, Real) or not 0 <= value < np.inf:
+        if not is_number(value) or not 0 <= value < np.inf:
             raise ValueError(f"{name} must be finite and at least 0, got {value!r}.")
 
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._policy import refuse
+from .._arguments import positive_int, refuse
 from ._merging import Merging, groups_of_topics, merged_rows
 from ._priors import MOST_ROWS, auto_prior_of_fewer
-from ._tables import positive_int
 from ._topics import Topics
 
 __all__ = ["SizesMixin"]

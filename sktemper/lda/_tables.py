@@ -1,19 +1,17 @@
 """What topics are, and which documents and words belong to them, as tables."""
 
-from numbers import Integral, Real
-
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from scipy.special import psi
 from sklearn.utils.validation import check_is_fitted
 
+from .._arguments import is_number, positive_int, refuse
 from .._estimator import warn_of_heat
 from .._frames import data_frame, frame_library
-from .._policy import refuse
 from ..model import Request
 
-__all__ = ["TablesMixin", "positive_int"]
+__all__ = ["TablesMixin"]
 
 #: Entries of a table of similarities that is made at a time.
 MOST_ENTRIES = 10_000_000
@@ -41,17 +39,14 @@ class TablesMixin:
         Raises
         ------
         ValueError
-            If there are not as many names as features.
+            If there are not as many names as features, or ``n_words`` is less than 1,
+            or no integer.
 
         See Also
         --------
         topics : The same as a table, with figures.
         """
-        self._ready()
-        names = self._names(feature_names)
-        n_words = positive_int(n_words, "n_words")
-        order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n_words]
-        return [[str(word) for word in names[row]] for row in order]
+        return self._top_words(feature_names, n_words)
 
     def topics(
         self,
@@ -358,16 +353,8 @@ def _nearest(of_query, of_others, n_documents):
     return order, np.take_along_axis(distance, order, axis=1)
 
 
-def positive_int(value, name):
-    if not isinstance(value, Integral):
-        refuse(name, "an int of at least 1", value)
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value}.")
-    return int(value)
-
-
 def _share(value, name):
-    if not isinstance(value, Real):
+    if not is_number(value):
         refuse(name, "a number from 0 to 1", value)
     if not 0 <= value <= 1:
         raise ValueError(f"{name} must be from 0 to 1, got {value}.")

@@ -1,6 +1,5 @@
 """The estimators of probabilistic matrix factorization."""
 
-import warnings
 from numbers import Real
 
 import numpy as np
@@ -8,8 +7,9 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from .._arguments import Interval, check_flag
 from .._estimator import (
     TOL_OF_BOUND,
     AnnealedMixin,
@@ -23,6 +23,7 @@ from .._estimator import (
 from .._expfam import unpacked
 from .._limits import check_values, check_variances
 from .._linalg import tiled_matmul
+from .._notices import warn
 from .._ranking._best import Rated
 from .._ranking._memory import read_only
 from .._validation import check_data, check_init
@@ -247,6 +248,7 @@ class _MatrixFactorization(
             Of what a user would say, noise included.  Only if ``return_std``.
         """
         self._ready()
+        check_flag(return_std, "return_std")
         told = Posteriors(*self._fitted_users())
         users, items = self._check_pairs(pairs, len(told.natural))
         mean, std = self._expected(users, items, told, return_std)
@@ -403,13 +405,11 @@ def _warn_of_zeros(X):
     n_zeros = size - np.count_nonzero(values)
     if n_zeros < MANY_ZEROS * size:
         return
-    warnings.warn(
+    warn(
         f"{n_zeros / size:.0%} of X are zeros and none is missing: zeros are taken as "
         "ratings of 0. Let NaN stand for what was not rated (do not fill it with 0), "
         "or pass a sparse matrix of the ratings, such as "
-        "sktemper.datasets.ratings_matrix makes; its stored zeros are ratings.",
-        UserWarning,
-        stacklevel=10,
+        "sktemper.datasets.ratings_matrix makes; its stored zeros are ratings."
     )
 
 

@@ -88,7 +88,7 @@ class MatrixFactorizationModel(ConjugateModel):
         self.init = init
         self._items, self.n_own = (None, None), n_components + biases
         self.room = Room()
-        self.n_local = self.n_own + 2  # and two of the noise
+        self.n_local = self.n_own + 2 * user_noise  # and two of the noise
         self.n_packed = self.n_own * (self.n_own + 1) // 2
         self.n_natural = self.n_packed + self.n_own
         self.width = _kernels.table_width(n_components, biases, self.dtype)

@@ -1,16 +1,16 @@
 """Recommendations of a model of ratings: what users will choose, and like."""
 
-from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr
 
+from .._arguments import check_flag, check_scale, is_number, refuse
 from .._frames import frame_library
 from .._limits import check_values
-from .._policy import refuse
 from .._ranking._best import Rated, Rescoring, products
 from .._ranking._mixin import RecommenderMixin
+from ..model import all_finite
 from . import _kernels
 from ._noise import Noise
 from ._ratings import Ratings
@@ -117,7 +117,8 @@ class RatingRecommenderMixin(RecommenderMixin):
         """
         self._ready()
         self._check_n_items(n_items)
-        self._check_clip(clip)
+        check_scale(clip)
+        check_flag(return_std, "return_std")
         if output is not None:
             frame_library(output)
         rescored = self._rescoring(rank_by, threshold)
@@ -170,7 +171,7 @@ class RatingRecommenderMixin(RecommenderMixin):
             return None
         if threshold is None:
             threshold = self.global_mean_
-        elif not isinstance(threshold, Real) or not np.isfinite(threshold):
+        elif not is_number(threshold) or not np.isfinite(threshold):
             refuse("threshold", "a finite number or None", threshold)
         check_values(threshold, self.state_.dtype, "threshold")
         log_shares = self._remembered("log_shares", self._log_shares)
@@ -229,15 +230,6 @@ class RatingRecommenderMixin(RecommenderMixin):
         return mean, np.sqrt(variance).astype(dtype)
 
     # -- what `RecommenderMixin` asks for ----------------------------------------------
-    def _check_clip(self, clip):
-        if clip is None:
-            return
-        numbers = np.shape(clip) == (2,) and all(isinstance(end, Real) for end in clip)
-        if not numbers or not clip[0] < clip[1]:
-            raise ValueError(
-                f"clip must be the two ends of a scale, such as (1, 5), got {clip!r}."
-            )
-
     def _item_vectors(self):
         return self._remembered("item_vectors", self._make_item_vectors)
 
@@ -273,11 +265,14 @@ class RatingRecommenderMixin(RecommenderMixin):
 
     def _fits(self, prepared, model):
         items, n_items = prepared.items, model.n_features
-        return (items.table.shape, items.table.dtype, items.means.shape) == (
-            (n_items, model.width),
-            model.dtype,
-            (n_items, model.n_own),
+        shapes = items.table.shape, items.table.dtype, items.means.shape
+        expected = (n_items, model.width), model.dtype, (n_items, model.n_own)
+        return shapes == expected and all_finite(
+            items.table, items.means, prepared.hyper
         )
+
+    def _vector_width(self):
+        return self._rank() + 2
 
     def _item_directions(self):
         return np.ascontiguousarray(self.components_.T)

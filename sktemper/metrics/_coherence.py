@@ -5,11 +5,12 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import validate_params
 
+from .._arguments import Interval
 from .._data import matrices_of
-from .._validation import check_sparse
-from ._topics import topics_of
+from .._validation import check_sparse, check_unmasked
+from ._topics import check_columns, topics_of
 
 __all__ = ["npmi_coherence", "umass_coherence"]
 
@@ -176,6 +177,7 @@ _EPSILON = 1e-12
 
 def _coherence(topics_or_estimator, X, n_words, coherence):
     """Return ``coherence(alone, together, n_documents)`` of each topic."""
+    check_columns(topics_or_estimator, X)
     matrices, read = matrices_of(X), []
     for number in range(len(matrices)):
         part = _counts(matrices[number])
@@ -187,6 +189,11 @@ def _coherence(topics_or_estimator, X, n_words, coherence):
     present.sum_duplicates()
     n_documents = present.shape[0]
     present = sparse.csc_array(present != 0, dtype=np.int64)
+    if present.nnz == 0:
+        raise ValueError(
+            "None of the topics' words occurs in X: it is empty, or its columns are "
+            "those of another vocabulary."
+        )
     # A topic at a time: together they would take the square of all their words.
     ends = np.cumsum([len(topic) for topic in topics])[:-1]
     values = []
@@ -199,6 +206,7 @@ def _coherence(topics_or_estimator, X, n_words, coherence):
 
 def _counts(X):
     """Return valid counts."""
+    check_unmasked(X)
     return check_array(
         check_sparse(X), accept_sparse="csr", ensure_non_negative=True, input_name="X"
     )

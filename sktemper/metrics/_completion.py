@@ -5,8 +5,8 @@ from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import StrOptions, validate_params
 
-from .._validation import check_sparse
-from ._topics import BLOCK, components_of, scaled
+from .._validation import check_sparse, check_unmasked
+from ._topics import BLOCK, check_columns, components_of, scaled
 
 __all__ = ["completion_log_likelihood", "perplexity"]
 
@@ -82,6 +82,8 @@ def completion_log_likelihood(
     >>> lda = TemperedLDA(4, tempering="local", random_state=0).fit(X)
     >>> score = completion_log_likelihood(lda, X, temperatures="learned")
     """
+    check_unmasked(X)
+    check_columns(estimator, X)
     X = check_array(
         check_sparse(X), accept_sparse="csr", ensure_non_negative=True, input_name="X"
     )

@@ -3,8 +3,9 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import validate_params
 
+from .._arguments import Interval
 from ._topics import topics_of
 
 __all__ = ["topic_diversity"]

@@ -5,12 +5,15 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from .._arguments import Interval
+from .._notices import warn
 from .._ranking._labels import labels_of
-from .._validation import check_sparse
+from .._validation import check_sparse, check_unmasked
 
 __all__ = ["ndcg_at_k", "precision_at_k", "ranking_report", "recall_at_k"]
 
@@ -22,7 +25,7 @@ _CONSTRAINTS = {
     "X_test": _ENTRIES,
     "k": [Interval(Integral, 1, None, closed="left")],
     "X_seen": [*_ENTRIES, None],
-    "relevant": [Real, None],
+    "relevant": [Interval(Real, None, None, closed="both"), None],
     "per_user": ["boolean"],
 }
 
@@ -183,7 +186,7 @@ def ndcg_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=Fals
         "X_test": _ENTRIES,
         "measures": ["array-like"],
         "X_seen": [*_ENTRIES, None],
-        "relevant": [Real, None],
+        "relevant": [Interval(Real, None, None, closed="both"), None],
     },
     prefer_skip_nested_validation=True,
 )
@@ -266,6 +269,7 @@ def _values(scores, X_test, X_seen, relevant, wanted):
         raise ValueError("There are no measures.")
     held_out = _entries(X_test, "X_test", relevant)
     n_users, n_items = held_out.shape
+    _warn_of_long_lists(wanted, n_items)
     seen = None if X_seen is None else _entries(X_seen, "X_seen")
     if seen is not None:
         _check_same_table(X_seen, X_test, seen.shape == held_out.shape)
@@ -286,6 +290,18 @@ def _values(scores, X_test, X_seen, relevant, wanted):
     return values
 
 
+def _warn_of_long_lists(wanted, n_items):
+    """Warn of measures that do not depend on the ranking: all items are shown."""
+    longest = [k for kind, k in wanted if kind != "ndcg" and k >= n_items]
+    if longest:
+        warn(
+            f"k={max(longest)} shows all of the {n_items} items: whatever the scores, "
+            "recall is then 1 and precision the share of relevant items. Take a "
+            "smaller k.",
+            UndefinedMetricWarning,
+        )
+
+
 def _entries(X, name, least=None):
     """Return the pattern of entries as CSR with sorted rows; X is not touched."""
     if sparse.issparse(X):
@@ -294,6 +310,7 @@ def _entries(X, name, least=None):
         X.sum_duplicates()
         chosen = np.ones(X.nnz, bool) if least is None else X.data >= least
     else:
+        check_unmasked(X, name)
         X = check_array(X, ensure_all_finite="allow-nan", input_name=name)
         rows, columns = np.nonzero(~np.isnan(X) & ((X != 0) | (least is not None)))
         starts = np.searchsorted(rows, np.arange(len(X) + 1))

@@ -1,7 +1,5 @@
 """Errors of predicted ratings, and what their intervals cover."""
 
-from numbers import Real
-
 import numpy as np
 from scipy import sparse
 from scipy.special import ndtri
@@ -10,7 +8,9 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import validate_params
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_sparse
+from .._arguments import check_scale
+from .._ranking._labels import labels_of
+from .._validation import check_sparse, check_unmasked
 from ._topics import BLOCK
 
 __all__ = ["completion_rmse", "heldout_rmse", "interval_coverage"]
@@ -64,7 +64,8 @@ def completion_rmse(estimator, X, *, clip=None):
     >>> bool(0.5 < completion_rmse(model, X[800:]) < 0.7)
     True
     """
-    _check_clip(clip)
+    check_scale(clip)
+    _check_labels(estimator, X, "item_labels")
     X = _as_ratings(X)
     rows = max(1, min(BLOCK, BLOCK_RATINGS // max(X.shape[1], 1)))
     squared = n_ratings = 0
@@ -131,7 +132,7 @@ def heldout_rmse(estimator, X, *, clip=None):
     >>> bool(0.5 < heldout_rmse(model, X_test) < 0.6)
     True
     """
-    _check_clip(clip)
+    check_scale(clip)
     X, pairs = _pairs(estimator, X)
     error = _clipped(estimator.predict_pairs(pairs), clip) - X.data
     return float(np.sqrt(np.mean(error.astype(np.float64) ** 2)))
@@ -202,6 +203,7 @@ def _as_ratings(X):
         X = sparse.csr_array(X, copy=not X.has_canonical_format)
         X.sum_duplicates()
         return X
+    check_unmasked(X)
     X = check_array(
         X,
         ensure_all_finite="allow-nan",
@@ -228,18 +230,24 @@ def _clipped(ratings, clip):
     return ratings if clip is None else np.clip(ratings, *clip)
 
 
-def _check_clip(clip):
-    if clip is None:
+def _check_labels(estimator, X, name):
+    """Raise if users or items of ratings are labelled otherwise than in the fit."""
+    found, known = labels_of(X, name), getattr(estimator, f"{name}_", None)
+    if found is None or known is None or np.array_equal(found, known):
         return
-    numbers = len(clip) == 2 and all(isinstance(end, Real) for end in clip)
-    if not numbers or not clip[0] < clip[1]:
-        raise ValueError(f"clip must be the two ends of a scale, got {clip!r}.")
+    what = name.partition("_")[0]
+    raise ValueError(
+        f"The {what}s of X are others than those of the fit, or in another order: make "
+        f'X with {name}=model.{name}_ and unknown="ignore".'
+    )
 
 
 def _pairs(estimator, X):
     """Return ratings, and the rows and columns that these are of."""
     if isinstance(estimator, BaseEstimator):
         check_is_fitted(estimator)
+    for name in ("user_labels", "item_labels"):
+        _check_labels(estimator, X, name)
     X = _as_ratings(X)
     fitted = len(estimator.user_factors_), estimator.n_features_in_
     if X.shape != fitted:

@@ -5,9 +5,10 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from .._arguments import Interval
 from ._coherence import npmi_coherence
 from ._completion import completion_log_likelihood
 from ._diversity import topic_diversity

@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-__all__ = ["BLOCK", "components_of", "scaled", "topics_of"]
+__all__ = ["BLOCK", "check_columns", "components_of", "scaled", "topics_of"]
 
 #: Rows scored at a time: the data are never copied whole.
 BLOCK = 1000
@@ -24,6 +24,18 @@ def components_of(estimator, n_features=None):
             f"{components.shape[1]}."
         )
     return components
+
+
+def check_columns(estimator, X):
+    """Raise if the columns of a data frame are not those that a model was fitted to.
+
+    Raises
+    ------
+    ValueError
+        As scikit-learn's estimators would, if names differ or their order does.
+    """
+    if hasattr(estimator, "feature_names_in_") and hasattr(X, "columns"):
+        _check_feature_names(estimator, X, reset=False)
 
 
 def scaled(components):
@@ -66,6 +78,8 @@ def topics_of(topics_or_estimator, n_words, n_features=None):
                 if n_features is not None
                 else "A topic has a negative column number."
             )
+        if len(np.unique(topic)) < len(topic):
+            raise ValueError("A topic has a column number twice.")
     return [topic[:n_words] for topic in topics]
 
 

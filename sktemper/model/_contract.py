@@ -52,6 +52,16 @@ class ConjugateModel(Capabilities):
         nats; 0 where the optimum is exact.
     scores_whole_rows : bool
         Whether `log_predictive` is the predictive density of whole rows.
+    scores_rankings : bool
+        Whether the scores of `log_predictive` measure rankings and are no
+        log-likelihoods.
+    weighs_observations : bool
+        Whether observations have weights of their own, so that `LocalStep.row_observed`
+        are no counts.
+    has_continuous_local : bool or None
+        Whether rows have continuous local parameters, whose prior has the power
+        ``powers.prior``.  If this is None, `sktemper.testing.check_model` assumes them
+        only where rows have no discrete ones.
     steps_in_place : bool
         Whether `step` changes the memory of the old parameters.  Then it raises before
         it does, see there.
@@ -70,6 +80,9 @@ class ConjugateModel(Capabilities):
     is_random = False
     local_tol = 0.0
     scores_whole_rows = False
+    scores_rankings = False
+    weighs_observations = False
+    has_continuous_local = None
     steps_in_place = False
 
     def __init__(self):

@@ -96,9 +96,10 @@ class ComponentsDisplay:
         numbers = np.arange(min(len(rows), MOST_IMAGES))
         if components is not None:
             numbers = np.atleast_1d(components)
-            if numbers.min() < 0 or numbers.max() >= len(rows):
+            whole = numbers.dtype.kind in "iu" and len(numbers) > 0
+            if not whole or numbers.min() < 0 or numbers.max() >= len(rows):
                 raise ValueError(
-                    f"components must be from 0 to {len(rows) - 1}, got "
+                    f"components must be numbers from 0 to {len(rows) - 1}, got "
                     f"{numbers.tolist()}."
                 )
         images = rows[numbers].reshape(len(numbers), *image_shape)

@@ -1,12 +1,15 @@
 """The topics' shares of documents: in all, over dates, or by groups."""
 
 import numpy as np
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
 __all__ = ["topic_shares"]
 
 #: The most points of a line.
 MOST_POINTS = 40
+#: How far from 1 the sum of a document's topic weights may be.
+SUM_TOL = 1e-3
 
 
 def topic_shares(doc_topic, tokens, groups=None, *, n_bins=20):
@@ -36,7 +39,8 @@ def topic_shares(doc_topic, tokens, groups=None, *, n_bins=20):
     Raises
     ------
     ValueError
-        If there are not as many lengths or groups as documents.
+        If there are not as many lengths or groups as documents, rows of ``doc_topic``
+        do not sum to 1, or a length is negative.
 
     See Also
     --------
@@ -53,8 +57,22 @@ def topic_shares(doc_topic, tokens, groups=None, *, n_bins=20):
     ([[0.5, 0.5], [0.5, 0.5]], ['a', 'b'])
     """
     check_consistent_length(doc_topic, tokens)
-    weights = np.array(doc_topic, dtype=np.float64)
-    weights *= np.asarray(tokens).reshape(-1, 1)
+    weights = check_array(
+        doc_topic, dtype=np.float64, input_name="doc_topic", copy=True
+    )
+    if (np.abs(weights.sum(axis=1) - 1.0) > SUM_TOL).any():
+        raise ValueError(
+            "The rows of doc_topic must sum to 1, as those of transform(X) do, and "
+            "those of transform(X, normalize=False) do not."
+        )
+    tokens = check_array(
+        tokens,
+        dtype=np.float64,
+        ensure_2d=False,
+        ensure_non_negative=True,
+        input_name="tokens",
+    )
+    weights *= tokens.reshape(-1, 1)
     if groups is None:
         return _normalized(weights.sum(axis=0))
     check_consistent_length(doc_topic, groups)

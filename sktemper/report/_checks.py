@@ -1,38 +1,26 @@
 """What a report is given, checked before anything is computed."""
 
 from numbers import Integral
-from pathlib import Path
 
 import numpy as np
 
+from .._extras import missing_packages
+
 __all__ = [
-    "check_bokeh",
     "check_count",
     "check_documents",
     "check_length",
-    "check_path",
+    "check_packages",
 ]
 
 
-def check_bokeh(name):
-    """Raise where there is no Bokeh, and say how to get it."""
+def check_packages(user):
+    """Raise where Bokeh or pandas is not installed, and say how to install them."""
     try:
         import bokeh  # noqa: F401
+        import pandas  # noqa: F401
     except ImportError as error:
-        raise ImportError(
-            f"{name} requires Bokeh, which the extra `report` brings: "
-            'python -m pip install "sktemper[report]"'
-        ) from error
-
-
-def check_path(path):
-    """Return a path to write to, absolute; its folder exists."""
-    path = Path(path).absolute()
-    if path.is_dir():
-        raise IsADirectoryError(f"path is a folder, not a file: {path}")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder to write to: {path.parent}")
-    return path
+        raise missing_packages(user, ("bokeh", "pandas"), "report") from error
 
 
 def check_count(value, name):
@@ -48,7 +36,12 @@ def check_length(values, n_rows, name):
     """Return an array with a value a document, or None."""
     if values is None:
         return None
-    values = np.asarray(values)
+    try:
+        values = np.asarray(values)
+    except ValueError as error:  # of rows of different lengths
+        raise ValueError(
+            f"{name} must have one value for each of the {n_rows} rows of X."
+        ) from error
     if values.shape != (n_rows,):
         raise ValueError(
             f"{name} must have one value for each of the {n_rows} rows of X, got shape "

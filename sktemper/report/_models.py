@@ -56,10 +56,12 @@ class LDA:
 
     def facts(self, X, rows, feature_names):
         """Return the `Facts` of the model and of a corpus."""
-        table = self._lda.topics(feature_names, COHERENT_WORDS, X=X)
+        names = _names_of(self._lda, feature_names, rows)
+        # a frame cannot have every str: to pyarrow it must be valid Unicode
+        table = self._lda.topics(_numbers(names), COHERENT_WORDS, X=X)
         first = table[table["rank"] == 1]
         return Facts.of(
-            names=_names_of(self._lda, feature_names, rows),
+            names=names,
             rows=rows,
             topic_word=np.asarray(self._lda.topic_word_, dtype=np.float64),
             doc_topic=np.asarray(self._lda.transform(X)),
@@ -80,8 +82,8 @@ class LDA:
         topics : list of dict of int to dict of int to float
             The probabilities of topics of each word.
         """
-        columns = [str(v) for v in range(len(facts.names))]
-        table = self._lda.explain(X, columns, min_probability=LEAST_PROBABILITY)
+        numbers = _numbers(facts.names)
+        table = self._lda.explain(X, numbers, min_probability=LEAST_PROBABILITY)
         found = [{} for _ in range(X.shape[0])]
         fields = (table[name] for name in ("document", "word", "topic", "probability"))
         for document, word, topic, probability in zip(*fields, strict=True):
@@ -105,13 +107,13 @@ class Mixture:
 
     def facts(self, X, rows, feature_names):
         """Return the `Facts` of the model and of a corpus."""
-        self._mixture.top_words(feature_names, 1)  # raises where names are too few
+        names = _names_of(self._mixture, feature_names, rows)
         components = np.asarray(self._mixture.components_, dtype=np.float64)
         topics = np.argsort(-components, axis=1, kind="stable")[:, :COHERENT_WORDS]
         words, places = np.unique(topics, return_inverse=True)
         doc_topic = np.asarray(self._mixture.predict_proba(X))
         return Facts.of(
-            names=_names_of(self._mixture, feature_names, rows),
+            names=names,
             rows=rows,
             topic_word=components / components.sum(axis=1, keepdims=True),
             doc_topic=doc_topic,
@@ -139,7 +141,21 @@ class Mixture:
 
 def _names_of(estimator, feature_names, rows):
     """Return the words: those given, those of the training data, or numbers."""
+    n_features = len(rows.counts)
     if feature_names is None:
-        numbers = np.arange(len(rows.counts))
-        feature_names = getattr(estimator, "feature_names_in_", numbers)
+        feature_names = getattr(
+            estimator, "feature_names_in_", _numbers(range(n_features))
+        )
+    is_sequence = np.ndim(feature_names) == 1 and hasattr(feature_names, "__len__")
+    if not is_sequence or len(feature_names) != n_features:
+        found = len(feature_names) if is_sequence else type(feature_names).__name__
+        raise ValueError(
+            "feature_names must have one name for each of the "
+            f"{n_features} columns of X, got {found}."
+        )
     return [str(name) for name in feature_names]
+
+
+def _numbers(names):
+    """Return the numbers of columns as strings."""
+    return [str(v) for v in range(len(names))]

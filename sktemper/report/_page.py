@@ -1,12 +1,11 @@
 """The HTML file that a report is."""
 
 import json
-import os
 import re
 from html import escape
 from importlib.resources import files
 
-__all__ = ["page_of", "write_page"]
+__all__ = ["page_of"]
 
 #: A place in the template.
 FIELD = re.compile(r"\{\{(\w+)\}\}")
@@ -21,6 +20,12 @@ def page_of(data, figures):
         What the page's script shows; see there.
     figures : dict of str to Bokeh model or None
         By the id of the element that they are drawn in.
+
+    Returns
+    -------
+    page : str
+        UTF-8 can encode it: halves of surrogate pairs stand as backslash escapes,
+        which in JSON mean the same.
     """
     from bokeh.embed import json_item
     from bokeh.resources import Resources
@@ -38,20 +43,8 @@ def page_of(data, figures):
         "figures": _as_json(items),
         "script": _file("explorer.js"),
     }
-    return FIELD.sub(lambda match: fields[match[1]], _file("topics.html"))
-
-
-def write_page(path, page):
-    """Write a page, in whole or not at all, and return its path."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        temporary.write_text(
-            page, encoding="utf-8", errors="backslashreplace", newline="\n"
-        )
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
+    page = FIELD.sub(lambda match: fields[match[1]], _file("topics.html"))
+    return page.encode(errors="backslashreplace").decode()
 
 
 def _file(name):
@@ -59,10 +52,6 @@ def _file(name):
 
 
 def _as_json(value):
-    """Return JSON that may stand in a script element.
-
-    No tag begins in it.  Halves of surrogate pairs, which UTF-8 does not have, become
-    the escapes that JSON has for them when the file is written.
-    """
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """Return JSON that may stand in a script element: no tag begins in it."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")

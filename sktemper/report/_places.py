@@ -1,5 +1,8 @@
 """Prevalence over dates, and by groups."""
 
+import re
+from numbers import Real
+
 import numpy as np
 
 from ..plotting import topic_shares
@@ -8,31 +11,150 @@ __all__ = ["as_dates", "group_table", "line_table"]
 
 #: Groups that are shown, at most.
 MOST_GROUPS = 30
+#: The years and the numbers that are shown: browsers know no dates beyond the year
+#: 275,760, and the axis is longer than the dates.
+LARGEST_YEAR, LARGEST_NUMBER = 99_999, 2**63
+#: Seconds of the units of dates: numpy converts units without a look at overflows.
+SECONDS = {
+    "Y": 31_556_952.0,
+    "M": 2_629_746.0,
+    "W": 604_800.0,
+    "D": 86_400.0,
+    "h": 3600.0,
+    "m": 60.0,
+    "s": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "ns": 1e-9,
+    "ps": 1e-12,
+    "fs": 1e-15,
+    "as": 1e-18,
+}
+#: A date of ISO 8601 and its time zone, which is dropped.  Numpy would read longer
+#: years too, and wrap them around.
+DATE = re.compile(
+    r"([+-]?\d{1,6}(?:-\d\d(?:-\d\d(?:[T ][\d:.]+)?)?)?)(?:Z|[+-]\d\d:?\d\d)?", re.ASCII
+)
 
 
 def as_dates(dates):
     """Return dates or numbers as an array that tells which they are, or None.
 
+    Parameters
+    ----------
+    dates : ndarray of shape (n_samples,) or None
+
+    Returns
+    -------
+    dates : ndarray of datetime64[s], of integers or of float64, or None
+
     Raises
     ------
     ValueError
-        If they are neither.
+        If they are neither, or out of range.
     """
-    if dates is None or dates.dtype.kind in "Miuf":
-        return dates
-    try:
-        values = dates.astype("datetime64[s]")
-    except (TypeError, ValueError):
-        values = None
-    if values is None and dates.dtype.kind == "O":
-        if hasattr(next((d for d in dates if d is not None), None), "year"):
-            return dates
-    if values is None:
+    if dates is None:
+        return None
+    if dates.dtype.kind in "OTSU":
+        dates = _of_objects(dates.astype(object))
+    if dates.dtype.kind == "M":
+        return _in_range_of_years(dates)
+    if dates.dtype.kind not in "iuf":
+        _refuse(dates[0])
+    with np.errstate(over="ignore"):
+        wrong = ~(np.isnan(dates) | (np.abs(dates.astype(float)) <= LARGEST_NUMBER))
+    if wrong.any():
         raise ValueError(
-            "dates must be dates, strings such as '2020-12-31', or numbers, got "
-            f"{dates[:3].tolist()}; pass names of groups as groups."
+            f"dates has the number {dates[wrong.argmax()]}; expected numbers from "
+            "-2^63 to 2^63, and NaN where there is none."
         )
-    return values
+    return dates.astype(np.float64) if dates.dtype.kind == "f" else dates
+
+
+def _of_objects(dates):
+    """Return objects that are all dates, all strings or all numbers as such."""
+    known = np.array([not _is_missing(date) for date in dates], dtype=bool)
+    values = dates[known].tolist()
+    if all(isinstance(date, Real) and not isinstance(date, bool) for date in values):
+        return _numbers_of(dates, known, values)
+    found = np.full(len(dates), "NaT", dtype="datetime64[s]")
+    found[known] = [_as_date(date) for date in values]
+    return found
+
+
+def _is_missing(date):
+    """Return whether a date is None, NaN, NaT, pandas.NA or an empty string."""
+    if isinstance(date, (str, bytes)):
+        return date.strip() in ("", "NaT", b"", b"NaT")
+    if date is None:
+        return True
+    try:
+        return bool(date != date)
+    except TypeError:  # of pandas.NA it is no boolean
+        return True
+    except ValueError:  # of an array
+        return False
+
+
+def _as_date(date):
+    """Return a string or an object that is a date as datetime64[s], its zone dropped.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    if isinstance(date, np.datetime64):
+        return _in_range_of_years(np.array([date]))[0]
+    text = date.decode("ascii", "replace") if isinstance(date, bytes) else date
+    try:
+        if isinstance(text, str):
+            return np.datetime64(DATE.fullmatch(text.strip())[1], "s")
+        if not hasattr(date, "year"):
+            raise TypeError("no date")
+        if getattr(date, "tzinfo", None):
+            date = date.replace(tzinfo=None)
+        return np.array([date], dtype="datetime64[s]")[0]
+    except (TypeError, ValueError, OverflowError):
+        _refuse(date)
+
+
+def _numbers_of(dates, known, values):
+    found = np.full(len(dates), np.nan)
+    try:
+        found[known] = np.array(values, dtype=np.float64)
+    except OverflowError:  # an int beyond all floats
+        found[known] = np.inf
+    return found
+
+
+def _in_range_of_years(dates):
+    """Return dates as datetime64[s]; raise if a year is too large."""
+    unit, n_units = np.datetime_data(dates.dtype)
+    known = ~np.isnat(dates)
+    seconds = dates.astype(np.int64) * (n_units * SECONDS.get(unit, np.nan))
+    wrong = known & ~(np.abs(seconds) < 2 * LARGEST_YEAR * SECONDS["Y"])
+    found = np.full(dates.shape, "NaT", dtype="datetime64[s]")
+    inside = known & ~wrong
+    if unit == "as":  # numpy converts none to seconds
+        found[inside] = seconds[inside].astype(np.int64).astype("datetime64[s]")
+    else:
+        found[inside] = dates[inside].astype("datetime64[s]")
+    years = found.astype("datetime64[Y]").astype(np.int64) + 1970
+    wrong |= inside & (np.abs(years) > LARGEST_YEAR)
+    if wrong.any():
+        raise ValueError(
+            f"dates has {dates[wrong.argmax()]}; expected dates of the years "
+            f"{-LARGEST_YEAR} to {LARGEST_YEAR}."
+        )
+    return found
+
+
+def _refuse(date):
+    raise ValueError(
+        "dates must be dates, strings such as '2020-12-31', or numbers, got "
+        f"{date!r}; pass names of groups as groups."
+    )
 
 
 def line_table(facts, dates):

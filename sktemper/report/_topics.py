@@ -2,19 +2,14 @@
 
 from sklearn.utils.validation import check_is_fitted
 
-from ._checks import (
-    check_bokeh,
-    check_count,
-    check_documents,
-    check_length,
-    check_path,
-)
+from ._checks import check_count, check_documents, check_length, check_packages
 from ._documents import Texts, shown_documents
 from ._figures import line_figure, map_figure
 from ._models import model_of
-from ._page import page_of, write_page
+from ._page import page_of
 from ._places import as_dates, group_table, line_table
 from ._rows import Rows
+from ._target import check_path, write_page
 from ._words import word_tables
 
 __all__ = ["topic_report"]
@@ -25,7 +20,7 @@ def topic_report(
     X,
     feature_names=None,
     documents=None,
-    path="topics.html",
+    path=None,
     *,
     vectorizer=None,
     document_names=None,
@@ -35,7 +30,7 @@ def topic_report(
     n_documents=10,
     title="Topics",
 ):
-    r"""Write a page to explore the topics of a fitted LDA.
+    r"""Make a page to explore the topics of a fitted LDA.
 
     One HTML file that needs no network and no server: a map of the topics, their words
     by a relevance that a slider sets, the documents that have the most of each, with
@@ -55,8 +50,10 @@ def topic_report(
         counted, those first that tell most: of the largest
         :math:`-n_{dv} \log p_v`, where :math:`n_{dv}` is the count and :math:`p_v` the
         word's share of the corpus.
-    path : str or path, default="topics.html"
-        Where to write; a file that is there is replaced once the new one is complete.
+    path : str or path, default=None
+        The file to write.  None writes no file and returns the page.  A file that is
+        there is replaced once the new one is complete; its owner and permissions stay.
+        A symbolic link stays too, and the file that it leads to is replaced.
     vectorizer : object or callable, default=None
         What made the counts of the texts: a vectorizer with ``build_analyzer``, or a
         function that returns the words of a text.  It finds which words of a text are
@@ -66,7 +63,9 @@ def topic_report(
         What stands above each document, beside the number of its row.
     dates : array-like of shape (n_samples,), default=None
         A date or a number of each document, to show prevalence over; strings are read
-        as dates of ISO 8601.  Documents without one (NaT, NaN) are left out there.
+        as dates of ISO 8601.  Documents without one (None, NaT, NaN) are left out
+        there.  Dates are from the years -99999 to 99999, numbers from
+        :math:`-2^{63}` to :math:`2^{63}`.
     groups : array-like of shape (n_samples,), default=None
         The name of a group of each document, to show prevalence by; the 30 groups with
         the most tokens are shown.
@@ -79,24 +78,29 @@ def topic_report(
 
     Returns
     -------
-    path : pathlib.Path
-        The file, an absolute path.
+    page : pathlib.Path or str
+        The absolute path of the file; without ``path`` the HTML of the page.
 
     Raises
     ------
     ImportError
-        If Bokeh is not installed; it comes with the extra ``report``.
+        If Bokeh or pandas is not installed; they come with the extra ``report``.
     TypeError
-        If the estimator is not such a one, or a document is not a str.
+        If the estimator is not such a one, or a document is not a str, or the path
+        neither a str nor a path.
     ValueError
         If there are not as many words as features, or not as many documents, names,
-        dates or groups as rows, or a number is out of range.
+        dates or groups as rows; if a number or a date is infinite or out of range; or
+        if the path is a device, a pipe or the like.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
     FileNotFoundError
         If there is no such folder.
     IsADirectoryError
         If the path is a folder.
+    PermissionError
+        If the file is read-only, if no file can be made in its folder, or if it has an
+        owner that a new file cannot have.
 
     Warns
     -----
@@ -129,11 +133,16 @@ def topic_report(
     ...     )
     ...     page.name, page.stat().st_size < 3_000_000
     ('topics.html', True)
+
+    Without a path the page is returned, to be served or stored elsewhere:
+
+    >>> topic_report(lda, X, debian.feature_names)[:15]
+    '<!doctype html>'
     """
-    check_bokeh("topic_report")
+    check_packages("topic_report")
     model = model_of(lda)
     check_is_fitted(lda)
-    path = check_path(path)
+    path = None if path is None else check_path(path)
     n_words = check_count(n_words, "n_words")
     n_documents = check_count(n_documents, "n_documents")
     rows = Rows(X)
@@ -155,7 +164,8 @@ def topic_report(
     }
     lines = None if data["dates"] is None else line_figure(data["dates"])
     figures = {"map-figure": map_figure(facts), "dates-figure": lines}
-    return write_page(path, page_of(data, figures))
+    page = page_of(data, figures)
+    return page if path is None else write_page(path, page)
 
 
 def _summary(facts):

@@ -3,9 +3,8 @@
 import math
 from numbers import Integral, Real
 
-from sklearn.utils._param_validation import Interval
-
-from .._policy import Slot, refuse
+from .._arguments import Interval, refuse
+from .._policy import Slot
 from ._base import Schedule
 from ._ramps import ExponentialSchedule
 

@@ -3,8 +3,9 @@
 import math
 from numbers import Real
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from .._arguments import Interval
 from ._base import AUTO_START, Schedule
 
 __all__ = [

@@ -4,7 +4,7 @@ A high temperature T flattens the likelihood, p(x, z | globals)^(1/T), and with 
 poor local optima.  Scores and transforms are always those of T=1.
 """
 
-from .._policy import refuse
+from .._arguments import refuse
 from ._annealing import Annealing
 from ._base import Tempering, Untempered
 from ._global import GlobalTempering

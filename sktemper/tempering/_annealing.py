@@ -2,7 +2,8 @@
 
 from sklearn.utils._param_validation import StrOptions
 
-from .._policy import Slot, refuse
+from .._arguments import refuse
+from .._policy import Slot
 from ..model import Powers
 from ..schedules import as_schedule
 from ._base import Tempering

@@ -6,8 +6,9 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import softmax
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 
+from .._arguments import Interval
 from .._policy import Slot
 from ..schedules import as_schedule
 from ._annealing import TARGETS, refuse_cold

@@ -89,8 +89,9 @@ class _Ladder(Tempering):
         """Return the ladder, its normalisers, and q as its prior."""
         b = self._inverse_temperatures()
         log_prior = self._log_prior(b)
-        auto = self.partition_priors == "auto"
-        priors = self._auto_priors if auto else self.partition_priors
+        priors = self.partition_priors
+        if isinstance(priors, str):  # of an array the comparison has no truth value
+            priors = self._auto_priors
         partition = as_partition(
             model.log_partition(b, hyper, random, priors, self.n_samples)
         )

@@ -4,8 +4,9 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 
+from .._arguments import Interval
 from ..model import Powers, Request
 from ._ladder import _Ladder
 

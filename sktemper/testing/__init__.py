@@ -5,13 +5,24 @@ import warnings
 
 from sklearn.base import clone
 
-from . import _geometry, _local_steps, _objectives, _steps
+from . import (
+    _constants,
+    _geometry,
+    _local_steps,
+    _objectives,
+    _parameters,
+    _predictive,
+    _steps,
+)
 from ._case import Case, Skip
 
 __all__ = ["check_model"]
 
+#: The check that the others need: it makes what they look at.
+START = "check_the_model_starts"
 
-def check_model(model, X, *, random_state=0, on_fail="raise"):
+
+def check_model(model, X, *, log_likelihood=None, random_state=0, on_fail="raise"):
     """Check that a model keeps the promises of the contract.
 
     The checks use only the methods of `sktemper.model.ConjugateModel`, as the training
@@ -25,8 +36,16 @@ def check_model(model, X, *, random_state=0, on_fail="raise"):
         an estimator, its model is checked.
     X : array-like of shape (n_samples, n_features)
         Data as the estimator passes them to the model: 20 to 60 rows, not all the same.
+    log_likelihood : callable, default=None
+        An independent likelihood, with which the constants of the bounds are checked
+        unless the model has ``scores_whole_rows``.  It is called as
+        ``log_likelihood(model, X, globals_, hyper, random, n_draws)``, with rows of the
+        data, a fit's parameters and a `numpy.random.Generator`.  It draws ``n_draws``
+        times the local parameters of each row from their prior and returns the
+        log-likelihoods of the rows given these, and given the posterior means of the
+        global parameters, of shape (n_draws, n_rows), with every constant.
     random_state : int, default=0
-        Seed of the start of the fit and of the directions of finite differences.
+        Seed of the start of the fit and of all draws of the checks.
     on_fail : {"raise", "warn"} or None, default="raise"
         What happens if a check fails: "raise" raises its `AssertionError`, "warn"
         warns, and None only records the failure in the results.
@@ -40,8 +59,8 @@ def check_model(model, X, *, random_state=0, on_fail="raise"):
     Raises
     ------
     AssertionError
-        If a check failed and ``on_fail`` is "raise"; it begins with the name of the
-        check.
+        If a check failed and ``on_fail`` is "raise".  The message begins with the name
+        of the check and says what is wrong, where, and which value was expected.
 
     Warns
     -----
@@ -55,8 +74,11 @@ def check_model(model, X, *, random_state=0, on_fail="raise"):
     >>> from sktemper.testing import check_model
     >>> X = np.random.default_rng(0).normal(size=(30, 2))
     >>> results = check_model(AnnealedGaussianMixture(2), X)
-    >>> {result["status"] for result in results}
-    {'passed'}
+    >>> [result["check_name"] for result in results if result["status"] == "failed"]
+    []
+    >>> results[-1]["check_name"], results[-1]["status"], results[-1]["reason"]
+    ('check_scores_do_not_see_what_is_held_out', 'skipped',
+    'log_predictive is the density of whole rows')
     """
     if on_fail not in ("raise", "warn", None):
         raise ValueError(f"on_fail must be 'raise', 'warn' or None, got {on_fail!r}.")
@@ -65,12 +87,18 @@ def check_model(model, X, *, random_state=0, on_fail="raise"):
         estimator._validate_params()
         X = estimator._validate_training(X, reset=True)
         model = estimator._make_model(X.shape[1], estimator._compute_dtype(X))
-    results = []
-    for name, check in checks().items():
+    made, results = [], []
+
+    def start(_):
+        made.append(Case(model, X, random_state, log_likelihood))
+
+    for name, check in {START: start, **checks()}.items():
         result = {"check_name": name, "status": "passed", "reason": None}
         result["exception"] = None
         try:
-            check(Case(model, X, random_state))
+            if name != START and not made:
+                raise Skip(f"{START} failed")
+            check(made[0].fresh() if made else None)
         except Skip as skip:
             result |= {"status": "skipped", "reason": str(skip)}
         except Exception as error:
@@ -81,19 +109,28 @@ def check_model(model, X, *, random_state=0, on_fail="raise"):
 
 
 def checks():
-    """Return the checks by their names, in the order in which they are made."""
+    """Return the checks of a case by their names, in their order."""
+    modules = _local_steps, _parameters, _steps, _geometry, _constants
     return {
         name: function
-        for module in (_local_steps, _steps, _geometry, _objectives)
+        for module in (*modules, _objectives, _predictive)
         for name, function in vars(module).items()
         if name.startswith("check_")
     }
 
 
 def _report(name, error, on_fail):
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    message = f"{name}: {str(error).strip() or last.line}"
+    message = f"{name}: {_fault(error)}"
     if on_fail == "raise":
         raise AssertionError(message) from error
     if on_fail == "warn":
         warnings.warn(message, UserWarning, stacklevel=3)
+
+
+def _fault(error):
+    """Return what is wrong: of an error in the model, where it was raised."""
+    if isinstance(error, AssertionError) and str(error):
+        return str(error)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{last.name}, line {last.lineno} of {last.filename}"
+    return f"{type(error).__name__} in {place}: {error}"

@@ -1,4 +1,4 @@
-"""What checks look at: a model, a few rows, and parameters that have come some way."""
+"""The case that checks look at: a model, some rows and fitted parameters."""
 
 import copy
 
@@ -7,7 +7,7 @@ import numpy as np
 from ..model import Powers, Request
 
 __all__ = ["OBJECTIVES", "POWERS", "Case", "Skip"]
-__all__ += ["close", "close_statistics", "precision"]
+__all__ += ["close", "close_statistics", "precision", "same"]
 
 #: Powers at which the model is seen: itself, and annealed with each of the targets.
 POWERS = (
@@ -18,8 +18,12 @@ POWERS = (
 )
 #: Those whose target is the natural gradient's of the tempered bound.
 OBJECTIVES = (Powers(), Powers(1.0, 0.5, 0.5), Powers(0.5, 0.5, 0.5))
-#: Rows of the data that are looked at, at most, and a seed for models that sample.
+#: The most rows of the data that checks look at, and the seed of models that sample.
 MOST_ROWS, SEED = 60, 7
+#: The number of times that data count which leave no doubt about global parameters.
+CERTAIN = 1e7
+#: A power at which the likelihood hardly counts.
+HARDLY = 1e-6
 
 
 class Skip(Exception):
@@ -27,32 +31,65 @@ class Skip(Exception):
 
 
 class Case:
-    """A model, a few rows, and the parameters of a fit that has come some way."""
+    """A model, some rows and the parameters after two steps of a fit.
 
-    def __init__(self, model, X, random_state):
+    Parameters
+    ----------
+    model : ConjugateModel
+    X : array-like
+    random_state : int
+    log_likelihood : callable or None
+        As of `check_model`.
+    """
+
+    def __init__(self, model, X, random_state, log_likelihood=None):
         self.model, self.X = model, X
+        self.random_state, self.log_likelihood = random_state, log_likelihood
         self.n_rows = min(X.shape[0], MOST_ROWS)
         if self.n_rows < 4:
             raise ValueError(f"check_model needs at least 4 rows, got {self.n_rows}.")
         self.random = np.random.default_rng(random_state)
-        start = np.random.RandomState(random_state)
         self.hyper = model.initial_hyper(X)
-        self.globals_ = model.initial_globals(X, start, self.hyper)
+        self.globals_ = self.initial_globals(self.hyper)
+        self.start = copy.deepcopy(self.globals_)
         self.block = self.take(slice(0, self.n_rows))
         for _ in range(2):
             self.globals_ = self.stepped(self.globals_, Powers(), rate=0.7)
+
+    def fresh(self):
+        """Return a copy for one check: its changes and random draws stay in it."""
+        other = copy.copy(self)
+        other.hyper, other.start, other.globals_ = copy.deepcopy(
+            (self.hyper, self.start, self.globals_)
+        )
+        other.block = self.take(slice(0, self.n_rows))
+        other.random = np.random.default_rng(self.random_state)
+        return other
+
+    def initial_globals(self, hyper):
+        """Return the start of the parameters, the same each time."""
+        random = np.random.RandomState(self.random_state)
+        return self.model.initial_globals(self.X, random, hyper)
 
     def take(self, rows):
         return self.model.take(self.X, rows)
 
     def local_step(self, block=None, powers=Powers(), globals_=None, **others):  # noqa: B008
-        """Return the local step of a block, all of what a step may want computed."""
+        """Return the local step of a block with statistics and bound by default."""
         model = self.model
         globals_ = self.globals_ if globals_ is None else globals_
         prepared = model.prepare(globals_, self.hyper)
         others = {"want": ("statistics", "bound"), "seed": SEED, **others}
         block = self.block if block is None else block
         return model.local_step(block, prepared, Request(powers, **others))
+
+    def log_predictive(self, block=None, globals_=None):
+        """Return scores and numbers of held-out units of a block, as float64."""
+        globals_ = self.globals_ if globals_ is None else globals_
+        prepared = self.model.prepare(globals_, self.hyper)
+        block = self.block if block is None else block
+        scores, n_held_out = self.model.log_predictive(block, prepared)
+        return np.asarray(scores, dtype=float), np.asarray(n_held_out, dtype=float)
 
     def stepped(self, globals_, powers, rate=1.0, scale=1.0):
         """Return the parameters after a step on the block, priors as they are."""
@@ -63,6 +100,19 @@ class Case:
         """Return the parameters after a step, which may not reuse the old ones."""
         old = copy.deepcopy(globals_)
         return self.model.step(old, statistics, scale, powers, rate, self.hyper)
+
+    def learned(self):
+        """Return the priors and variances that all of the rows teach."""
+        statistics = self.local_step().statistics
+        arguments = self.globals_, statistics, 1.0, 1.0, Powers()
+        return self.model.update_hyper(self.hyper, *arguments)
+
+    def certain(self):
+        """Return parameters that the data determine almost without doubt."""
+        globals_ = self.globals_
+        for _ in range(2):
+            globals_ = self.stepped(globals_, Powers(), scale=CERTAIN)
+        return globals_
 
     def vector(self, globals_=None):
         """Return the natural parameters as a vector of its own."""
@@ -81,23 +131,38 @@ class Case:
         """Return the parameters of a vector."""
         return self.model.from_natural_parameters(np.array(vector))
 
+    def prior(self):
+        """Return the parameters at which q is the prior."""
+        return self.at(self.target(self.local_step().statistics, scale=0.0))
+
     def bound(self, globals_, powers):
         """Return the tempered bound of the block."""
         local = self.local_step(powers=powers, globals_=globals_, want=("bound",))
         return local.bound + self.model.global_bound(globals_, self.hyper, powers)
 
+    def empty_bounds(self, prior=1.0):
+        """Return the bounds of the rows if their likelihood did not count.
+
+        Extrapolated to power 0 from two powers close to it.
+        """
+        one, two = (
+            self.local_step(powers=Powers(prior, h, h), want=("bound",)).row_bounds
+            for h in (HARDLY, 2 * HARDLY)
+        )
+        return 2 * np.asarray(one) - np.asarray(two)
+
     def require(self, capability):
-        """Skip what a model without a capability need not promise."""
+        """Skip a check of a capability that the model does not have."""
         if capability not in self.model.capabilities():
             raise Skip(f"{type(self.model).__name__} has no {capability}")
 
     def require_exact(self):
-        """Skip what holds only where a local step finds the optimum."""
+        """Skip a check that holds only where a local step finds the optimum."""
         if self.model.is_random:
             raise Skip(f"local steps of {type(self.model).__name__} are random")
 
     def n_units(self):
-        """Return how many units the block has."""
+        """Return the number of units of the block."""
         return int(self.model.units_per_row(self.X, np.arange(self.n_rows)).sum())
 
     def tangent(self):
@@ -109,8 +174,41 @@ class Case:
         return change / max(np.abs(change).max(), np.finfo(float).tiny)
 
 
-def close(found, expected, what, rtol=1e-7, atol=0.0):
-    np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol, err_msg=what)
+def close(found, expected, fault, rtol=1e-7, atol=0.0):
+    """Raise with the fault, the place and both numbers unless these are close.
+
+    Parameters
+    ----------
+    found, expected : array-like
+    fault : str
+        What is wrong if they are not close, and of what the numbers are.
+    rtol, atol : float or array-like
+        As of `numpy.allclose`.
+    """
+    found, expected = np.asarray(found), np.asarray(expected)
+    if found.shape != expected.shape:
+        raise AssertionError(
+            f"{fault}: expected the shape {expected.shape}, got {found.shape}"
+        )
+    found, expected = found.astype(float), expected.astype(float)
+    with np.errstate(invalid="ignore"):
+        excess = np.abs(found - expected) - (atol + rtol * np.abs(expected))
+    wrong = ~((excess <= 0) | (found == expected))
+    if not wrong.any():
+        return
+    excess = np.where(wrong, np.where(np.isnan(excess), np.inf, excess), -np.inf)
+    worst = np.unravel_index(excess.argmax(), excess.shape)
+    place = f" at {', '.join(map(str, worst))}" if worst else ""
+    some = f" ({wrong.sum()} of {wrong.size} differ)" if wrong.size > 1 else ""
+    texts = [f"{part[worst]:.10g}" for part in (expected, found)]
+    if texts[0] == texts[1]:  # they differ in later digits
+        texts = [repr(float(part[worst])) for part in (expected, found)]
+    raise AssertionError(f"{fault}{place}: expected {texts[0]}, got {texts[1]}{some}")
+
+
+def same(found, expected, fault):
+    """Raise with the fault, the place and both numbers unless the bits are the same."""
+    close(found, expected, fault, 0.0)
 
 
 def precision(model):
@@ -118,9 +216,10 @@ def precision(model):
     return float(np.sqrt(np.finfo(model.dtype).eps)) / 8
 
 
-def close_statistics(case, found, expected, rtol, powers=Powers()):  # noqa: B008
-    """Compare statistics by the step to which they lead."""
+def close_statistics(case, found, expected, fault, rtol, powers=Powers()):  # noqa: B008
+    """Compare statistics by the target of the step to which they lead."""
     if "dense_vectors" in case.model.capabilities():
         expected = case.target(expected, powers)
         atol = rtol * np.abs(expected).max()
-        close(case.target(found, powers), expected, "statistics", rtol, atol)
+        fault = f"{fault}; natural parameter of the step's target"
+        close(case.target(found, powers), expected, fault, rtol, atol)

@@ -1,4 +1,4 @@
-"""Fisher products and gradients."""
+"""Checks of Fisher products and gradients."""
 
 import numpy as np
 
@@ -15,10 +15,15 @@ def check_fisher_product_is_symmetric_and_positive(case):
     globals_, u, v = case.globals_, case.tangent(), case.tangent()
     fu = np.asarray(case.model.fisher_product(globals_, u))
     fv = np.asarray(case.model.fisher_product(globals_, v))
-    size = np.sqrt((u @ fu) * (v @ fv)) if u @ fu > 0 and v @ fv > 0 else 1.0
-    assert u @ fu > 0, "u F u is not positive"
-    assert v @ fv > 0, "v F v is not positive"
-    close(u @ fv, v @ fu, "u F v", 1e-6, 1e-7 * size)
+    for square in (u @ fu, v @ fv):
+        if not square > 0:
+            raise AssertionError(
+                "fisher_product is not positive: expected u F u > 0 for a change u of "
+                f"the parameters, got {square:.6g}"
+            )
+    size = np.sqrt((u @ fu) * (v @ fv))
+    fault = "fisher_product is not symmetric: u F v differs from v F u"
+    close(u @ fv, v @ fu, fault, 1e-6, 1e-7 * size)
 
 
 def check_fisher_product_fits_finite_differences(case):
@@ -40,8 +45,12 @@ def check_fisher_product_fits_finite_differences(case):
             direction,
         )
         atol = 1e-6 * np.linalg.norm(product) * np.linalg.norm(direction)
-        rtol = max(1e-4, 16 * precision(case.model))
-        close(direction @ product, found, f"prior's power {power}", rtol, atol)
+        rtol = max(1e-4, 32 * precision(case.model))
+        fault = (
+            "fisher_product does not fit the differences of global_bound at "
+            f"prior={power}: slope of the bound"
+        )
+        close(direction @ product, found, fault, rtol, atol)
 
 
 def check_natural_gradients_fit_finite_differences(case):
@@ -61,8 +70,13 @@ def check_natural_gradients_fit_finite_differences(case):
             lambda v, powers=powers: case.bound(case.at(v), powers), vector, direction
         )
         atol = 1e-4 * np.linalg.norm(product) * np.linalg.norm(direction)
-        atol += 1e-11 * (1 + abs(case.bound(case.globals_, powers)))  # of rounding
-        close(direction @ product, found, f"gradient at {powers}", 1e-3, atol)
+        # the bound is rounded to some 20 eps, and divided by steps of 1e-4 / 2
+        atol += 1e-10 * (1 + abs(case.bound(case.globals_, powers)))
+        fault = (
+            "the natural gradient, target - parameters, does not fit the differences "
+            f"of the bound at {powers}: slope of the bound"
+        )
+        close(direction @ product, found, fault, 1e-3, atol)
 
 
 def _slope(function, vector, direction):

@@ -1,24 +1,46 @@
-"""What a local step returns, and of what it does not depend."""
+"""Checks of local steps: their fields, and what does not change them."""
 
 import numpy as np
+from scipy import sparse
 
-from ..model import LocalStep
-from ._case import close, close_statistics, precision
+from ..model import LocalStep, Powers
+from ._case import POWERS, Skip, close, close_statistics, precision, same
 
 
 def check_local_step_has_its_fields(case):
     """A local step has totals and rows of the right shapes, all finite."""
     step = case.local_step(want=("statistics", "bound", "score", "local"))
-    assert isinstance(step, LocalStep), "local_step must return a LocalStep"
-    assert step.statistics is not None, "statistics were wanted and are missing"
-    assert step.n_rows == case.n_rows, "n_rows is not the number of rows"
+    if not isinstance(step, LocalStep):
+        raise AssertionError(
+            f"local_step returned a {type(step).__name__}, expected a LocalStep"
+        )
+    for name in ("statistics", "row_observed", "row_bounds", "local_parameters"):
+        assert getattr(step, name) is not None, (
+            f"{name} was asked for: expected a value, got None"
+        )
+    close(step.n_rows, case.n_rows, "n_rows is not the number of rows of the block")
+    if step.n_iterations < case.n_rows:
+        raise AssertionError(
+            f"n_iterations: expected at least one a row, {case.n_rows}, got "
+            f"{step.n_iterations}"
+        )
     for name in ("row_observed", "row_bounds"):
-        rows = getattr(step, name)
-        assert rows is not None, f"{name} is missing"
-        assert np.shape(rows) == (case.n_rows,), f"{name} has another shape"
-        assert np.isfinite(rows).all(), f"{name} is not finite"
-    assert step.local_parameters is not None, "local parameters were wanted"
-    assert len(step.local_parameters) == case.n_rows, "local_parameters: a row a sample"
+        rows = np.asarray(getattr(step, name))
+        _one_a_row(rows.shape, case, name)
+        wrong = np.flatnonzero(~np.isfinite(rows))
+        if len(wrong):
+            raise AssertionError(
+                f"{name} of row {wrong[0]} is not finite: got {rows[wrong[0]]}"
+            )
+    _one_a_row((len(step.local_parameters),), case, "local_parameters")
+
+
+def _one_a_row(shape, case, name):
+    expected = (case.n_rows,)
+    if shape != expected:
+        raise AssertionError(
+            f"{name} do not have one entry a row: expected {expected}, got {shape}"
+        )
 
 
 def check_totals_are_sums_of_rows(case):
@@ -30,7 +52,8 @@ def check_totals_are_sums_of_rows(case):
         ("score", "row_scores"),
     ):
         if getattr(step, rows) is not None:
-            close(getattr(step, total), np.sum(getattr(step, rows)), total, 1e-10)
+            fault = f"{total} is not the sum of {rows}"
+            close(getattr(step, total), np.sum(getattr(step, rows)), fault, 1e-10)
 
 
 def check_rows_do_not_depend_on_their_neighbours(case):
@@ -45,12 +68,13 @@ def check_rows_do_not_depend_on_their_neighbours(case):
         if rows.start and case.model.is_random:
             continue
         part = case.local_step(case.take(rows), want=want)
-        for name in ("row_bounds", "row_scores", "local_parameters"):
+        for name in ("row_observed", "row_bounds", "row_scores", "local_parameters"):
             if getattr(whole, name) is not None:
-                np.testing.assert_array_equal(
-                    np.asarray(getattr(whole, name))[rows],
+                same(
                     getattr(part, name),
-                    err_msg=f"{name} depend on the other rows of a block",
+                    np.asarray(getattr(whole, name))[rows],
+                    f"{name} depend on the other rows of a block: rows {rows.start} "
+                    f"to {rows.stop - 1} alone differ from all {case.n_rows}",
                 )
 
 
@@ -60,7 +84,8 @@ def check_order_of_rows_does_not_matter(case):
     order = case.random.permutation(case.n_rows)
     bounds = case.local_step(want=("bound",)).row_bounds
     other = case.local_step(case.take(order), want=("bound",)).row_bounds
-    np.testing.assert_array_equal(np.asarray(bounds)[order], other)
+    fault = "row_bounds change if the rows of a block are permuted"
+    same(other, np.asarray(bounds)[order], fault)
 
 
 def check_blocks_add_up(case):
@@ -72,8 +97,10 @@ def check_blocks_add_up(case):
     parts = first + case.local_step(case.take(slice(cut, case.n_rows)))
     rtol = precision(case.model)
     for name in ("n_rows", "n_observed", "bound"):
-        close(getattr(parts, name), getattr(whole, name), name, rtol)
-    close_statistics(case, parts.statistics, whole.statistics, rtol)
+        fault = f"{name} of two blocks does not add up to that of both in one"
+        close(getattr(parts, name), getattr(whole, name), fault, rtol)
+    fault = "statistics of two blocks do not add up to those of both in one"
+    close_statistics(case, parts.statistics, whole.statistics, fault, rtol)
 
 
 def check_want_changes_no_answer(case):
@@ -83,20 +110,85 @@ def check_want_changes_no_answer(case):
         if case.model.is_random and "statistics" not in want:
             continue
         step = case.local_step(want=want)
-        np.testing.assert_array_equal(
-            step.row_bounds, everything.row_bounds, err_msg=f"row_bounds of {want}"
-        )
+        names = ["row_observed", "row_bounds"]
         if "score" in want and step.row_scores is not None:
-            np.testing.assert_array_equal(step.row_scores, everything.row_scores)
+            names.append("row_scores")
         if "local" in want:
-            np.testing.assert_array_equal(
-                step.local_parameters, everything.local_parameters
-            )
+            names.append("local_parameters")
+        for name in names:
+            fault = f"{name} change if only {', '.join(want)} are asked for"
+            same(getattr(step, name), getattr(everything, name), fault)
 
 
 def check_local_steps_repeat(case):
     """The same step twice has the same bits, and changes nothing that it was given."""
     before = case.local_step()
     again = case.local_step()
-    np.testing.assert_array_equal(before.row_bounds, again.row_bounds)
-    close_statistics(case, again.statistics, before.statistics, 0.0)
+    same(again.row_bounds, before.row_bounds, "row_bounds change from call to call")
+    fault = "statistics change from call to call"
+    close_statistics(case, again.statistics, before.statistics, fault, 0.0)
+
+
+def check_unit_noise_weighs_what_units_tell(case):
+    """Noise of units is a factor of their statistics.
+
+    Of the likelihood in the local step too where rows may have several units.
+    """
+    w = case.random.uniform(0.2, 2.0, case.n_units())
+    if case.model.has_units():
+        powers, same_as = Powers(1.0, w, w), "Powers(statistics=w, local=w)"
+    else:
+        powers, same_as = Powers(statistics=w), "Powers(statistics=w)"
+    noisy, plain = case.local_step(unit_noise=w), case.local_step()
+    close_statistics(
+        case,
+        noisy.statistics,
+        case.local_step(powers=powers).statistics,
+        f"statistics under unit_noise=w differ from those at {same_as}",
+        precision(case.model),
+    )
+    if not case.model.has_units():
+        same(noisy.row_bounds, plain.row_bounds, "row_bounds change with unit_noise")
+
+
+def check_row_observed_counts_observations(case):
+    """row_observed are counts that the data determine alone."""
+    found = np.asarray(case.local_step().row_observed, dtype=float)
+    for what, other in {
+        "other parameters": case.local_step(globals_=case.start),
+        "other powers": case.local_step(powers=POWERS[-1]),
+        "unit_noise": case.local_step(unit_noise=np.full(case.n_units(), 0.5)),
+    }.items():
+        same(other.row_observed, found, f"row_observed change with {what}")
+    if case.model.weighs_observations:
+        raise Skip(f"observations of {type(case.model).__name__} have weights")
+    known = _counts(case)
+    if not any(np.allclose(found, counts, rtol=1e-6) for counts in known.values()):
+        row = int(case.random.integers(case.n_rows))
+        choices = ", ".join(f"{c[row]:g} ({name})" for name, c in known.items())
+        raise AssertionError(
+            "row_observed are not the numbers of observations of the rows: of row "
+            f"{row} expected one of {choices}, got {found[row]:.10g}. If observations "
+            "have weights, set weighs_observations"
+        )
+
+
+def _counts(case):
+    """Return what rows may be counted in, by its name."""
+    n_rows = case.n_rows
+    counts = {"one a row": np.ones(n_rows)}
+    counts["its units"] = case.model.units_per_row(case.X, np.arange(n_rows))
+    X = case.X[:n_rows]
+    if sparse.issparse(X):
+        X = X.toarray()
+    try:
+        X = np.asarray(X, dtype=float)
+    except (TypeError, ValueError):
+        raise Skip("the data are no matrix of numbers") from None
+    present = ~np.isnan(X)
+    X = np.where(present, X, 0.0)
+    axes = tuple(range(1, X.ndim))
+    counts["its values"] = present.sum(axis=axes)
+    counts["its values that are not 0"] = (X != 0).sum(axis=axes)
+    counts["their sum"] = X.sum(axis=axes)
+    return counts

@@ -1,9 +1,12 @@
-"""Statistics, targets and steps."""
+"""Checks of statistics, targets and steps."""
+
+import copy
 
 import numpy as np
 
 from ..model import Powers
-from ._case import POWERS, close, close_statistics, precision
+from ..model._values import numbers_in
+from ._case import POWERS, close, close_statistics, precision, same
 
 
 def check_statistics_scale(case):
@@ -26,21 +29,32 @@ def check_statistics_scale(case):
         ),
     }
     for name, target in tripled.items():
-        close(target - prior, 3 * gain, f"three times by {name}", rtol, atol)
+        fault = f"3 as {name} does not multiply what the statistics add to the target"
+        close(target - prior, 3 * gain, fault, rtol, atol)
 
 
-def check_powers_of_units_are_those_of_all(case):
-    """A power that all units have is the power as one number."""
+def check_powers_of_units_are_their_own(case):
+    """A row whose units have a power is as if all had it."""
     case.require_exact()
-    n_units = case.n_units()
-    one = case.local_step(powers=Powers(1.0, 0.5, 0.5))
-    each = case.local_step(
-        powers=Powers(1.0, np.full(n_units, 0.5), np.full(n_units, 0.5))
-    )
+    units = case.model.units_per_row(case.X, np.arange(case.n_rows))
+    odd = np.arange(case.n_rows) % 2
+    steps = {p: case.local_step(powers=Powers(1.0, p, p)) for p in (0.5, 0.8)}
     rtol = precision(case.model)
-    atol = rtol * np.abs(one.row_bounds).max()
-    close(each.row_bounds, one.row_bounds, "row_bounds", rtol, atol)
-    close_statistics(case, each.statistics, one.statistics, rtol)
+    for what, of_rows in (
+        ("1/2", np.full(case.n_rows, 0.5)),
+        ("other", 0.5 + 0.3 * odd),
+    ):
+        power = np.repeat(of_rows, units)
+        found = case.local_step(powers=Powers(1.0, power, power))
+        bounds = (np.asarray(steps[p].row_bounds) for p in (0.5, 0.8))
+        expected = np.where(of_rows == 0.5, *bounds)
+        fault = f"row_bounds with powers of {what} for each unit are not those of one"
+        atol = rtol * np.abs(expected).max()
+        close(found.row_bounds, expected, f"{fault} power; row", rtol, atol)
+        if what == "1/2":
+            fault = "statistics with a power of 1/2 for each unit and for all differ"
+            statistics = steps[0.5].statistics
+            close_statistics(case, found.statistics, statistics, fault, rtol)
 
 
 def check_the_step_is_the_convex_combination(case):
@@ -52,16 +66,21 @@ def check_the_step_is_the_convex_combination(case):
         expected = 0.7 * old + 0.3 * target
         eps = float(np.finfo(case.model.parameter_dtype).eps)
         atol = max(1e-10, 4 * eps) * np.abs(expected).max()
-        close(found, expected, f"step at {powers}", max(1e-8, 4 * eps), atol)
+        fault = f"a step of rate 0.3 at {powers} is not 0.7 old + 0.3 target; parameter"
+        close(found, expected, fault, max(1e-8, 4 * eps), atol)
 
 
 def check_dense_vectors_round_trip(case):
     """Parameters to a vector and back are the same, and reading changes nothing."""
     vector = case.vector()
-    assert vector.ndim == 1, "natural_parameters must return one vector"
+    if vector.ndim != 1:
+        raise AssertionError(
+            f"natural_parameters: expected one vector, got the shape {vector.shape}"
+        )
     atol = 1e-12 * np.abs(vector).max()
-    close(case.vector(case.at(vector)), vector, "there and back", 1e-10, atol)
-    np.testing.assert_array_equal(case.vector(), vector)
+    fault = "from_natural_parameters is not the inverse of natural_parameters"
+    close(case.vector(case.at(vector)), vector, fault, 1e-10, atol)
+    same(case.vector(), vector, "natural_parameters change when they are read")
 
 
 def check_the_prior_is_the_target_of_no_data(case):
@@ -69,4 +88,33 @@ def check_the_prior_is_the_target_of_no_data(case):
     statistics = case.local_step().statistics
     whole = case.target(statistics, Powers(), 0.0)
     half = case.target(statistics, Powers(prior=0.5), 0.0)
-    close(half, 0.5 * whole, "prior at power 1/2", 1e-10)
+    fault = "the target without data at prior=0.5 is not half of that at 1; parameter"
+    close(half, 0.5 * whole, fault, 1e-10)
+
+
+def check_steps_keep_what_they_are_given(case):
+    """Steps, sums and preparations leave parameters, priors and statistics as they are.
+
+    The old parameters of a step only where ``steps_in_place`` does not say otherwise.
+    """
+    model, statistics = case.model, case.local_step().statistics
+    old = case.target(statistics, scale=2.0)
+    vector, hyper = case.vector(), copy.deepcopy(case.hyper)
+    statistics + case.local_step(case.take(slice(0, 2))).statistics
+    statistics.scaled(2.0)
+    fault = "adding, scaling or taking a target of statistics changes them"
+    same(case.target(statistics, scale=2.0), old, fault)
+    prepared = model.prepare(case.globals_, case.hyper)
+    model.log_predictive(case.block, prepared)
+    arguments = statistics, 1.0, Powers(), 0.5, case.hyper
+    given = copy.deepcopy(case.globals_)
+    model.step(given, *arguments)
+    if not model.steps_in_place:
+        fault = "step changes the old parameters, and steps_in_place is False"
+        same(case.vector(given), vector, fault)
+    model.update_hyper(case.hyper, case.globals_, statistics, 1.0, 0.5, Powers())
+    same(case.vector(), vector, "local steps or update_hyper change the parameters")
+    for one, other in zip(numbers_in(case.hyper), numbers_in(hyper), strict=True):
+        same(one, other, "steps or update_hyper change hyper")
+    fault = "step or update_hyper changes the statistics"
+    same(case.target(statistics, scale=2.0), old, fault)

@@ -1,4 +1,4 @@
-"""Threads that do tasks, and that Ctrl-C cannot lock up.
+"""Threads that run tasks and that Ctrl-C cannot lock up.
 
 A lock that Python code takes, as that of `concurrent.futures` does, stays locked for
 good if Ctrl-C comes between its acquisition and the block that releases it: whoever

@@ -1,0 +1,159 @@
+"""Fits in processes of their own, on one thread, with a limit of CPU time."""
+
+import datetime
+import math
+import multiprocessing
+import os
+import platform
+import resource
+import signal
+import time
+import traceback
+import warnings
+
+from compare import processor
+
+from .core import commit
+
+FORK = multiprocessing.get_context("fork")
+
+
+def measured(family, method, data, seed, options, cap):
+    """Return the CPU seconds and the figures of one fit, in this process.
+
+    Only the fit counts towards ``cap``.
+    """
+    unlimited = resource.getrlimit(resource.RLIMIT_CPU)
+    spent = math.ceil(time.process_time())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        resource.setrlimit(resource.RLIMIT_CPU, (spent + cap, unlimited[1]))
+        begin = time.process_time()
+        fitted = method.fit(data, seed, **options)
+        seconds = time.process_time() - begin
+        resource.setrlimit(resource.RLIMIT_CPU, unlimited)
+        figures = family.judge(data, fitted)
+    figures = {name: float(value) for name, value in figures.items()}
+    return {"status": "done", "seconds": seconds, "figures": figures}
+
+
+def in_own_process(family, method, data, seed, options, cap):
+    """Return the same, or why there is nothing, of a fit in a process of its own."""
+    mine, theirs = FORK.Pipe(duplex=False)
+
+    def answer():
+        try:
+            theirs.send(measured(family, method, data, seed, options, cap))
+        except Exception:
+            error = traceback.format_exc(limit=-1).strip().splitlines()[-1]
+            theirs.send({"status": "failed", "error": error})
+
+    process = FORK.Process(target=answer)
+    process.start()
+    theirs.close()
+    try:
+        found = mine.recv()
+    except EOFError:  # the process was ended, by its limit if by nothing else
+        process.join()
+        capped = process.exitcode == -signal.SIGXCPU
+        found = {"status": "capped" if capped else "ended", "cap": cap}
+    process.join()
+    return found
+
+
+class Work:
+    """The methods that one draw of a data set is to be fitted with.
+
+    Parameters
+    ----------
+    family : Family
+    data_set : DataSet
+    seed : int
+    methods : list of Method
+    options : dict
+        Parameters of our estimators, beside the defaults.
+    cap : int
+    """
+
+    def __init__(self, family, data_set, seed, methods, options, cap):
+        self.family, self.data_set, self.seed = family, data_set, seed
+        self.methods, self.options, self.cap = methods, options, cap
+
+    def results(self):
+        """Yield a record for each method; the data are made once."""
+        data = self.data_set.draw(self.seed)
+        for method in self.methods:
+            if method.applies is None or method.applies(data):
+                options = self.options if method.is_ours else {}
+                found = in_own_process(
+                    self.family, method, data, self.seed, options, self.cap
+                )
+            else:
+                found = {"status": "not applicable"}
+            yield self._about(data, method) | found
+
+    def _about(self, data, method):
+        return {
+            "family": self.family.name,
+            "set": self.data_set.name,
+            "seed": self.seed,
+            "method": labelled(method, self.options),
+            "version": method.version,
+            "commit": commit() if method.is_ours else "",
+            "facts": data.facts,
+            "fingerprint": data.fingerprint,
+            "date": datetime.date.today().isoformat(),
+            "processor": processor(),
+            "python": platform.python_version(),
+        }
+
+
+def labelled(method, options):
+    """Return the name of a method, with the parameters that are not the defaults."""
+    if not (options and method.is_ours):
+        return method.name
+    listed = ", ".join(f"{name}={value}" for name, value in sorted(options.items()))
+    return f"{method.name} [{listed}]"
+
+
+def run(work, n_jobs):
+    """Yield the records of all pieces of work, as they are finished.
+
+    Each of ``n_jobs`` processes takes the next piece of work; a fit that fails, or that
+    is stopped, leaves the others alone.
+    """
+    # neither starts a thread, so that processes can be forked safely
+    following, records = FORK.Value("i", 0), FORK.SimpleQueue()
+
+    parent = os.getpid()
+
+    def worker():
+        while os.getppid() == parent:  # else the command was ended
+            with following:
+                number, following.value = following.value, following.value + 1
+            if number >= len(work):
+                break
+            try:
+                for record in work[number].results():
+                    records.put(record)
+            except Exception:
+                records.put({"error": traceback.format_exc()})
+        records.put(None)
+
+    processes = [FORK.Process(target=worker) for _ in range(n_jobs)]
+    for process in processes:
+        process.start()
+    n_working = n_jobs
+    while n_working:
+        record = records.get()
+        if record is None:
+            n_working -= 1
+        else:
+            yield record
+    for process in processes:
+        process.join()
+
+
+def be_nice():
+    """Leave the processor to others that want it."""
+    os.nice(10)

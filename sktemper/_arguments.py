@@ -1,0 +1,76 @@
+"""Checks of arguments that are stricter than scikit-learn's: a bool is no number."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import _param_validation
+from sklearn.utils._param_validation import InvalidParameterError
+
+__all__ = [
+    "Interval",
+    "WholeNumber",
+    "check_flag",
+    "check_scale",
+    "is_integer",
+    "is_number",
+    "positive_int",
+    "refuse",
+]
+
+
+class Interval(_param_validation.Interval):
+    """Constraint of a parameter: a number in an interval, and no bool."""
+
+    def is_satisfied_by(self, value):
+        """Return whether a value is one."""
+        return not isinstance(value, bool) and super().is_satisfied_by(value)
+
+
+class WholeNumber(Interval):
+    """Constraint of a parameter: an integer from a number up, and no bool."""
+
+    def __init__(self, least):
+        super().__init__(Integral, least, None, closed="left")
+
+
+def refuse(parameter, expected, value):
+    """Raise the error that scikit-learn raises for a bad parameter."""
+    raise InvalidParameterError(
+        f"The {parameter!r} parameter must be {expected}. Got {value!r} instead."
+    )
+
+
+def is_number(value):
+    """Return whether a value is a real number, and no bool."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_integer(value):
+    """Return whether a value is an integer, and no bool."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def positive_int(value, name):
+    """Return an integer of at least 1 as an int; raise if it is none."""
+    if not is_integer(value):
+        refuse(name, "an int of at least 1", value)
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}.")
+    return int(value)
+
+
+def check_flag(value, name):
+    """Raise unless a value is a bool: anything else would count as one."""
+    if not isinstance(value, bool | np.bool_):
+        refuse(name, "True or False", value)
+
+
+def check_scale(clip):
+    """Raise unless ``clip`` is None or the two ends of a scale."""
+    if clip is None:
+        return
+    numbers = np.shape(clip) == (2,) and all(map(is_number, clip))
+    if not numbers or not clip[0] < clip[1]:
+        raise ValueError(
+            f"clip must be the two ends of a scale, such as (1, 5), got {clip!r}."
+        )

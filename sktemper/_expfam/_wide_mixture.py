@@ -1,0 +1,370 @@
+"""Mixtures of sparse data of so many columns that most have no entry and are alike."""
+
+import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.special import logsumexp
+
+from .._linalg import sparse_rows
+from ..model._values import Powers
+from ._families import ONCE, dense
+from ._mixture import MixtureModel
+from ._mixture_values import Mixture
+from ._natural import Last
+from ._wide import ONE_IN, Aligned, Entries, Wide, rows_at
+
+__all__ = ["WideMixtureModel"]
+
+#: Columns that are all kept, whatever entries they have.
+FEWEST_COLUMNS = 4096
+
+
+class Prepared(NamedTuple):
+    """What a local step needs of a mixture most of whose columns are alike.
+
+    Tables are of some columns and, behind them, of one of the others.  A column has
+    ``n_each`` natural parameters.
+
+    Attributes
+    ----------
+    columns : ndarray of int of shape (n_kept,)
+    log_weights : ndarray of shape (n_components,)
+        E log pi.
+    tables : ndarray of shape ((n_kept + 1) * n_each, n_components)
+        E u.
+    of_none : ndarray of shape (n_components,)
+        E log p(x) of a row without entries.
+    globals_ : Mixture
+    hyper : MixtureHyper
+    """
+
+    columns: np.ndarray
+    log_weights: np.ndarray
+    tables: np.ndarray
+    of_none: np.ndarray
+    globals_: Mixture
+    hyper: Any
+
+
+class View(NamedTuple):
+    """A model of some columns, and of one that stands for all others, on a block.
+
+    Attributes
+    ----------
+    model : WideMixtureModel
+        Of these columns; of all columns where ``columns`` is None.
+    columns : ndarray of int or None
+    block : object
+        Such as it takes.
+    """
+
+    model: Any
+    columns: Any
+    block: Any = None
+
+    def hyper(self, hyper):
+        """Return the priors of the columns."""
+        if self.columns is None:
+            return hyper
+        return hyper._replace(component=hyper.component[: self.model.family.n_natural])
+
+    def globals_(self, globals_):
+        """Return the parameters of the columns."""
+        if self.columns is None:
+            return _of_arrays(globals_)
+        return Mixture(globals_.weights, globals_.components.on(self.columns))
+
+    def widened(self, mixture, n_features):
+        """Return the parameters of all columns, of those of the model."""
+        if self.columns is None:
+            return mixture
+        components = Wide.of_narrow(self.columns, mixture.components, n_features)
+        return Mixture(mixture.weights, components)
+
+
+def _of_arrays(globals_):
+    """Return the parameters with an array of all columns."""
+    return Mixture(globals_.weights, np.asarray(globals_.components))
+
+
+class WideMixtureModel(MixtureModel):
+    """A mixture whose columns have the same prior: those without data are alike.
+
+    Of sparse data with many columns and entries in few of them, the parameters are kept
+    as `Wide`, and computed is with the columns that have had entries and with one that
+    stands for the others: what these cost does not grow with their number.
+
+    A subclass has a `DirichletFamily`, and defines `moments_of_entries`, ``none`` and
+    `predictive`.
+    """
+
+    #: Moments of a column without an entry, of shape (n_each,).
+    none = np.zeros(1)
+    #: Whether columns without entries may be left out.
+    _splits = True
+
+    def __init__(self, *args, **parameters):
+        super().__init__(*args, **parameters)
+        self._of_arrays = Last()
+
+    # -- what a subclass says ----------------------------------------------------------
+    def moments_of_entries(self, X):
+        """Return the moments of the entries of rows, less those of no entry.
+
+        Parameters
+        ----------
+        X : CSR of shape (n_rows, n)
+
+        Returns
+        -------
+        moments : CSR of shape (n_rows, n * n_each)
+        """
+        raise NotImplementedError
+
+    def predictive(self, block, prepared):
+        """Return the log predictive densities of the rows in the components.
+
+        Parameters
+        ----------
+        block : Aligned
+        prepared : Prepared
+
+        Returns
+        -------
+        logs : ndarray of shape (n_rows, n_components)
+        """
+        raise NotImplementedError
+
+    # -- which columns are computed with -----------------------------------------------
+    def take(self, X, rows):
+        """Return ``X[rows]`` as the family takes it, or as `Entries` if it is wide."""
+        if self._keeps_all() or not sparse.issparse(X):
+            return super().take(X, rows)
+        return Entries(sparse_rows(X, rows))
+
+    def _keeps_all(self):
+        return not self._splits or self.n_features <= FEWEST_COLUMNS
+
+    def on(self, columns):
+        """Return the model of some columns, the last one of which stands for others.
+
+        None, for all columns, returns one that leaves out none.
+        """
+        model = copy.copy(self)
+        model._splits, model._prior = False, Last()
+        if columns is not None:
+            repeats = np.ones(len(columns) + 1)
+            repeats[-1] = self.n_features - len(columns)
+            model.family = self.family.grouped(repeats)
+            model.n_features = len(repeats)
+        return model
+
+    def _view(self, block, globals_=None):
+        """Return a `View` of `Entries`, and of the columns that parameters keep."""
+        kept = None if globals_ is None else globals_.components
+        columns = None
+        if isinstance(kept, Wide):
+            columns = np.union1d(kept.columns, block.columns())
+        elif kept is None:
+            columns = block.columns()
+            if len(columns) > self.n_features // ONE_IN:
+                columns = None
+        model, X = self.on(columns), block.X
+        if columns is not None:
+            X = block.on(columns)
+        return View(model, columns, model.take(X, slice(None)))
+
+    def _aligned(self, block, columns):
+        """Return `Entries` as `Aligned` to these columns, and to more if need be."""
+        X = block.on(columns)
+        if X is None:
+            columns = np.union1d(columns, block.columns())
+            X = block.on(columns)
+        return Aligned(columns, self.moments_of_entries(X))
+
+    def linear(self, block, prepared, table, of_none):
+        """Return what is linear in the moments of a block, each row for itself.
+
+        Parameters
+        ----------
+        block : Aligned
+        prepared : Prepared
+        table : ndarray
+            As ``prepared.tables``.
+        of_none : ndarray of shape (n_components,)
+            Of a row without entries, see `of_none`.
+        """
+        rows = table.reshape(len(prepared.columns) + 1, -1)
+        rows = rows_at(prepared.columns, block.columns, rows)
+        return block.moments @ rows.reshape(-1, table.shape[1]) + of_none
+
+    def of_none(self, columns, table):
+        """Return what is linear in the moments of a row without entries."""
+        moments = np.tile(self.none, len(columns) + 1)
+        return (moments * self.on(columns).family.of_all(table.T)).sum(axis=1)
+
+    # -- the state of a fit ------------------------------------------------------------
+    def _prior_of(self, hyper):
+        prior = super()._prior_of(hyper)
+        if self._keeps_all():
+            return prior
+        one = prior.components[:, : len(self.none)]
+        wide = Wide.of_narrow(np.arange(0), one, self.n_features)
+        return Mixture(prior.weights, wide)
+
+    def dealt(self, block, seeds, row_weight, scale, hyper):
+        """Return the optimum for samples dealt to the nearest of some of them."""
+        told = seeds, row_weight, scale
+        if not isinstance(block, Entries):
+            return super().dealt(block, *told, hyper)
+        view = self._view(block)
+        start = view.model.dealt(view.block, *told, view.hyper(hyper))
+        return view.widened(start, self.n_features)
+
+    def prepare(self, globals_, hyper):
+        """Return what `local_step` needs, computed once a step."""
+        if isinstance(globals_.components, Wide):
+            return self._prepared_wide(globals_, hyper)
+        return super().prepare(globals_, hyper)
+
+    def _prepared_wide(self, globals_, hyper):
+        columns = globals_.components.columns
+        narrow = globals_.components.on(columns)
+        expected = self.on(columns).family.expected(narrow)
+        expected = np.ascontiguousarray(expected.T)
+        of_none = self.of_none(columns, expected)
+        log_weights = self.weights.expected_log(globals_.weights)
+        return Prepared(columns, log_weights, expected, of_none, globals_, hyper)
+
+    def _prepared_of_arrays(self, prepared):
+        """Return what blocks need that are no `Entries`."""
+        if not isinstance(prepared, Prepared):
+            return prepared
+        return self._of_arrays.of(
+            prepared, lambda told: self.prepare(_of_arrays(told.globals_), told.hyper)
+        )
+
+    def is_valid(self, globals_):
+        """Return whether these are parameters of distributions."""
+        if isinstance(globals_.components, Wide):
+            wide = globals_.components
+            globals_ = Mixture(globals_.weights, wide.on(wide.columns))
+        return super().is_valid(globals_)
+
+    def global_shapes(self, globals_):
+        """Return the shapes of the parts of the global parameters."""
+        shapes, components = super().global_shapes(globals_), globals_.components
+        if not isinstance(components, Wide):
+            return shapes
+        K, n_each, n_kept = (
+            len(components.rest),
+            len(self.none),
+            len(components.columns),
+        )
+        return [*shapes[:-1], (n_kept,), (K, n_kept, n_each), (K, n_each), ()]
+
+    def check(self, globals_, hyper):
+        """Raise if these cannot be parameters of this model."""
+        super().check(globals_, hyper)
+        if isinstance(globals_.components, Wide):
+            globals_.components.check(self.n_features)
+
+    # -- the step ----------------------------------------------------------------------
+    def local_step(self, block, prepared, request):
+        """Compute the responsibilities of a block; see `ConjugateModel.local_step`."""
+        if not isinstance(block, Entries):
+            prepared = self._prepared_of_arrays(prepared)
+            return super().local_step(block, prepared, request)
+        if not isinstance(prepared, Prepared):
+            whole = self.on(None)
+            block = whole.take(block.X, slice(None))
+            return whole.local_step(block, prepared, request)
+        block = self._aligned(block, prepared.columns)
+        return super().local_step(block, prepared, request)
+
+    def n_observed(self, block):
+        """Return the number of observations of each row."""
+        if isinstance(block, Aligned):
+            of_none = self.n_features * self.none.sum()
+            return of_none + np.asarray(block.moments.sum(axis=1)).ravel()
+        return self.family.n_observed(block)
+
+    def log_joint(self, block, prepared):
+        """Return E log p(x, component) of each row, (n_rows, n_components)."""
+        if not isinstance(block, Aligned):
+            return super().log_joint(block, prepared)
+        logs = self.linear(block, prepared, prepared.tables, prepared.of_none)
+        return logs + prepared.log_weights
+
+    def statistics(self, block, shares, hyper, factors=ONCE, tables=None):
+        """Return the sums over rows of what they add to the parameters."""
+        if isinstance(block, Entries):
+            view = self._view(block)
+            statistics = view.model.statistics(view.block, shares, hyper, factors)
+            return view.widened(statistics, self.n_features)
+        if not isinstance(block, Aligned):
+            return super().statistics(block, shares, hyper, factors, tables)
+        shares = shares * factors[:, None]
+        columns, counts = block.columns, shares.sum(axis=0)
+        sums = dense(shares.T @ block.moments)
+        sums += np.outer(counts, np.tile(self.none, len(columns) + 1))
+        components = Wide.of_narrow(columns, sums, self.n_features)
+        return Mixture(self.weights.counted(counts), components)
+
+    def fisher_product(self, globals_, vector):
+        """Return the Fisher information of q(weights, components) times ``vector``."""
+        return super().fisher_product(_of_arrays(globals_), vector)
+
+    # -- objectives --------------------------------------------------------------------
+    def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
+        """Return p E log p(weights, components) - E log q, p = ``powers.prior``."""
+        if not self._splits:
+            return super().global_bound(globals_, hyper, powers)
+        columns = getattr(globals_.components, "columns", None)
+        view = View(self.on(columns), columns)
+        return view.model.global_bound(
+            view.globals_(globals_), view.hyper(hyper), powers
+        )
+
+    def log_predictive(self, block, prepared):
+        """Return the log posterior predictive of each row, and what it is a sum of."""
+        if not isinstance(block, Entries):
+            return super().log_predictive(block, self._prepared_of_arrays(prepared))
+        if not isinstance(prepared, Prepared):
+            whole = self.on(None)
+            return whole.log_predictive(whole.take(block.X, slice(None)), prepared)
+        block = self._aligned(block, prepared.columns)
+        logs = self.predictive(block, prepared)
+        logs = logs + np.log(self.weights.mean(prepared.globals_.weights))
+        return logsumexp(logs, axis=1), self.n_scored(self.n_observed(block))
+
+    # -- leaving a poor optimum --------------------------------------------------------
+    def propose_birth(self, globals_, hyper, block, random, row_weight=None):
+        """Return the mixture with one of its components begun anew."""
+        told = random, row_weight
+        if not isinstance(block, Entries):
+            return super().propose_birth(_of_arrays(globals_), hyper, block, *told)
+        view = self._view(block, globals_)
+        proposed, _ = view.model.propose_birth(
+            view.globals_(globals_), view.hyper(hyper), view.block, *told
+        )
+        return view.widened(proposed, self.n_features), hyper
+
+    def propose_split_merge(
+        self, globals_, hyper, block, random, refused, row_weight=None
+    ):
+        """Return the mixture after the splits and merges that promise most."""
+        told = random, refused, row_weight
+        if not isinstance(block, Entries):
+            globals_ = _of_arrays(globals_)
+            return super().propose_split_merge(globals_, hyper, block, *told)
+        view = self._view(block, globals_)
+        proposal = view.model.propose_split_merge(
+            view.globals_(globals_), view.hyper(hyper), view.block, *told
+        )
+        if proposal is None:
+            return None
+        proposed, _, key = proposal
+        return view.widened(proposed, self.n_features), hyper, key

@@ -1,0 +1,66 @@
+"""The parts of scikit-learn that its oldest supported version does not have.
+
+Other modules import them from here and need not know which version is installed.
+scikit-learn has callbacks from version 1.9 on.  With an older one, estimators have no
+method ``set_callbacks``, and a fit reports its progress to nobody.
+"""
+
+import sklearn
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+    CallbackSupportMixin = None
+
+__all__ = [
+    "HAS_CALLBACKS",
+    "CallbackSupportMixin",
+    "prefers_sparse_arrays",
+    "with_callbacks",
+]
+
+#: Whether scikit-learn has callbacks.
+HAS_CALLBACKS = CallbackSupportMixin is not None
+
+
+def prefers_sparse_arrays():
+    """Return whether scikit-learn is set to return sparse arrays, not sparse matrices.
+
+    The setting ``sparse_interface`` is new in 1.9; older versions return matrices.
+    """
+    return sklearn.get_config().get("sparse_interface") == "sparray"
+
+
+if not HAS_CALLBACKS:
+
+    class NoContext:
+        """The context of a task of a fit when there are no callbacks."""
+
+        def subcontext(self, **task):
+            """Return the context of a task within this one."""
+            return self
+
+        def call_on_fit_task_begin(self, **told):
+            """Call no hook."""
+
+        def call_on_fit_task_end(self, **told):
+            """Call no hook; return whether one asked to end the fit."""
+            return False
+
+    class CallbackSupportMixin:
+        """Mixin of an estimator that would support callbacks if there were any."""
+
+        @property
+        def set_callbacks(self):
+            """Raise: ``hasattr`` is False, and the message names the remedy."""
+            raise AttributeError(
+                f"{type(self).__name__} has no set_callbacks with scikit-learn "
+                f"{sklearn.__version__}: callbacks need scikit-learn 1.9 or later."
+            )
+
+        def _init_callback_context(self, **task):
+            return NoContext()
+
+    def with_callbacks(method):
+        """Return the method as it is."""
+        return method

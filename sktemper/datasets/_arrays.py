@@ -1,0 +1,172 @@
+"""The files of one shard: their maps, and their check against what is said of them."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ._files import crc_of, opened_npy, read_json, shard_file
+from ._meta import index_dtype
+
+__all__ = ["Maps", "ShardFiles", "check_crc", "check_file"]
+
+
+class Maps(NamedTuple):
+    """The arrays of a shard, mapped from disk; dense data have ``data`` alone."""
+
+    data: np.ndarray
+    indices: np.ndarray | None = None
+    indptr: np.ndarray | None = None
+
+
+class ShardFiles:
+    """The files of one shard.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The folder of these files.
+    number : int
+    about : dict
+        What the collection says of the shard, see `joined`.
+    kind : str
+    n_features : int
+    """
+
+    def __init__(self, folder, number, about, kind, n_features):
+        self.folder, self.number, self.about = Path(folder), number, about
+        self.kind, self.n_features = kind, n_features
+
+    @cached_property
+    def paths(self):
+        """Paths of the files, str, in the order of their checksums."""
+        names = ["indptr.npy", "indices.npy", "data.npy"]
+        names = names[2:] if self.kind == "dense" else names
+        return [str(shard_file(self.folder, self.number, name)) for name in names]
+
+    def mapped(self):
+        """Return `Maps`; sizes, types and shapes of the files are checked.
+
+        Raises
+        ------
+        ValueError
+            If a file is missing or another one than expected.
+        """
+        about = self.about
+        rows, entries, dtype = about["rows"], about["entries"], about["dtype"]
+        if self.kind == "dense":
+            (path,) = self.paths
+            return Maps(opened_npy(path, dtype, (rows, self.n_features)))
+        indptr, indices, data = self.paths
+        return Maps(
+            opened_npy(data, dtype, (entries,)),
+            opened_npy(indices, index_dtype(self.n_features), (entries,)),
+            opened_npy(indptr, np.int64, (rows + 1,)),
+        )
+
+    def check(self, maps, values=True):
+        """Read the files through and compare them with their checksums.
+
+        Nothing of the size of the shard is allocated.
+
+        Parameters
+        ----------
+        maps : Maps
+        values : bool, default=True
+            Whether to read the values, too; without them it is checked that indices
+            point to columns and rows to entries.
+
+        Raises
+        ------
+        ValueError
+            If a file is damaged; it is named.
+        """
+        *of_sparse, data = zip(self.paths, self.about["crc"], strict=True)
+        if of_sparse:
+            (path, crc), (path_of_indices, crc_of_indices) = of_sparse
+            rows = _Rows(path, len(maps.indices))
+            check_crc(path, maps.indptr, crc, rows.look)
+            rows.check_end()
+            columns = _Columns(path_of_indices, self.n_features)
+            check_crc(path_of_indices, maps.indices, crc_of_indices, columns.look)
+        if values:
+            check_crc(data[0], maps.data, data[1])
+
+
+def check_crc(path, array, expected, look=lambda piece: None):
+    """Raise unless a mapped file has the checksum with which it was written.
+
+    Parameters
+    ----------
+    path : str or path
+    array : ndarray
+        Its map.
+    expected : int
+    look : callable
+        Called with all entries, piece by piece.
+
+    Raises
+    ------
+    ValueError
+    """
+    crc = crc_of(path, array, look)
+    if crc != expected:
+        raise ValueError(
+            f"{path} is damaged: its checksum is {crc:08x}, and {expected:08x} when it "
+            "was written. Restore it from a copy, or write the collection again."
+        )
+
+
+def check_file(path, crc):
+    """Raise a ValueError if a file beside the shards is damaged.
+
+    Parameters
+    ----------
+    path : str
+        Of a JSON or a ``.npy`` file.
+    crc : int or None
+        Its checksum; None if the collection has none.
+    """
+    if path.endswith(".json"):
+        read_json(path, crc)
+        return
+    array = opened_npy(path)
+    if crc is not None:
+        check_crc(path, array, crc)
+
+
+class _Rows:
+    """A look at the places where rows begin: from 0 to the number of entries."""
+
+    def __init__(self, path, n_entries):
+        self.path, self.n_entries, self.last = path, n_entries, None
+
+    def look(self, piece):
+        first = piece[0] if self.last is None else self.last
+        if self.last is None and first != 0:
+            raise ValueError(f"{self.path} is damaged: it begins with {first}, not 0.")
+        if piece[0] < first or (piece[1:] < piece[:-1]).any():
+            raise ValueError(f"{self.path} is damaged: it decreases.")
+        self.last = piece[-1]
+
+    def check_end(self):
+        if self.last != self.n_entries:
+            raise ValueError(
+                f"{self.path} is damaged: it ends with {self.last}, and there are "
+                f"{self.n_entries} entries."
+            )
+
+
+class _Columns:
+    """A look at column indices: from 0 to the number of columns."""
+
+    def __init__(self, path, n_features):
+        self.path, self.n_features = path, n_features
+
+    def look(self, piece):
+        if piece.max() >= self.n_features or piece.min() < 0:
+            raise ValueError(
+                f"{self.path} is damaged: it has column indices outside of the "
+                f"{self.n_features} columns."
+            )

@@ -1,0 +1,243 @@
+"""Claims: one process at a time writes a collection.
+
+A claim is a file in the folder that is open and locked while its owner writes, and that
+says who the owner is.  The system drops the lock of a process that dies, however it
+dies; so a claim without a lock is a dead writer's, and is taken over.  Two cases are
+left.  Some file systems have no locks: there the process table says whether a writer on
+the same machine is alive.  And a lock need not be seen on other machines that share the
+folder: a claim from another machine is not taken over, and the message names the file
+that has to be deleted.
+"""
+
+import contextlib
+import datetime
+import errno
+import json
+import os
+import secrets
+import socket
+import weakref
+from io import FileIO
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # of Windows
+    fcntl = None
+    import msvcrt
+
+__all__ = ["CLAIM", "Claim"]
+
+#: The file of a claim.
+CLAIM = "writer.json"
+#: The byte that is locked on Windows, where a locked byte cannot be read by others.
+LOCKED_BYTE = 2**30
+#: Errors that say that another process holds the lock.
+HELD = {errno.EAGAIN, errno.EACCES, errno.EWOULDBLOCK, errno.EDEADLK}
+
+#: The claims of this process by their tokens.  One that an interruption left behind
+#: goes with its object, and the lock with it.
+_open_claims = weakref.WeakValueDictionary()
+
+
+class Claim:
+    """The right to write a collection, held from ``with`` to its end.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the collection is, or will be.
+
+    Raises
+    ------
+    BlockingIOError
+        On entry, if another writer holds the claim, or may hold it.
+    """
+
+    def __init__(self, folder):
+        self.path, self.pid = Path(folder) / CLAIM, os.getpid()
+        self.token, self.file = secrets.token_hex(8), None
+
+    def __enter__(self):
+        self.file = self._locked()
+        _open_claims[self.token] = self
+        try:
+            _write(self.file, self.token)
+        except BaseException:  # such as a full disk
+            self.file.close()  # an empty claim is nobody's
+            raise
+        return self
+
+    def __exit__(self, *_):
+        if os.getpid() != self.pid:
+            return  # in a forked child: the claim is its parent's
+        if fcntl is None:  # Windows deletes no open file
+            self.file.close()
+        if _owner_at(self.path).get("token") == self.token:
+            with contextlib.suppress(OSError):
+                self.path.unlink()
+        self.file.close()
+
+    def _locked(self):
+        """Return the claim's file, open, and locked if the file system has locks."""
+        while True:
+            file = FileIO(self.path, "r+", opener=_opened_or_created)
+            try:
+                if self._is_free(file):
+                    return file
+            except BaseException:
+                file.close()
+                raise
+            file.close()
+
+    def _is_free(self, file):
+        """Lock the claim's file; return False if its owner has just deleted it."""
+        locked = _lock(file.fileno())
+        owner = _owner_at(self.path)
+        if locked is False:
+            raise _in_use(self.path, owner, is_known=True)
+        if not _is_at(file, self.path):
+            return False
+        if owner and not _is_dead(owner, locked):
+            raise _in_use(self.path, owner, is_known=False)
+        return True
+
+    def check(self):
+        """Raise if the claim is no longer this process's own.
+
+        Raises
+        ------
+        BlockingIOError
+        """
+        owner = _owner_at(self.path)
+        if owner.get("token") == self.token and os.getpid() == self.pid:
+            return
+        other = f", and {_described(owner)} writes there now" if owner else ""
+        raise BlockingIOError(
+            f"{self.path} was deleted or replaced while {self.path.parent} was "
+            f"written{other}. Nothing more is written."
+        )
+
+
+def _lock(descriptor):
+    """Lock a file without waiting.
+
+    Returns
+    -------
+    locked : bool or None
+        False if another holds the lock; None if the file system has no locks.
+    """
+    try:
+        if fcntl is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            os.lseek(descriptor, LOCKED_BYTE, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    except OSError as error:
+        return False if error.errno in HELD else None
+    return True
+
+
+def _opened_or_created(path, flags):
+    return os.open(path, flags | os.O_CREAT, 0o666)
+
+
+def _is_at(file, path):
+    """Return whether an open file is still the one at a path."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    except OSError:
+        return False
+
+
+def _write(file, token):
+    """Write who holds a claim into its file."""
+    now = datetime.datetime.now().astimezone()
+    owner = {
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "process_started": _started(os.getpid()),
+        "since": now.isoformat(timespec="seconds"),
+        "token": token,
+    }
+    text = json.dumps(owner).encode()
+    file.truncate(0)
+    file.seek(0)
+    if file.write(text) < len(text):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), file.name)
+
+
+def _owner_at(path):
+    """Return what a claim says of its owner; an empty dict if it says nothing."""
+    try:
+        owner = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return owner if isinstance(owner, dict) else {}
+
+
+def _is_dead(owner, locked):
+    """Return whether the owner of a claim is known to be dead."""
+    if owner.get("host") != socket.gethostname():
+        return False
+    if locked:
+        return True
+    if owner.get("pid") == os.getpid():
+        return str(owner.get("token")) not in _open_claims
+    return not _is_running(owner.get("pid"), owner.get("process_started"))
+
+
+def _is_running(pid, started):
+    """Return whether a process of this machine may still run."""
+    if type(pid) is not int or pid <= 0 or os.name != "posix":
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # it is another user's, or no number of a process
+        pass
+    now = _started(pid)
+    return started is None or now is None or now == started
+
+
+def _started(pid):
+    """Return when a process was started, in the system's ticks; None if unknown."""
+    try:
+        about = Path(f"/proc/{pid}/stat").read_text()
+        return int(about.rpartition(")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _described(owner):
+    """Return a text that says who holds a claim."""
+    if not owner:
+        return "another process"
+    pid, host = owner.get("pid", "?"), owner.get("host", "?")
+    return f"process {pid} on {host} (since {owner.get('since', '?')})"
+
+
+def _in_use(path, owner, is_known):
+    """Return the exception for a folder that another writer has claimed."""
+    folder, who = path.parent, _described(owner)
+    if is_known:
+        return BlockingIOError(
+            f"{folder} is being written by {who}. Wait until that is done, or give "
+            "another folder."
+        )
+    return BlockingIOError(
+        f"{folder} was claimed by {who}, and it cannot be told from here whether that "
+        f"process still writes. If it does not, delete {path} and call again."
+    )
+
+
+def _close_claims():
+    """Close the parent's claims in a forked child, which would keep their locks."""
+    for claim in list(_open_claims.values()):
+        claim.file.close()
+    _open_claims.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_claims)

@@ -1,0 +1,274 @@
+"""The folder of a collection that is being written.
+
+The first collection of a folder is written into the folder itself.  One that replaces
+another is written into a subfolder, ``generation-00001`` and so on, and ``meta.json``
+says which files count: by replacing this one file the new collection takes the place of
+the old one, at once.  Only then are the old files removed.
+"""
+
+import contextlib
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+
+from ._claims import CLAIM, Claim
+from ._files import (
+    META,
+    OURS,
+    TEMPORARY,
+    UNFINISHED,
+    make_folder,
+    read_json,
+    shard_file,
+    write_json,
+)
+from ._meta import read_meta
+
+__all__ = ["Target", "generation_folder", "writing"]
+
+GENERATION = re.compile(r"generation-(\d{5,9})")
+#: How names begin that NFS gives to files that are deleted while they are open.
+LEFT_BY_NFS = ".nfs"
+
+
+def generation_folder(folder, generation):
+    """Return the folder of a generation; that of the first is the collection's own."""
+    folder = Path(folder)
+    return folder / f"generation-{generation:05d}" if generation else folder
+
+
+class Target:
+    """A collection that is being written.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the collection.
+    generation : int
+        How many collections were in the folder before; 0 goes on with an interrupted
+        conversion.
+    claim : Claim
+        That of this process.
+
+    Attributes
+    ----------
+    files : Path
+        Where its files go.
+    replaces : bool
+        Whether a collection is there that is to be replaced.
+    """
+
+    def __init__(self, folder, generation, claim):
+        self.folder, self.generation, self.claim = folder, generation, claim
+        self.files = generation_folder(folder, generation)
+        self.replaces, self._committing = generation > 0, False
+
+    def prepare(self, settings, overwrite):
+        """Make room for the files, or check that a conversion may go on.
+
+        Parameters
+        ----------
+        settings : dict
+            What must be the same for a conversion to go on.
+        overwrite : bool
+            Whether to begin anew.
+
+        Raises
+        ------
+        ValueError
+            If a conversion with other settings was begun.
+        """
+        if self.replaces:
+            self._remove_others(_current(self.folder))
+            make_folder(self.files)
+            return
+        unfinished = self.folder / UNFINISHED
+        if unfinished.exists() and not overwrite:
+            _check_settings(unfinished, settings)
+            return
+        # the notes first: a kill in between leaves no note without its shard
+        for what in ("json", "npy"):
+            for path in _ours_in(self.folder, {UNFINISHED}, f"*.{what}*"):
+                path.unlink(missing_ok=True)
+        write_json(unfinished, settings)
+
+    def commit(self, meta):
+        """Make the files that were written the collection of the folder.
+
+        Parameters
+        ----------
+        meta : dict
+            See `joined`.
+        """
+        self.claim.check()
+        self._committing = True
+        write_json(self.folder / META, meta | {"generation": self.generation})
+        self._remove_others(self.generation)
+        numbers = range(len(meta["shards"]))
+        whats = ("indptr.npy", "indices.npy", "data.npy")
+        kept = {shard_file("", n, what).name for n in numbers for what in whats}
+        for path in _ours_in(self.files, {META, *kept, *meta["files"]}, "*"):
+            _unlink(path)
+        if self.replaces:
+            for path in _ours_in(self.folder, {META}, "*"):
+                _unlink(path)
+
+    def abandon(self):
+        """Remove what was written, if it was to replace a collection.
+
+        Returns
+        -------
+        is_kept : bool
+            Whether there is a collection, the one that was to be replaced.
+        """
+        if not self.replaces:
+            return False
+        if self._committing and _current(self.folder) in (None, self.generation):
+            return False  # it is the collection of the folder now, or may be
+        _remove_folder(self.files)
+        return True
+
+    def _remove_others(self, generation):
+        """Remove the subfolders of all generations but one; none if that is unknown."""
+        if generation is None:
+            return
+        for number, path in _generations(self.folder).items():
+            if number != generation:
+                _remove_folder(path)
+
+
+@contextlib.contextmanager
+def writing(folder, settings, overwrite):
+    """Claim a folder for a collection to be written, or for one to be gone on with.
+
+    Parameters
+    ----------
+    folder : str or Path
+    settings : dict
+        What must be the same for a conversion to go on.
+    overwrite : bool
+        Whether to begin anew, and to replace a collection that is there.
+
+    Yields
+    ------
+    target : Target
+
+    Raises
+    ------
+    FileExistsError
+        If there is a finished collection.
+    BlockingIOError
+        If another process writes there.
+    ValueError
+        If the folder holds something else, or a conversion with other settings.
+    """
+    if not isinstance(overwrite, bool | np.bool_):
+        raise ValueError(f"overwrite must be True or False, got {overwrite!r}.")
+    folder = Path(os.path.abspath(folder))
+    if folder.exists() and not folder.is_dir():
+        raise FileExistsError(f"{folder} is a file, not a folder.")
+    make_folder(folder)
+    _check_contents(folder, overwrite)
+    with Claim(folder) as claim:
+        names = _check_contents(folder, overwrite)  # as the writer before left it
+        generation = _next_generation(folder) if META in names else 0
+        target = Target(folder, generation, claim)
+        try:
+            target.prepare(settings, overwrite)
+            yield target
+        except BaseException as error:
+            if target.abandon():
+                error.add_note(f"The collection in {folder} is as it was before.")
+            raise
+
+
+def _check_contents(folder, overwrite):
+    """Return the names in a folder; raise unless it may be written to."""
+    names = [path.name for path in folder.iterdir()]
+    names = [name for name in names if not name.startswith(LEFT_BY_NFS)]
+    foreign = [path for path in map(folder.joinpath, names) if not _is_ours(path)]
+    begun = META in names or UNFINISHED in names
+    is_empty = all(name == CLAIM or name.endswith(TEMPORARY) for name in names)
+    if foreign or not (begun or is_empty):
+        found = min([path.name for path in foreign] or names)
+        raise ValueError(
+            f"{folder} holds something else than a collection, such as {found!r}; give "
+            "a new or an empty folder."
+        )
+    if META in names and not overwrite:
+        raise FileExistsError(
+            f"{folder} holds a collection already; open it, or replace it with "
+            "overwrite=True."
+        )
+    return names
+
+
+def _is_ours(path):
+    """Return whether a name in the folder of a collection is one of its own."""
+    if path.is_symlink() or not path.is_dir():
+        name = path.name.removesuffix(TEMPORARY)
+        return name == CLAIM or OURS.fullmatch(name) is not None
+    return GENERATION.fullmatch(path.name) is not None
+
+
+def _generations(folder):
+    """Return the subfolders of generations by their numbers."""
+    found = {}
+    for path in folder.iterdir():
+        match = GENERATION.fullmatch(path.name)
+        if match and path.is_dir() and not path.is_symlink():
+            found[int(match[1])] = path
+    return found
+
+
+def _current(folder):
+    """Return the generation that counts; None if ``meta.json`` does not say it."""
+    try:
+        return read_meta(folder)["generation"]
+    except (OSError, ValueError):
+        return None
+
+
+def _next_generation(folder):
+    """Return the number of a generation that is not there yet."""
+    return 1 + max(_current(folder) or 0, *_generations(folder), 0)
+
+
+def _ours_in(folder, kept, pattern):
+    """Yield a collection's files in its folder, except those to be kept."""
+    for path in list(folder.glob(pattern)):
+        is_file = path.is_symlink() or not path.is_dir()
+        if is_file and path.name not in {*kept, CLAIM} and _is_ours(path):
+            yield path
+
+
+def _unlink(path):
+    """Remove a file, if that is possible; else the next writer tries again."""
+    with contextlib.suppress(OSError):
+        path.unlink()
+
+
+def _remove_folder(path):
+    """Remove the folder of a generation, as far as that is possible."""
+    for file in _ours_in(path, (), "*"):
+        _unlink(file)
+    with contextlib.suppress(OSError):
+        path.rmdir()
+
+
+def _check_settings(path, settings):
+    """Raise if a conversion was begun with other settings."""
+    before = read_json(path)
+    if not isinstance(before, dict):
+        changed = ["all"]
+    else:
+        names = sorted({*settings, *before} - {"checksum"})
+        changed = [name for name in names if before.get(name) != settings.get(name)]
+    if changed:
+        raise ValueError(
+            f"{path.parent} holds the beginning of another conversion "
+            f"({', '.join(changed)} differ); go on as it was begun, or begin anew "
+            "with overwrite=True."
+        )

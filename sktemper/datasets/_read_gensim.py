@@ -1,0 +1,202 @@
+"""Reader of gensim's corpora, and of any other bags of words in memory."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from numbers import Integral
+
+import numpy as np
+from scipy import sparse
+
+from ._arguments import LARGEST_SIZE, checked_size, refuse_argument
+from ._batches import Batches, first_that_fails
+
+__all__ = ["read_gensim"]
+
+#: The most columns without a word that `id2word` may lead to.
+MOST_UNNAMED = 2**24
+NO_PAIRS = "is no list of pairs (word, count) of numbers"
+
+
+def read_gensim(corpus, id2word=None, *, n_features=None, batch_size=10_000):
+    """Read a corpus of gensim's, or any iterable of bags of words, in batches.
+
+    Parameters
+    ----------
+    corpus : iterable
+        Of documents, each a list of pairs (word, count), words counted from 0; such as
+        an `MmCorpus` or a `BleiCorpus`.  A generator can be read once, and needs
+        ``n_features`` or ``id2word``.
+    id2word : mapping or sequence, default=None
+        The words, such as a `Dictionary`.  None takes the corpus's own, if it has one.
+    n_features : int, default=None
+        Number of columns.  None is that of ``id2word``, or else the corpus's
+        ``num_terms``; or else the corpus is iterated over once before.
+    batch_size : int, default=10,000
+        Documents in a batch.
+
+    Returns
+    -------
+    batches : iterable of CSR arrays
+        For `write_counts`, with the words as ``feature_names``.
+
+    Raises
+    ------
+    TypeError
+        If the corpus cannot be iterated over.
+    ValueError
+        If another argument is none of these, or words have numbers from ``n_features``
+        on; if the corpus is a generator and the number of columns is unknown; and,
+        while it is read, if it is a generator that was read before, or a document is no
+        list of pairs, has a word out of range, or a count that is negative or not
+        finite.  The message says which document, counted from 0.
+
+    Examples
+    --------
+    >>> from sktemper.datasets import read_gensim
+    >>> corpus = [[(0, 5), (2, 1)], [], [(1, 4)]]
+    >>> [X.toarray().tolist() for X in read_gensim(corpus, batch_size=2)]
+    [[[5.0, 0.0, 1.0], [0.0, 0.0, 0.0]], [[0.0, 4.0, 0.0]]]
+    """
+    if not isinstance(corpus, Iterable) or isinstance(corpus, (str, bytes)):
+        raise TypeError(
+            "corpus must be an iterable of documents, each a list of pairs (word, "
+            f"count), got {type(corpus).__name__}."
+        )
+    batch_size = checked_size(batch_size, "batch_size")
+    n_features = checked_size(n_features, "n_features", optional=True)
+    if id2word is None:
+        id2word = getattr(corpus, "id2word", None)
+    names = _names_of_ids(id2word, n_features)
+    size = n_features if names is None else len(names)
+    if size is None:
+        n_terms = getattr(corpus, "num_terms", None)
+        size = checked_size(n_terms, "corpus.num_terms", optional=True)
+    if isinstance(corpus, Iterator):
+        corpus = _Once(corpus, size)
+    return Batches(lambda: _matrices(corpus, size, batch_size), names)
+
+
+class _Once:
+    """A generator of documents, which is read once and then refused."""
+
+    def __init__(self, documents, n_features):
+        if n_features is None:
+            raise ValueError(
+                "corpus is a generator, which can be read once only, but the number of "
+                "columns would be found by reading it before. Give n_features or "
+                "id2word, or a list of the documents."
+            )
+        self.documents = documents
+
+    def __iter__(self):
+        if self.documents is None:
+            raise ValueError(
+                "corpus is a generator, which can be read once only, and was read "
+                "before. Call read_gensim again with a new one, or with a list of the "
+                "documents."
+            )
+        documents, self.documents = self.documents, None
+        return documents
+
+
+def _names_of_ids(id2word, n_features):
+    """Return the words as a list, ``#`` and the number where there is none; or None."""
+    if id2word is None:
+        return None
+    is_mapping = hasattr(id2word, "items")
+    if isinstance(id2word, (str, bytes)) or not (
+        is_mapping or isinstance(id2word, Iterable)
+    ):
+        refuse_argument("id2word", "a mapping or a sequence of words", id2word)
+    words = dict(id2word.items() if is_mapping else enumerate(id2word))
+    if not words:
+        return None
+    for number in words:
+        is_whole = isinstance(number, Integral) and not isinstance(number, bool)
+        if not is_whole or not 0 <= number < (n_features or LARGEST_SIZE):
+            last = "" if n_features is None else f" to {n_features - 1}"
+            raise ValueError(
+                f"id2word has a word of the number {number!r}; expected whole numbers "
+                f"from 0{last}."
+            )
+    size = n_features or max(words) + 1
+    if size - len(words) > MOST_UNNAMED and n_features is None:
+        raise ValueError(
+            f"id2word has {len(words)} words, but numbers up to {size - 1}; give "
+            "n_features if there are so many columns."
+        )
+    return [str(words.get(number, f"#{number}")) for number in range(size)]
+
+
+def _matrices(corpus, n_features, batch_size):
+    """Yield bags of words as CSR arrays of float64."""
+    if n_features is None:
+        n_features = _n_words(corpus, batch_size)
+    for starts, words, counts in _parsed(corpus, batch_size, n_features):
+        shape = len(starts) - 1, n_features
+        yield sparse.csr_array((counts, words.astype(np.int32), starts), shape=shape)
+
+
+def _n_words(corpus, batch_size):
+    """Return the largest number of a word plus one; 0 if there are no documents."""
+    largest = [
+        words.max(initial=-1) for _, words, _ in _parsed(corpus, batch_size, None)
+    ]
+    if largest and max(largest) < 0:
+        raise ValueError(
+            "The documents have no words, so that the number of columns is unknown; "
+            "give n_features."
+        )
+    return int(max(largest, default=-1)) + 1
+
+
+def _parsed(corpus, batch_size, n_features):
+    """Yield where documents begin, words, and counts of some documents at a time."""
+    documents, first = iter(corpus), 0
+    while some := list(islice(documents, batch_size)):
+        bags = [_as_list(bag, number) for number, bag in enumerate(some, first)]
+        pairs = _pairs_of(bags)
+        if pairs is None:
+            place = first_that_fails(bags, lambda bags: _pairs_of(bags) is None)
+            _refuse(first + place, NO_PAIRS)
+        starts = np.concatenate([[0], np.cumsum([len(bag) for bag in bags])])
+        words, counts = pairs.T
+        last = (n_features or LARGEST_SIZE) - 1
+        wrong_words = ~((words >= 0) & (words <= last)) | (words != np.rint(words))
+        wrong_counts = ~((counts >= 0) & (counts < np.inf))
+        for wrong, values, what, expected in (
+            (wrong_words, words, "word", f"whole numbers from 0 to {last}"),
+            (wrong_counts, counts, "count", "counts that are finite and at least 0"),
+        ):
+            if wrong.any():
+                place = wrong.argmax()
+                document = first + np.searchsorted(starts, place, side="right") - 1
+                _refuse(
+                    document, f"has the {what} {values[place]:g}; expected {expected}"
+                )
+        yield starts, words, counts
+        first += len(bags)
+
+
+def _as_list(bag, number):
+    try:
+        return list(bag)
+    except TypeError:
+        _refuse(number, NO_PAIRS)
+
+
+def _pairs_of(bags):
+    """Return all pairs as an array of shape (n_pairs, 2), None if there are others."""
+    pairs = [pair for bag in bags for pair in bag]
+    try:
+        table = np.array(pairs)
+    except (TypeError, ValueError):
+        return None
+    if not pairs:
+        return np.empty((0, 2))
+    is_table = table.dtype.kind in "buif" and table.shape == (len(pairs), 2)
+    return table.astype(np.float64) if is_table else None
+
+
+def _refuse(document, what):
+    raise ValueError(f"Document {document} {what}.")

@@ -1,0 +1,251 @@
+"""Batches of several kinds, as blocks of rows that can be written."""
+
+import zlib
+from numbers import Number
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_array
+
+from .._validation import check_sparse
+from ._blocks import Block, checksum
+from ._meta import smallest
+
+__all__ = ["Arrays", "Matrices", "Texts", "checked_names", "stored"]
+
+#: Up to here float64 holds every whole number.
+MOST_EXACT = 2**53
+
+
+class Texts:
+    """Batches of texts, and a vectorizer that counts their words."""
+
+    names = None
+
+    def __init__(self, vectorizer, hashed):
+        self.vectorizer, self.hashed, self.counts = vectorizer, hashed, None
+
+    def stamp(self, texts, number):
+        if isinstance(texts, (str, bytes)) or not hasattr(texts, "__len__"):
+            raise ValueError(
+                f"Batch {number} is no list of texts but {type(texts).__name__}: "
+                "batches have to be lists, each of several texts."
+            )
+        if len(texts) == 0:
+            return 0, 0
+        first = next(iter(texts))
+        first = first.encode() if isinstance(first, str) else first
+        return len(texts), zlib.crc32(first) if isinstance(first, bytes) else 0
+
+    def block(self, texts, number):
+        if len(texts) == 0:
+            n_features = self.vectorizer.transform(["a"]).shape[1]
+            self.counts = sparse.csr_array((0, n_features), dtype=np.uint8)
+        else:
+            self.counts = canonical(self._transformed(texts, number), number)
+        return Block.of(self.counts, stored_counts(self.counts.data, number))
+
+    def _transformed(self, texts, number):
+        try:
+            return self.vectorizer.transform(texts)
+        except NotFittedError:  # which is an AttributeError, too
+            raise
+        except AttributeError as error:  # vectorizers ask for methods of a str
+            raise TypeError(
+                f"Batch {number} has a text that the vectorizer cannot read: {error}."
+            ) from error
+
+    def after(self, texts):
+        if self.hashed is not None and len(texts):
+            self.hashed.look_at(texts, self.counts)
+
+
+class Matrices:
+    """Batches of counts."""
+
+    def __init__(self):
+        self.names = None
+
+    def stamp(self, X, number):
+        if not sparse.issparse(X):
+            self.names = same_names(self.names, X, number)
+            return stamp_of_array(_two_dimensional(X, number))
+        X = _two_dimensional(X, number)
+        end = X.indptr[1] if X.format == "csr" and X.shape[0] else 0
+        return X.shape[0], checksum(X.indices[:end], X.data[:end]) if end else 0
+
+    def block(self, X, number):
+        X = X if sparse.issparse(X) else _two_dimensional(X, number)
+        X = canonical(X, number)
+        return Block.of(X, stored_counts(X.data, number))
+
+    def after(self, X):
+        pass
+
+
+class Arrays:
+    """Batches of dense data."""
+
+    def __init__(self):
+        self.names = None
+
+    def stamp(self, X, number):
+        if sparse.issparse(X):
+            raise ValueError(
+                f"Batch {number} is a sparse matrix; write it with write_counts."
+            )
+        self.names = same_names(self.names, X, number)
+        return stamp_of_array(_two_dimensional(X, number))
+
+    def block(self, X, number):
+        X = check_array(
+            X,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            input_name=f"batch {number}",
+        )
+        return Block(X, X.shape[1])
+
+
+def names_of_columns(X):
+    """Return the names of a data frame's columns, None if these are no strings."""
+    columns = getattr(X, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return list(columns)
+
+
+def checked_names(names):
+    """Return names of features as a list of strings that a file can hold.
+
+    Raises
+    ------
+    ValueError
+        If they are not of one dimension, have characters without an encoding, or only
+        differ by their types.
+    TypeError
+        If some are neither strings nor numbers.
+    """
+    if np.ndim(names) != 1:
+        raise ValueError("feature_names must be of one dimension.")
+    names = list(names)
+    for name in names:
+        if not isinstance(name, str | Number) or name != name:
+            raise TypeError(f"feature_names must be strings, got {name!r}.")
+    texts = list(map(str, names))
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"feature_names has {text!r}, which UTF-8 cannot encode."
+            ) from error
+    is_text = {}
+    for name, text in zip(names, texts, strict=True):
+        if is_text.setdefault(text, isinstance(name, str)) != isinstance(name, str):
+            raise ValueError(
+                f"feature_names has {text!r} as a string and as a number, which would "
+                "become one name."
+            )
+    return texts
+
+
+def same_names(names, X, number):
+    """Return the names of the columns of all batches up to this one, or None.
+
+    Raises
+    ------
+    ValueError
+        If those of a data frame are others than before, or in another order.
+    """
+    found = names_of_columns(X)
+    if found is None:
+        return names
+    if names is None:
+        return checked_names(found)
+    if found != names:
+        raise ValueError(
+            f"Batch {number} has other columns than the batches before, or in another "
+            f"order: {found[:5]}, expected {names[:5]}."
+        )
+    return names
+
+
+def stamp_of_array(X):
+    """Return the number of rows, and a checksum of the first."""
+    return len(X), checksum(np.asarray(X[:1], dtype=np.float64))
+
+
+def _two_dimensional(X, number):
+    """Return a batch, as an array if it is not sparse."""
+    if not sparse.issparse(X):
+        X = np.asarray(X)
+        if X.dtype.kind not in "buif":
+            raise ValueError(f"Batch {number} has entries that are no numbers.")
+    if X.ndim != 2:
+        raise ValueError(
+            f"Batch {number} has {X.ndim} dimensions, expected rows and columns."
+        )
+    return X
+
+
+def canonical(X, number):
+    """Return a CSR matrix in canonical format, without stored zeros.
+
+    What is given is not changed.
+    """
+    try:
+        Y = sparse.csr_array(check_sparse(X))
+    except ValueError as error:
+        raise ValueError(f"Batch {number}: {error}") from error
+    if not Y.has_canonical_format:
+        if Y.dtype.kind in "iu" and Y.nnz and Y.data.max() > MOST_EXACT:
+            raise ValueError(f"Batch {number} has integers that no float can hold.")
+        # a sum may be too large for the dtype
+        Y = Y.astype(np.int64 if Y.dtype.kind in "iub" else np.float64)
+        Y.sum_duplicates()
+    if not Y.data.all():
+        Y = Y.copy()
+        Y.eliminate_zeros()
+    return Y
+
+
+def stored_counts(values, number):
+    """Return counts in the type that they are stored in.
+
+    Raises
+    ------
+    ValueError
+        If they are negative or not finite.
+    """
+    if values.size == 0:
+        return values.astype(np.uint8)
+    if values.dtype.kind not in "buif":
+        raise ValueError(f"Batch {number} has entries that are no numbers.")
+    if values.dtype.kind == "f" and values.itemsize > 8:  # others may be finite there
+        with np.errstate(over="ignore"):
+            values = values.astype(np.float64)
+    low, high = values.min(), values.max()
+    if not (low >= 0 and high < np.inf):
+        what = "are not finite."
+        if low < 0:
+            what = "are negative; a HashingVectorizer needs alternate_sign=False."
+        raise ValueError(f"Batch {number} has counts that {what}")
+    return stored(values, low, high, number)
+
+
+def stored(values, low, high, number):
+    """Return whole numbers in the smallest type, others in float32 or float64."""
+    dtype = smallest(low, high)
+    if dtype is not None:
+        small = values.astype(dtype)
+        if values.dtype.kind != "f" or (small == values).all():
+            return small
+    if values.dtype.kind == "f":
+        return values.astype(np.float32 if values.itemsize <= 4 else np.float64)
+    if max(abs(int(low)), int(high)) > MOST_EXACT:
+        raise ValueError(f"Batch {number} has integers that no float can hold.")
+    return values.astype(np.float64)

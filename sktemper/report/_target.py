@@ -1,0 +1,111 @@
+"""The file that a page is written to."""
+
+import errno
+import os
+import secrets
+import shutil
+import stat
+from pathlib import Path
+
+__all__ = ["check_path", "write_page"]
+
+
+def check_path(path):
+    """Return the absolute path of a file that can be written or replaced.
+
+    Raises
+    ------
+    TypeError
+        If it is neither a str nor a path.
+    FileNotFoundError, IsADirectoryError, PermissionError, ValueError
+        If no regular file can be written there.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path must be a str, a path or None, got {path!r}.")
+    if "\0" in os.fspath(path):
+        raise ValueError(f"path has a null character: {path!r}.")
+    path = Path(path).absolute()
+    target, _ = _target_of(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder to write to: {target.parent}")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise PermissionError(
+            errno.EACCES, "No file can be made in the folder", str(target.parent)
+        )
+    return path
+
+
+def write_page(path, page):
+    """Write a page in whole or not at all, and return its path.
+
+    The page is written to a new file in the same folder, which then takes the place of
+    the file at ``path``, and its owner, permissions and extended attributes.  A
+    symbolic link stays, and the file that it leads to is replaced.  Each call has a
+    new file of its own: of several threads or processes the last one wins.
+
+    Parameters
+    ----------
+    path : Path
+        See `check_path`.
+    page : str
+    """
+    target, before = _target_of(path)
+    # short, as a name of the page's own may be as long as the file system allows
+    made = target.with_name(f".{secrets.token_hex(8)}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    # of a new page the umask decides; one that may be private is never readable
+    descriptor = os.open(made, flags, 0o666 if before is None else 0o600)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(page.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        if before is not None:
+            _keep(target, before, made)
+        os.replace(made, target)
+    finally:
+        made.unlink(missing_ok=True)
+    return path
+
+
+def _target_of(path):
+    """Return the file that a path leads to, and its status, None if it is new."""
+    target = Path(os.path.realpath(path))
+    try:
+        status = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return target, None
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(f"path is a folder, not a file: {path}")
+    if not stat.S_ISREG(status.st_mode) or not _is_the_same(target, status):
+        raise ValueError(
+            f"path is no regular file, but a device, a pipe or the like: {path}"
+        )
+    if not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, "The file is read-only", str(path))
+    return target, status
+
+
+def _is_the_same(target, status):
+    """Return whether a path has this file: an open one may be deleted."""
+    try:
+        return os.path.samestat(os.lstat(target), status)
+    except FileNotFoundError:
+        return False
+
+
+def _keep(target, before, made):
+    """Give a file the owner, permissions and extended attributes of another."""
+    now = os.stat(made)
+    if (before.st_uid, before.st_gid) != (now.st_uid, now.st_gid):
+        try:
+            os.chown(made, before.st_uid, before.st_gid)
+        except PermissionError as error:
+            raise PermissionError(
+                errno.EPERM,
+                "The file has an owner or group that a new file cannot have; remove it "
+                "or give another path",
+                str(target),
+            ) from error
+    shutil.copystat(target, made)
+    os.utime(made)

@@ -1,0 +1,177 @@
+"""Checks of the constants of bounds, and of the priors of local parameters."""
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ..model import Powers
+from ._case import Skip, close, precision
+
+#: Numbers of states up to which these can be told from their logarithm.
+MOST_STATES = 100
+#: Draws of local parameters at once, how often at most, and how many must matter; and
+#: powers of the likelihood, the lower of which leave more draws that do.
+N_DRAWS, MOST_DRAWINGS, FEWEST_THAT_MATTER = 1000, 5, 50
+LOCAL_POWERS = 1.0, 0.3, 0.1, 0.01
+#: Standard errors by which the bound of a row may exceed its log-likelihood, and nats
+#: by which it may miss it: per observation, per local parameter, and per row.
+N_ERRORS, MOST_GAPS = 6.0, (0.3, 0.5, 1.0)
+
+
+def check_the_bound_of_the_prior_is_zero(case):
+    """Where q is the prior, E log p - E log q of the global parameters is 0."""
+    bound = case.model.global_bound(case.prior(), case.hyper)
+    size = abs(case.model.global_bound(case.globals_, case.hyper))
+    atol = max(1e-9, 64 * precision(case.model) ** 2) * (1 + size)
+    fault = "global_bound has a wrong constant: its value where q is the prior"
+    close(bound, 0.0, fault, atol=atol)
+
+
+def check_row_bounds_have_their_constants(case):
+    """Where q is certain, the bound of a row is at most its log-likelihood, and near.
+
+    That is its predictive density, or an estimate from draws of local parameters.
+    """
+    case.require_exact()
+    if case.model.scores_whole_rows:
+        globals_ = case.certain()
+        bounds = case.local_step(globals_=globals_, want=("bound",)).row_bounds
+        scores, _ = case.log_predictive(globals_=globals_)
+        fault = (
+            "row_bounds have a wrong constant: they are not the predictive density of "
+            "rows under parameters without doubt; row"
+        )
+        close(bounds, scores, fault, 1e-3, 1e-3)
+    elif case.log_likelihood is None:
+        raise Skip("no log_likelihood was given to check_model")
+    else:
+        _compare_with_draws(case)
+
+
+def _compare_with_draws(case):
+    """Compare bounds with log-likelihoods estimated by importance sampling.
+
+    Draws from the prior estimate the likelihood of rows of little data.  At small
+    powers they estimate that of all rows, and the bound may not exceed it either.
+    """
+    globals_ = case.certain()
+    logs = _log_likelihoods(case, globals_)
+    # discrete parameters are tempered with the likelihood
+    powers = LOCAL_POWERS[:1] if (_n_states(case) > 1).any() else LOCAL_POWERS
+    is_compared = False
+    for power in powers:
+        step = case.local_step(
+            powers=Powers(1.0, power, power),
+            globals_=globals_,
+            want=("bound", "local"),
+        )
+        estimates, errors = _estimates(power * logs)
+        slack = N_ERRORS * errors + 100 * precision(case.model) * np.abs(estimates)
+        excess = np.asarray(step.row_bounds) - estimates
+        is_compared |= not np.isnan(slack).all()
+        _refuse(excess > slack, step.row_bounds, estimates, power, "at most")
+        if power == 1:
+            units = step.row_observed, _width(step.local_parameters), 1.0
+            most = sum(map(np.multiply, MOST_GAPS, units)) + slack
+            _refuse(excess < -most, step.row_bounds, estimates, power, "about")
+    if not is_compared:
+        raise Skip("too few draws from the prior tell the likelihood of a row")
+
+
+def _log_likelihoods(case, globals_):
+    """Return log-likelihoods of draws, more where few matter; (n_draws, n_rows)."""
+    arguments = case.model, case.X[: case.n_rows], globals_, case.hyper, case.random
+    logs = np.empty((0, case.n_rows))
+    for _ in range(MOST_DRAWINGS):
+        drawn = np.asarray(case.log_likelihood(*arguments, N_DRAWS))
+        if drawn.shape != (N_DRAWS, case.n_rows):
+            raise ValueError(
+                "log_likelihood must return an array of shape "
+                f"{(N_DRAWS, case.n_rows)}, got {drawn.shape}."
+            )
+        logs = np.concatenate([logs, drawn])
+        if np.isfinite(_estimates(logs)[1]).mean() > 0.5:
+            break
+    return logs
+
+
+def _estimates(logs):
+    """Return logs of mean likelihoods and their standard errors, NaN if unknown."""
+    estimates = logsumexp(logs, axis=0) - np.log(len(logs))
+    weights = np.exp(logs - estimates) / len(logs)
+    squares = (weights**2).sum(axis=0)  # 1 / the number of draws that matter
+    errors = np.sqrt(np.maximum(squares - 1 / len(logs), 0.0))
+    return estimates, np.where(squares > 1 / FEWEST_THAT_MATTER, np.nan, errors)
+
+
+def _width(local):
+    """Return the number of local parameters of a row."""
+    return int(np.prod(np.shape(local)[1:]))
+
+
+def _refuse(wrong, bounds, estimates, power, relation):
+    """Raise with the first of the rows that are wrong, if there are such."""
+    if wrong.any():
+        row = np.flatnonzero(wrong)[0]
+        raise AssertionError(
+            f"row_bounds have a wrong constant: of row {row}, with the power {power:g} "
+            f"of the likelihood, expected {relation} {estimates[row]:.6g}, what "
+            f"log_likelihood says, got {bounds[row]:.6g}"
+        )
+
+
+def _n_states(case):
+    """Return the numbers of states that rows without a likelihood seem to have."""
+    with np.errstate(over="ignore"):
+        return np.maximum(np.round(np.exp(case.empty_bounds())), 1.0)
+
+
+def check_row_bounds_count_states(case):
+    """Without its likelihood a row's bound is the log of how many states it may have.
+
+    Those of its discrete local parameters, for continuous ones return to their prior:
+    a whole number, which is 1 where there are no discrete ones.
+    """
+    case.require_exact()
+    bounds, nearest = case.empty_bounds(), _n_states(case)
+    atol = 1e-4 + precision(case.model) * np.abs(case.local_step().row_bounds).max()
+    few = np.exp(np.minimum(bounds, np.log(2 * MOST_STATES))) < MOST_STATES
+    if not few.any():
+        raise Skip("no row has so few states that they can be counted")
+    fault = (
+        "row_bounds have a wrong constant: without a likelihood they are no logarithms "
+        "of whole numbers of states; row"
+    )
+    close(
+        np.where(few, bounds, 0.0),
+        np.where(few, np.log(nearest), 0.0),
+        fault,
+        0.0,
+        atol,
+    )
+
+
+def check_row_bounds_move_with_the_prior(case):
+    """Bounds of rows without a likelihood depend on the power of a continuous prior."""
+    case.require_exact()
+    if case.model.has_continuous_local is False:
+        raise Skip(f"{type(case.model).__name__} has no continuous local parameters")
+    if case.model.has_continuous_local is None and not _seems_continuous(case):
+        raise Skip("has_continuous_local is None, and rows have discrete parameters")
+    atol = 1e-4 + precision(case.model) * np.abs(case.local_step().row_bounds).max()
+    whole = case.empty_bounds()
+    moves = [np.abs(case.empty_bounds(p) - whole) for p in (0.5, 0.25)]
+    still = np.flatnonzero(np.maximum(*moves) <= atol)
+    if len(still):
+        raise AssertionError(
+            "local_step ignores powers.prior: without a likelihood the bound of row "
+            f"{still[0]} is expected to change if the prior of its continuous local "
+            f"parameters is raised to the power 1/2 or 1/4, got {whole[still[0]]:.6g} "
+            "as at 1. If rows have no such parameters, set has_continuous_local=False"
+        )
+
+
+def _seems_continuous(case):
+    """Return whether rows have local parameters, and none that are discrete."""
+    local = np.asarray(case.local_step(want=("bound", "local")).local_parameters)
+    varies = local.size and (np.ptp(local, axis=0) > 0).any()
+    return bool(varies) and (_n_states(case) == 1).all()

@@ -1,0 +1,174 @@
+"""Checks of parameters and priors: shapes, domain, weights, pickles."""
+
+import copy
+import pickle
+from numbers import Integral
+
+import numpy as np
+from scipy import sparse
+
+from ..model._values import numbers_in
+from ._case import Skip, close, precision, same
+
+#: The multiple of what the data tell that is taken from the prior to leave the domain.
+FAR = 1e6
+
+
+def check_the_start_repeats(case):
+    """A start depends on its random state alone, and leaves the data as they are."""
+    model, X = case.model, copy.deepcopy(case.X)
+    hyper = model.initial_hyper(case.X)
+    for name, found, expected in (
+        ("initial_hyper", hyper, case.hyper),
+        ("initial_globals", case.initial_globals(hyper), case.start),
+        ("the data", _numbers_of(case.X), _numbers_of(X)),
+    ):
+        pairs = zip(numbers_in(found), numbers_in(expected), strict=True)
+        for number, (one, other) in enumerate(pairs):
+            fault = f"{name} change if the model is started again, in part {number}"
+            same(one, other, fault)
+
+
+def _numbers_of(X):
+    X = X.data if sparse.issparse(X) else np.asarray(X)
+    return np.nan_to_num(X) if X.dtype.kind in "fiub" else np.zeros(0)
+
+
+def check_automatic_settings(case):
+    """Sizes of blocks and batches are whole numbers, and temperatures positive."""
+    model, hyper = case.model, case.hyper
+    sizes = {
+        "block_size": model.block_size,
+        "auto_batch_size of the data": model.auto_batch_size(case.X, case.X.shape[0]),
+        "auto_batch_size of a stream": model.auto_batch_size(case.X, None),
+    }
+    for name, size in sizes.items():
+        if not (isinstance(size, Integral) and size >= 1):
+            raise AssertionError(f"{name}: expected a whole number from 1, got {size}")
+    temperature = model.auto_temperature(hyper)
+    if not 0 < temperature < np.inf:
+        raise AssertionError(
+            f"auto_temperature: expected a positive number, got {temperature}"
+        )
+
+
+def check_hyper_has_its_shapes(case):
+    """`hyper_shapes` are those of the priors, at the start and after a step."""
+    expected = case.model.hyper_shapes()
+    if expected is None:
+        raise Skip(f"{type(case.model).__name__} has no hyper_shapes")
+    for when, hyper in (("at the start", case.hyper), ("after a step", case.learned())):
+        fault = f"hyper_shapes() are not the shapes of hyper {when}"
+        _same_shapes(expected, hyper, fault)
+
+
+def check_globals_have_their_shapes(case):
+    """`global_shapes` are those of the parameters, and a fit passes `check`."""
+    model = case.model
+    expected = model.global_shapes(case.globals_)
+    if expected is not None:
+        fault = "global_shapes(globals_) are not the shapes of globals_"
+        _same_shapes(expected, case.globals_, fault)
+        _same_shapes(expected, case.start, f"{fault} at the start")
+    model.check(case.globals_, case.hyper)
+
+
+def _same_shapes(found, value, fault):
+    found = [tuple(shape) for shape in found]
+    expected = [np.shape(part) for part in numbers_in(value)]
+    if found != expected:
+        raise AssertionError(f"{fault}: expected {expected}, got {found}")
+
+
+def check_local_parameters_have_their_width(case):
+    """Local parameters are floats, `n_local` of each row."""
+    local = np.asarray(case.local_step(want=("bound", "local")).local_parameters)
+    n_local, width = case.model.n_local, int(np.prod(local.shape[1:]))
+    if n_local is None:
+        raise Skip(f"{type(case.model).__name__} has no n_local")
+    if width != n_local:
+        raise AssertionError(
+            "n_local is not the number of local parameters of a row: expected "
+            f"{width}, the width of local_parameters, got {n_local}"
+        )
+    case.model.check_local(local)
+
+
+def check_invalid_parameters_are_found(case):
+    """`is_valid` is True of the parameters of a fit, and False outside the domain."""
+    case.require("largest_rates")
+    case.require("dense_vectors")
+    for name, globals_ in (
+        ("at the start", case.start),
+        ("after two steps", case.globals_),
+        ("where q is the prior", case.prior()),
+    ):
+        if not case.model.is_valid(globals_):
+            raise AssertionError(
+                f"is_valid refuses the parameters {name}: expected True, got False"
+            )
+    far = case.target(case.local_step().statistics, scale=-FAR)
+    if _is_valid(case, far):
+        raise AssertionError(
+            f"is_valid accepts the prior less {FAR:g} times the statistics, natural "
+            f"parameters from {far.min():.4g} to {far.max():.4g}: expected False, got "
+            "True"
+        )
+
+
+def _is_valid(case, vector):
+    with np.errstate(all="ignore"):
+        try:
+            return case.model.is_valid(case.at(vector))
+        except (ValueError, np.linalg.LinAlgError):
+            return False
+
+
+def check_what_is_not_finite_is_found(case):
+    """`is_finite` is True of a fit, and False of parameters that are NaN."""
+    model, hyper = case.model, case.hyper
+    if not model.is_finite(case.globals_, hyper, model.prepare(case.globals_, hyper)):
+        raise AssertionError("is_finite of a fit: expected True, got False")
+    try:
+        with np.errstate(all="ignore"):
+            globals_ = case.at(np.full_like(case.vector(), np.nan))
+            found = model.is_finite(globals_, hyper, model.prepare(globals_, hyper))
+    except (ValueError, np.linalg.LinAlgError):
+        return
+    if found:
+        raise AssertionError(
+            "is_finite of natural parameters that are all NaN: expected False, got True"
+        )
+
+
+def check_weights_are_repetitions(case):
+    """Rows of weight w make the priors that w copies of them make."""
+    n_rows = case.X.shape[0]
+    weight = case.random.integers(0, 4, n_rows)
+    weight[:4] = 3, 0, 1, 2
+    for name, X, w in (
+        ("ones", case.X, np.ones(n_rows)),
+        ("whole numbers", case.X[np.repeat(np.arange(n_rows), weight)], weight),
+    ):
+        expected = case.model.initial_hyper(X)
+        found = case.model.initial_hyper(case.X, w.astype(float))
+        pairs = zip(numbers_in(found), numbers_in(expected), strict=True)
+        for number, (one, other) in enumerate(pairs):
+            fault = (
+                f"initial_hyper with weights that are {name} differs from that of "
+                f"repeated rows in part {number}"
+            )
+            close(one, other, fault, 8 * precision(case.model), 1e-12)
+
+
+def check_parameters_are_picklable(case):
+    """Parameters, priors and statistics come back from a pickle."""
+    for name, value in (
+        ("globals_", case.globals_),
+        ("hyper", case.hyper),
+        ("statistics", case.local_step().statistics),
+    ):
+        again = pickle.loads(pickle.dumps(value))
+        pairs = zip(numbers_in(again), numbers_in(value), strict=True)
+        for number, (one, other) in enumerate(pairs):
+            same(one, other, f"{name} change when pickled, in part {number}")

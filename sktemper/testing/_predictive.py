@@ -1,0 +1,188 @@
+"""Checks of the predictive scores of rows."""
+
+import numpy as np
+from scipy import sparse
+
+from ..model import Powers
+from ._case import Skip, close, precision
+
+#: Steps of coordinate ascent that make parameters clearly better than the prior.
+N_STEPS = 5
+#: Values of a row that are changed, at most, and rows in which they are.
+MOST_VALUES, N_ROWS = 20, 3
+#: Nats per observation by which a score may exceed the bound, and the same as a share
+#: of the bound.
+MOST_EXCESS, SHARE_OF_EXCESS = 1.0, 0.5
+
+
+def check_predictive_shapes(case):
+    """Each row has a finite score, 0 where nothing is held out."""
+    scores, n_held_out = case.log_predictive()
+    for name, rows in (("scores", scores), ("n_held_out", n_held_out)):
+        if rows.shape != (case.n_rows,):
+            raise AssertionError(
+                f"{name} of log_predictive do not have one entry a row: expected "
+                f"{(case.n_rows,)}, got {rows.shape}"
+            )
+        _none(~np.isfinite(rows), rows, f"{name} of log_predictive: expected numbers")
+    fault = "scores of log_predictive where nothing is held out: expected 0"
+    _none((n_held_out == 0) & (scores != 0), scores, fault)
+    _none(n_held_out < 0, n_held_out, "n_held_out: expected no negative numbers")
+    if case.model.weighs_observations:
+        return
+    observed = np.maximum(case.local_step().row_observed, 1)
+    fault = "n_held_out: expected no more than row_observed"
+    _none(n_held_out > observed * (1 + 1e-6), n_held_out, fault)
+
+
+def _none(wrong, found, fault):
+    """Raise with the first of the rows that are wrong, if there are such."""
+    if wrong.any():
+        row = np.flatnonzero(wrong)[0]
+        raise AssertionError(f"{fault}, got {found[row]:.6g} in row {row}")
+
+
+def check_scores_are_those_of_rows(case):
+    """A row has the same score on every call and among any other rows."""
+    whole = case.log_predictive()
+    rtol = precision(case.model)
+    half = case.n_rows // 2
+    for what, rows in {
+        "from call to call": slice(0, case.n_rows),
+        "with the other rows of the block": slice(half, case.n_rows),
+    }.items():
+        part = case.log_predictive(case.take(rows))
+        for name, one, all_ in zip(("scores", "n_held_out"), part, whole, strict=True):
+            atol = rtol * np.abs(all_).max()
+            close(
+                one, all_[rows], f"{name} of log_predictive change {what}", rtol, atol
+            )
+
+
+def check_better_parameters_score_better(case):
+    """Rows score better under parameters that were fitted to them than the prior's."""
+    case.require("dense_vectors")
+    fitted, prior = case.start, case.prior()
+    for _ in range(N_STEPS):
+        fitted = case.stepped(fitted, Powers())
+    before, after = (case.log_predictive(globals_=g)[0].sum() for g in (prior, fitted))
+    if not after > before + precision(case.model) * abs(before):
+        raise AssertionError(
+            "scores of log_predictive do not follow the parameters: expected a sum of "
+            f"more than {before:.10g}, that where q is the prior, got {after:.10g} "
+            f"after {N_STEPS} steps on the same rows"
+        )
+
+
+def check_scores_are_not_better_than_the_bound(case):
+    """A held-out observation scores about as the bound does for each."""
+    if case.model.scores_rankings:
+        raise Skip(f"{type(case.model).__name__} scores rankings")
+    globals_ = case.certain()
+    scores, n_held_out = case.log_predictive(globals_=globals_)
+    step = case.local_step(globals_=globals_, want=("bound",))
+    # whole rows count as one
+    n_observed = step.row_observed.sum() if n_held_out.max() > 1 else case.n_rows
+    bound, score = step.bound / n_observed, scores.sum() / max(n_held_out.sum(), 1)
+    most = bound + MOST_EXCESS + SHARE_OF_EXCESS * abs(bound)
+    if score > most:
+        raise AssertionError(
+            "scores of log_predictive are no held-out log-likelihoods: expected at "
+            f"most {most:.4g} per held-out observation, as the bound is {bound:.4g} "
+            f"per observation, got {score:.4g}"
+        )
+
+
+def check_scores_do_not_see_what_is_held_out(case):
+    """A score of several held-out observations is a sum: none changes another's.
+
+    Two values of a row are changed, each alone and both.  If both are held out, and the
+    local parameters come from the others, the changes of the score add up.
+    """
+    if case.model.scores_whole_rows:
+        raise Skip("log_predictive is the density of whole rows")
+    _, n_held_out = case.log_predictive()
+    seen = []
+    for row in _longest_rows(case, n_held_out):
+        X, columns = _changed(case, row)
+        if len(columns) < 4:
+            continue
+        block = case.model.take(X, slice(0, X.shape[0]))
+        scores, _ = case.log_predictive(block)
+        one, both = scores[1 : 1 + len(columns)], scores[1 + len(columns) :]
+        first, second = np.triu_indices(len(columns), 1)
+        atol = 1000 * np.finfo(case.model.dtype).eps * np.abs(scores).max()
+        moves = np.abs(one - scores[0]) > atol
+        pairs = moves[first] & moves[second]
+        mixed = (both - one[first] - one[second] + scores[0])[pairs]
+        if not len(mixed):
+            continue
+        if (np.abs(mixed) <= atol).any():
+            return
+        least = np.abs(mixed).argmin()
+        names = columns[first[pairs][least]], columns[second[pairs][least]]
+        seen.append((row, names, mixed[least]))
+    if not seen:
+        raise Skip("no row has several held-out values that can be changed")
+    row, names, mixed = seen[0]
+    raise AssertionError(
+        f"log_predictive sees what is held out: of the {n_held_out[row]:g} held-out "
+        f"observations of row {row} expected some whose changes add up, but the values "
+        f"of columns {names[0]} and {names[1]}, which come nearest to that, changed "
+        f"together change the score by {mixed:.4g} more than each alone"
+    )
+
+
+def _longest_rows(case, n_held_out):
+    """Return the rows with most held-out observations, of those with several."""
+    order = np.argsort(-n_held_out, kind="stable")[:N_ROWS]
+    return [int(row) for row in order if n_held_out[row] > 1]
+
+
+def _changed(case, row):
+    """Return copies of a row as data, with other values, and the changed columns.
+
+    The row itself; with each of the columns changed; with each pair of them.  No value
+    is added or removed: what is held out stays.
+    """
+    X = case.X[[row]]
+    if sparse.issparse(X):
+        X = sparse.csr_array(X)
+        values, places = np.array(X.data), np.arange(X.nnz)
+        names = X.indices
+    else:
+        values = np.array(X[0])
+        places = np.flatnonzero((values != 0) & (values == values))
+        names = np.arange(len(values))
+    known = case.X.data if sparse.issparse(case.X) else np.ravel(case.X)
+    known = np.unique(known[(known != 0) & (known == known)])
+    chosen = case.random.permutation(places)[:MOST_VALUES]
+    if len(known) < 2 or len(chosen) < 2:
+        return X, []
+    others = {}
+    for place in chosen:
+        others[place] = case.random.choice(known[known != values[place]])
+    first, second = np.triu_indices(len(chosen), 1)
+    changes = [
+        [],
+        *([p] for p in chosen),
+        *zip(chosen[first], chosen[second], strict=True),
+    ]
+    rows = np.tile(values, (len(changes), 1))
+    for number, change in enumerate(changes):
+        for place in change:
+            rows[number, place] = others[place]
+    return _like(case.X, X, rows), [int(names[place]) for place in chosen]
+
+
+def _like(X, row, rows):
+    """Return rows of values as data of the kind of ``X``."""
+    if not sparse.issparse(X):
+        return rows
+    n_rows, n_values = rows.shape
+    indices = np.tile(row.indices, n_rows)
+    indptr = n_values * np.arange(n_rows + 1)
+    made = sparse.csr_array(
+        (rows.ravel(), indices, indptr), shape=(n_rows, row.shape[1])
+    )
+    return type(X)(made)

@@ -1,0 +1,1243 @@
+"""Collections on disk under kills, other writers, damage and hostile descriptions."""
+
+import errno
+import json
+import os
+import pickle
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.feature_extraction.text import HashingVectorizer
+
+from sktemper import AnnealedGaussianMixture, AnnealedLDA
+from sktemper.datasets import (
+    _arrays,
+    _claims,
+    _files,
+    _open_shards,
+    _parts,
+    _write_ratings,
+    interactions_matrix,
+    open_counts,
+    open_dense,
+    open_ratings,
+    ratings_matrix,
+    write_counts,
+    write_dense,
+    write_ratings,
+)
+
+HASHING = HashingVectorizer(n_features=64, alternate_sign=False, norm=None)
+KINDS = {
+    "counts": (write_counts, open_counts),
+    "dense": (write_dense, open_dense),
+    "ratings": (write_ratings, open_ratings),
+}
+
+
+def counts_of(n_rows=60, n_columns=12, seed=0):
+    random = np.random.default_rng(seed)
+    return sparse.csr_array(random.poisson(0.7, (n_rows, n_columns)))
+
+
+def batches_of(kind, seed=0):
+    random = np.random.default_rng(seed)
+    if kind == "counts":
+        X = counts_of(seed=seed)
+        return [X[:25], X[25:40], X[40:]]
+    if kind == "dense":
+        X = random.normal(size=(60, 3))
+        X[5, 1] = np.nan
+        return [X[:25], X[25:]]
+    pairs = random.permutation(60 * 12)[:300]
+    users, items = np.divmod(pairs, 12)
+    names = np.array([f"item {i}" for i in range(12)])
+    ratings = random.integers(1, 6, 300)
+    return [
+        (users[s : s + 120], names[items[s : s + 120]], ratings[s : s + 120])
+        for s in range(0, 300, 120)
+    ]
+
+
+def dense(matrix):
+    return matrix.toarray() if sparse.issparse(matrix) else np.array(matrix)
+
+
+def rows_of(collection):
+    return np.concatenate([dense(shard) for shard in collection])
+
+
+def contents(folder):
+    folder = Path(folder)
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def fit(collection, max_iter=3):
+    lda = AnnealedLDA(2, max_iter=max_iter, batch_size=16, random_state=0)
+    return lda.fit(collection)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "X"
+
+
+@pytest.fixture
+def collection(folder):
+    return write_counts(folder, batches_of("counts"), shard_rows=20)
+
+
+@pytest.fixture
+def small_runs(monkeypatch):
+    monkeypatch.setattr(_write_ratings, "BYTES_AT_ONCE", 2000)
+    monkeypatch.setattr(_write_ratings, "LOOKED_AT", 8)
+
+
+class Stop(Exception):
+    pass
+
+
+# -- replacement -----------------------------------------------------------------------
+
+
+def test_a_collection_is_written_again_from_itself(collection, folder):
+    before = rows_of(collection)
+    again = write_counts(folder, open_counts(folder), shard_rows=7, overwrite=True)
+    assert len(again) == 9 and np.array_equal(rows_of(again), before)
+    few = (shard[:5] for shard in open_counts(folder))
+    few = write_counts(folder, few, overwrite=True)
+    expected = np.concatenate([before[start : start + 5] for start in range(0, 60, 7)])
+    assert np.array_equal(rows_of(few), expected)
+    few.verify()
+    # of all that was there before, nothing is left
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "generation-00002",
+        "meta.json",
+    ]
+    with pytest.raises(ValueError, match="another collection"):
+        again[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_refused_batch_leaves_the_collection_as_it_was(kind, first, folder):
+    write, open_again = KINDS[kind]
+    good = batches_of(kind)
+    write(folder, good, shard_rows=20)
+    before = contents(folder)
+    bad = {
+        "counts": -np.ones((2, 12)),
+        "dense": np.full((2, 3), np.inf),
+        "ratings": ([1], ["a"], [np.nan]),
+    }[kind]
+    batches = [bad] if first else [*good, bad]
+    with pytest.raises(ValueError) as caught:
+        write(folder, batches, shard_rows=8, overwrite=True)
+    assert "same batches" not in str(caught.value)
+    assert "is as it was before" in " ".join(caught.value.__notes__)
+    assert contents(folder) == before
+    open_again(folder).verify()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_replacement_holds_what_a_new_collection_would(kind, folder, tmp_path):
+    write, open_again = KINDS[kind]
+    write(folder, batches_of(kind, 1))
+    replaced = write(folder, batches_of(kind), shard_rows=20, overwrite=True)
+    new = write(tmp_path / "new", batches_of(kind), shard_rows=20)
+    files = contents(folder / "generation-00001")
+    expected = contents(tmp_path / "new")
+    del expected["meta.json"]
+    assert files == expected
+    assert np.array_equal(rows_of(replaced), rows_of(new), equal_nan=True)
+    assert replaced.extremes().shape == new.extremes().shape
+    if kind == "ratings":
+        assert replaced.user_labels.tolist() == new.user_labels.tolist()
+        assert replaced.item_labels.tolist() == new.item_labels.tolist()
+    replaced.verify()
+
+
+def test_bits_of_a_fit_do_not_depend_on_the_generation(collection, folder):
+    before = fit(collection).components_
+    write_counts(folder, batches_of("counts", 1), overwrite=True)
+    again = write_counts(folder, batches_of("counts"), shard_rows=20, overwrite=True)
+    assert np.array_equal(fit(again).components_, before)
+
+
+KILLED = """
+import os, sys
+import numpy as np
+from pathlib import Path
+from sktemper.datasets import open_counts, open_dense, open_ratings, write_counts
+from sktemper.datasets import write_dense, write_ratings
+
+os.fsync = lambda descriptor: None  # which outlives no power cut, but a kill
+kind, folder = sys.argv[1], Path(sys.argv[2])
+write = {"counts": write_counts, "dense": write_dense, "ratings": write_ratings}[kind]
+opened = {"counts": open_counts, "dense": open_dense, "ratings": open_ratings}[kind]
+triples = ([1, 2, 3], ["a", "b", "a"], [1, 2, 3]), ([1, 4], ["b", "c"], [4, 5])
+given = triples if kind == "ratings" else (np.eye(5), 2 * np.eye(5), 3 * np.eye(5))
+others = given[:1]
+options = {"shard_rows": 3 if kind == "ratings" else 9}
+
+def total():
+    collection = opened(folder)
+    collection.verify()
+    return collection.sum
+
+write(folder, others)
+old = total()
+write(folder, given, overwrite=True, **options)
+new = total()
+calls = ["replace", "unlink", "rmdir", "mkdir"]
+
+def die_at(stop):
+    left = [stop]
+    def dying(call):
+        def instead(*arguments, **options):
+            left[0] -= 1
+            if left[0] == 0:
+                os._exit(9)
+            return call(*arguments, **options)
+        return instead
+    for name in calls:
+        setattr(os, name, dying(getattr(os, name)))
+
+stop, seen = 0, set()
+while True:
+    stop += 1
+    write(folder, others, overwrite=True)
+    child = os.fork()
+    if child == 0:
+        die_at(stop)
+        write(folder, given, overwrite=True, **options)
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    found = total()
+    assert found in (old, new), (stop, found)
+    seen.add(found)
+    if status == 0:
+        assert found == new
+        break
+    assert status == 9, status
+    write(folder, given, overwrite=True, **options)
+    assert total() == new
+    left = {path.name for path in folder.iterdir()}
+    assert len(left) == 2 and "meta.json" in left, left
+assert seen == {old, new}
+print(stop)
+"""
+
+
+def run(code, *arguments):
+    """Run code in a process of its own, and return what it prints."""
+    command = [sys.executable, "-P", "-c", code, *map(str, arguments)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "counts",
+        pytest.param("dense", marks=pytest.mark.deep),
+        pytest.param("ratings", marks=pytest.mark.deep),
+    ],
+)
+def test_killed_at_any_call_the_old_or_the_new_opens(kind, folder):
+    assert int(run(KILLED, kind, folder)) > 10
+
+
+def test_a_full_disk_leaves_the_collection_as_it_was(collection, folder, monkeypatch):
+    before, fsync = contents(folder), os.fsync
+    for stop in range(20):
+        left = [stop]
+
+        def full(descriptor, left=left):
+            left[0] -= 1
+            if left[0] < 0:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            fsync(descriptor)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            with pytest.raises(OSError, match="No space left"):
+                write_counts(folder, [np.eye(12)] * 5, shard_rows=12, overwrite=True)
+        assert contents(folder) == before
+    open_counts(folder).verify()
+
+
+def test_a_damaged_collection_can_be_replaced(collection, folder):
+    (folder / "meta.json").write_text("{")
+    again = write_counts(folder, [np.eye(3)], overwrite=True)
+    assert np.array_equal(rows_of(again), np.eye(3))
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_the_old_one_is_kept_if_the_new_one_is_damaged(collection, folder, monkeypatch):
+    before, commit = contents(folder), _arrays.check_crc
+
+    def damaging(path, *rest):
+        path = Path(path)
+        if path.parent.name == "generation-00001":
+            text = path.read_bytes()
+            path.write_bytes(text[:-1] + bytes([text[-1] ^ 1]))
+        return commit(path, *rest)
+
+    monkeypatch.setattr(_arrays, "check_crc", damaging)
+    with pytest.raises(ValueError, match=r"generation-00001.*is damaged"):
+        write_counts(folder, [np.eye(3)], overwrite=True)
+    assert contents(folder) == before
+
+
+def test_beginning_anew_in_an_unfinished_folder(folder):
+    def failing():
+        yield counts_of(40)
+        raise Stop
+
+    with pytest.raises(Stop):
+        write_counts(folder, failing(), shard_rows=10)
+    assert (folder / "shard-00002.json").exists()
+    again = write_counts(folder, [np.eye(4)], overwrite=True)
+    assert np.array_equal(rows_of(again), np.eye(4))
+    assert not (folder / "shard-00001.data.npy").exists()
+
+
+# -- one writer ------------------------------------------------------------------------
+
+
+def both(folder, first, second, **options):
+    """Begin to write, let ``second`` happen after the first batch, and go on."""
+
+    def given():
+        yield first
+        second()
+        yield first
+
+    return write_counts(folder, given(), shard_rows=len(first), **options)
+
+
+def message_of(call):
+    with pytest.raises(BlockingIOError) as caught:
+        call()
+    return str(caught.value)
+
+
+def test_a_second_writer_is_told_who_writes(folder):
+    told = []
+
+    def second():
+        told.append(message_of(lambda: write_counts(folder, [np.eye(2)])))
+        told.append(message_of(lambda: write_dense(folder, [np.eye(2)])))
+
+    found = both(folder, np.eye(3), second)
+    assert np.array_equal(rows_of(found), np.concatenate([np.eye(3)] * 2))
+    for text in told:
+        assert str(folder) in text and f"process {os.getpid()} on" in text
+        assert socket.gethostname() in text
+        assert re.search(r"since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", text)
+    assert not (folder / "writer.json").exists()
+
+
+def test_a_second_writer_of_a_replacement_is_refused(collection, folder):
+    def second():
+        write = lambda: write_counts(folder, [np.eye(2)], overwrite=True)  # noqa: E731
+        assert "is being written" in message_of(write)
+        assert open_counts(folder).shape == (60, 12)
+
+    found = both(folder, np.eye(3), second, overwrite=True)
+    assert np.array_equal(rows_of(found), np.concatenate([np.eye(3)] * 2))
+
+
+def test_threads_do_not_mix_their_shards(folder):
+    done, barrier = [], threading.Barrier(4)
+
+    def write(value):
+        batches = [np.full((4, 3), value)] * 5
+        barrier.wait()
+        try:
+            write_counts(folder, batches, shard_rows=4, overwrite=True)
+        except BlockingIOError:
+            return
+        done.append(value)
+
+    threads = [threading.Thread(target=write, args=(v,)) for v in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert done
+    found = rows_of(open_counts(folder))
+    assert found.shape == (20, 3) and len(np.unique(found)) == 1
+    assert found[0, 0] in done
+
+
+OTHER = """
+import sys
+import numpy as np
+from sktemper.datasets import write_counts
+try:
+    write_counts(sys.argv[1], [np.eye(2)], overwrite=True)
+except BlockingIOError as error:
+    print(error)
+"""
+
+
+def test_another_process_is_refused(folder):
+    told = []
+    both(folder, np.eye(3), lambda: told.append(run(OTHER, folder)))
+    assert f"is being written by process {os.getpid()} on" in told[0]
+
+
+def claimed_by_a_dead_writer(folder, **changes):
+    """Leave what a conversion leaves that was killed."""
+    interrupted("counts", folder, 2, shard_rows=8)
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    since = "2026-01-02T03:04:05+00:00"
+    claim = {"host": socket.gethostname(), "pid": dead.pid, "since": since} | changes
+    (folder / "writer.json").write_text(json.dumps({"token": "0"} | claim))
+    return claim
+
+
+def go_on(folder):
+    return write_counts(folder, batches_of("counts"), shard_rows=8)
+
+
+def no_locks(*_):
+    raise OSError(errno.ENOLCK, "No locks available")
+
+
+@pytest.fixture(params=[True, False], ids=["locks", "no locks"])
+def locks(request, monkeypatch):
+    if not request.param:
+        monkeypatch.setattr(pytest.importorskip("fcntl"), "flock", no_locks)
+
+
+def test_the_claim_of_a_dead_writer_is_taken_over(locks, folder):
+    claimed_by_a_dead_writer(folder)
+    go_on(folder).verify()
+    assert not (folder / "writer.json").exists()
+
+
+def test_a_claim_from_another_machine_stays(locks, folder):
+    claim = claimed_by_a_dead_writer(folder, host="elsewhere")
+    path = folder / "writer.json"
+    text = message_of(lambda: go_on(folder))
+    assert f"process {claim['pid']} on elsewhere (since {claim['since']})" in text
+    assert f"delete {path}" in text
+    path.unlink()
+    go_on(folder).verify()
+
+
+def test_without_locks_the_process_table_tells(folder, monkeypatch):
+    monkeypatch.setattr(pytest.importorskip("fcntl"), "flock", no_locks)
+    told = []
+
+    def second():
+        told.append(message_of(lambda: write_counts(folder, [np.eye(2)])))
+
+    both(folder, np.eye(3), second)
+    assert f"process {os.getpid()} on" in told[0]
+    shutil.rmtree(folder)
+    parent = os.getppid()
+    started = _claims._started(parent)
+    claimed_by_a_dead_writer(folder, pid=parent, process_started=started)
+    assert "was claimed by" in message_of(lambda: go_on(folder))
+    if started is not None:  # the number was given to another process meanwhile
+        shutil.rmtree(folder)
+        claimed_by_a_dead_writer(folder, pid=parent, process_started=started - 1)
+        go_on(folder).verify()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"pid": "?"}', "[" * 9999])
+def test_claims_that_say_nothing(text, folder):
+    folder.mkdir()
+    (folder / "writer.json").write_text(text)
+    if text.startswith('{"'):
+        write = lambda: write_counts(folder, [np.eye(2)])  # noqa: E731
+        assert "process ? on ?" in message_of(write)
+    else:
+        assert write_counts(folder, [np.eye(2)]).shape == (2, 2)
+
+
+@pytest.mark.parametrize("pid", [-1, 0, 2**40, 10**30, "1", None, [1]])
+@pytest.mark.parametrize("token", ["0", None, ["0"]])
+def test_claims_of_no_process(pid, token, folder, monkeypatch):
+    monkeypatch.setattr(pytest.importorskip("fcntl"), "flock", no_locks)
+    claimed_by_a_dead_writer(folder, pid=pid, token=token)
+    assert "was claimed by" in message_of(lambda: go_on(folder))
+    (folder / "writer.json").unlink()
+    claimed = {"pid": os.getpid(), "host": socket.gethostname(), "token": token}
+    (folder / "writer.json").write_text(json.dumps(claimed))  # another thread's, dead
+    go_on(folder).verify()
+
+
+@pytest.mark.parametrize("instead", [None, '{"pid": 7, "host": "elsewhere"}'])
+def test_a_writer_whose_claim_is_lost_stops(instead, collection, folder):
+    before = rows_of(collection)
+
+    def lose():
+        (folder / "writer.json").unlink()
+        if instead is not None:
+            (folder / "writer.json").write_text(instead)
+
+    text = message_of(lambda: both(folder, np.eye(3), lose, overwrite=True))
+    assert "Nothing more is written" in text
+    assert ("process 7 on elsewhere" in text) == (instead is not None)
+    assert np.array_equal(rows_of(open_counts(folder)), before)
+
+
+FORKING = """
+import os, sys, time
+from pathlib import Path
+import numpy as np
+from sktemper.datasets import write_counts
+
+folder = Path(sys.argv[1])
+
+def given():
+    yield np.eye(3)
+    if os.fork() == 0:
+        raise ValueError("in the child")
+    os.wait()
+    assert (folder / "writer.json").exists()
+    if os.fork() == 0:
+        time.sleep(60)
+        os._exit(0)
+    yield np.eye(3)
+    os._exit(9)  # while the child lives on
+
+try:
+    write_counts(folder, given(), shard_rows=3)
+except ValueError:
+    os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_forked_children_hold_no_claim(folder):
+    command = [sys.executable, "-P", "-c", FORKING, str(folder)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    writer = subprocess.Popen(command, env=environment, start_new_session=True)
+    try:
+        assert writer.wait() == 9
+        assert write_counts(folder, [np.eye(3)] * 2, shard_rows=3).shape == (6, 3)
+    finally:
+        os.killpg(writer.pid, 9)
+
+
+def test_a_claim_that_finds_no_room_is_nobodys(folder, monkeypatch):
+    class Full(_claims.FileIO):
+        def write(self, text):
+            return super().write(text[:3])
+
+    monkeypatch.setattr(_claims, "FileIO", Full)
+    with pytest.raises(OSError, match="No space left"):
+        write_counts(folder, [np.eye(3)])
+    monkeypatch.undo()
+    assert write_counts(folder, [np.eye(3)]).shape == (3, 3)
+
+
+def test_batches_may_change_the_working_directory(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "below").mkdir()
+
+    def given():
+        yield np.eye(3)
+        os.chdir(tmp_path / "below")
+        yield np.eye(3)
+
+    found = write_counts("X", given(), shard_rows=3)
+    assert found.folder == str(folder) and found.shape == (6, 3)
+
+
+def test_writers_after_one_another(folder):
+    for _ in range(3):
+        write_counts(folder, [np.eye(3)], overwrite=True)
+    with pytest.raises(FileExistsError):
+        write_counts(folder, [np.eye(3)])
+    for overwrite in None, 1, "yes":
+        with pytest.raises(ValueError, match="overwrite must be True or False"):
+            write_counts(folder, [np.eye(3)], overwrite=overwrite)
+
+
+# -- damage ----------------------------------------------------------------------------
+
+
+def flip(path, place=-1):
+    """Change a bit of a file, and leave its size as it was."""
+    with open(path, "r+b") as file:
+        file.seek(place, 2 if place < 0 else 0)
+        byte = file.read(1)
+        file.seek(place, 2 if place < 0 else 0)
+        file.write(bytes([byte[0] ^ 1]))
+    os.utime(path, ns=(1, time.time_ns()))  # clocks of file systems are slow
+
+
+FILES = ["data", "indices", "indptr"]
+
+
+@pytest.mark.parametrize("what", FILES)
+@pytest.mark.parametrize("opened_before", [False, True])
+def test_a_flipped_bit_is_noticed_and_its_file_named(
+    what, opened_before, collection, folder
+):
+    if opened_before:
+        fit(collection)
+        collection.verify()
+    path = folder / f"shard-00001.{what}.npy"
+    flip(path)
+    for use in (
+        lambda: fit(collection),
+        lambda: collection[1],
+        lambda: collection.parts[1].rows(slice(0, 2)),
+        lambda: pickle.loads(pickle.dumps(collection)).parts[1].rows(slice(0, 2)),
+        collection.verify,
+        open_counts(folder).verify,
+    ):
+        with pytest.raises(ValueError, match=re.escape(str(path))):
+            use()
+    collection[0]
+    flip(path)
+    fit(collection)
+    collection.verify()
+
+
+def test_verify_names_all_damaged_files(tmp_path):
+    X = write_dense(
+        tmp_path / "X",
+        batches_of("dense"),
+        shard_rows=20,
+        feature_names=["a", "b", "c"],
+    )
+    assert X.verify() is None
+    flip(tmp_path / "X" / "shard-00000.data.npy")
+    os.truncate(tmp_path / "X" / "shard-00002.data.npy", 200)
+    flip(tmp_path / "X" / "feature_names.json", 3)
+    with pytest.raises(ValueError) as caught:
+        X.verify()
+    lines = str(caught.value).splitlines()
+    names = ["shard-00000.data.npy", "shard-00002.data.npy", "feature_names.json"]
+    assert all(name in line for name, line in zip(names, lines, strict=True))
+    with pytest.raises(ValueError, match=r"feature_names\.json is damaged"):
+        _ = X.feature_names
+
+
+@pytest.mark.parametrize("name", ["user_labels", "item_labels"])
+def test_damaged_labels_are_noticed(name, folder):
+    X = write_ratings(folder, batches_of("ratings"))
+    assert len(getattr(X, name))
+    flip(folder / f"{name}.npy")
+    for use in (lambda: getattr(X, name), X.verify):
+        with pytest.raises(ValueError, match=rf"{name}\.npy is damaged"):
+            use()
+    getattr(open_ratings(folder, verify=False), name)
+
+
+@pytest.mark.parametrize("what", FILES)
+def test_without_verification_values_alone_are_not_compared(what, collection, folder):
+    flip(folder / f"shard-00001.{what}.npy")
+    X = open_counts(folder, verify=False)
+    again = pickle.loads(pickle.dumps(X))
+    if what == "data":
+        fit(X)
+        assert not np.array_equal(
+            rows_of(again), dense(sparse.vstack(batches_of("counts")))
+        )
+    else:
+        for of in X, again:
+            with pytest.raises(ValueError, match=rf"shard-00001\.{what}\.npy"):
+                fit(of)
+    with pytest.raises(ValueError, match=what):
+        X.verify()
+    with pytest.raises(ValueError, match="verify must be"):
+        open_counts(folder, verify="no")
+
+
+def test_a_shard_is_read_through_once_in_a_process(collection, folder, monkeypatch):
+    read, crc_of = [], _arrays.crc_of
+
+    def reading(path, *rest):
+        read.append(Path(path).name)
+        return crc_of(path, *rest)
+
+    monkeypatch.setattr(_arrays, "crc_of", reading)
+    monkeypatch.setattr(_open_shards, "MOST_OPEN", 1)
+    for _ in range(2):
+        fit(open_counts(folder))
+        fit(pickle.loads(pickle.dumps(collection)))
+    assert len(read) == 9 and len(set(read)) == 9
+    os.utime(folder / "shard-00001.data.npy", ns=(1, 1))
+    fit(collection)
+    assert sorted(read[9:]) == [f"shard-00001.{what}.npy" for what in FILES]
+
+
+def test_threads_wait_for_one_to_read_a_shard(collection, monkeypatch):
+    read, crc_of = [], _arrays.crc_of
+
+    def reading(path, *rest):
+        read.append(path)
+        time.sleep(0.05)
+        return crc_of(path, *rest)
+
+    monkeypatch.setattr(_arrays, "crc_of", reading)
+    part = collection.parts[0]
+    threads = [threading.Thread(target=part.rows, args=(slice(2),)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(read) == 3
+
+
+def changing(monkeypatch, change, after):
+    """Let ``change`` happen once a fit has asked for rows so many times."""
+    n_calls, rows = [0], _parts.Part.rows
+
+    def counted(*arguments):
+        n_calls[0] += 1
+        if n_calls[0] == after:
+            change()
+            time.sleep(1.5 * _open_shards.LOOK_EVERY)
+        return rows(*arguments)
+
+    monkeypatch.setattr(_parts.Part, "rows", counted)
+
+
+CHANGES = {
+    "cut off": lambda path: os.truncate(path, 150),
+    "emptied": lambda path: os.truncate(path, 0),
+    "longer": lambda path: os.truncate(path, 9999),
+    "flipped": flip,
+    "missing": os.unlink,
+    "a folder": lambda path: (os.unlink(path), os.mkdir(path)),
+}
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+@pytest.mark.parametrize("what", FILES)
+def test_shards_that_change_under_a_fit_raise(
+    kind, what, collection, folder, monkeypatch
+):
+    path = folder / f"shard-00001.{what}.npy"
+    changing(monkeypatch, lambda: CHANGES[kind](path), after=15)
+    with pytest.raises(ValueError, match=re.escape(str(path))):
+        fit(collection, max_iter=20)
+
+
+def test_what_is_put_back_does_not_stop_a_fit(collection, folder, monkeypatch):
+    expected = fit(collection, 8).components_
+    path = folder / "shard-00001.data.npy"
+
+    def put_back():
+        copy = path.read_bytes()
+        path.unlink()
+        path.write_bytes(copy)
+
+    changing(monkeypatch, put_back, after=15)
+    assert np.array_equal(fit(collection, 8).components_, expected)
+
+
+def test_changes_without_verification_raise(folder, monkeypatch):
+    write_dense(folder, [np.random.default_rng(0).normal(size=(60, 3))], shard_rows=20)
+    X = open_dense(folder, verify=False)
+    path = folder / "shard-00001.data.npy"
+    changing(monkeypatch, lambda: flip(path), after=15)
+    mixture = AnnealedGaussianMixture(2, max_iter=50, batch_size=16, random_state=0)
+    with pytest.raises(ValueError, match=r"00001.data.npy was changed .*verify=False"):
+        mixture.fit(X)
+
+
+def test_a_replacement_stops_fits_to_the_old_one(collection, folder, monkeypatch):
+    def replace():
+        write_counts(folder, batches_of("counts", 1), overwrite=True)
+
+    changing(monkeypatch, replace, after=15)
+    with pytest.raises(ValueError, match="another collection than when it was opened"):
+        fit(collection, max_iter=20)
+
+
+def test_within_a_fit_files_are_looked_at_now_and_then(collection, monkeypatch):
+    looks, stat = [], os.stat
+
+    def looking(path, *arguments, **options):
+        looks.append(str(path))
+        return stat(path, *arguments, **options)
+
+    part = collection.parts[0]
+    part.rows(slice(2), "one")
+    monkeypatch.setattr(os, "stat", looking)
+    monkeypatch.setattr(_open_shards, "LOOK_EVERY", 1000.0)
+    for _ in range(5):
+        part.rows(slice(2), "one")
+    assert not looks
+    part.rows(slice(2), "another")
+    assert len(looks) == 4  # its three files and the description
+    monkeypatch.setattr(_open_shards, "LOOK_EVERY", 0.0)
+    part.rows(slice(2), "another")
+    part.rows(slice(2))
+    assert len(looks) == 12
+    visits = {group.visit for _ in range(3) for group in groups_of(collection)}
+    assert len(visits) == 3
+
+
+def groups_of(collection):
+    return collection.as_data(lambda X: X).parts
+
+
+def test_forked_children_can_open_shards(collection):
+    with _open_shards.opened.lock:
+        _open_shards.opened.renew_locks()
+        assert collection[0].shape == (20, 12)
+
+
+# -- going on --------------------------------------------------------------------------
+
+
+def interrupted(kind, folder, n_batches, **options):
+    batches = batches_of(kind)
+
+    def failing():
+        yield from batches[:n_batches]
+        raise Stop
+
+    write, _ = KINDS[kind]
+    with pytest.raises(Stop):
+        write(folder, failing(), **options)
+    return batches
+
+
+NOTES = ["", "{", "{}", "[]", "null", "7", "[" * 10**5, '{"rows": 3}']
+
+
+def spoiled(path, text):
+    if text is None:
+        path.unlink()
+    elif text == "flip":
+        flip(path)
+    else:
+        path.write_text(text)
+
+
+@pytest.mark.parametrize("kind", ["counts", "dense"])
+@pytest.mark.parametrize("name", ["shard-00001.data.npy", "shard-00001.json"])
+@pytest.mark.parametrize("text", [None, "flip", *NOTES], ids=lambda t: str(t)[:9])
+def test_going_on_relies_on_intact_shards_alone(kind, name, text, folder, tmp_path):
+    write, _ = KINDS[kind]
+    write(tmp_path / "done", batches_of(kind), shard_rows=8)
+    batches = interrupted(kind, folder, 2, shard_rows=8)
+    spoiled(folder / name, text)
+    first = (folder / "shard-00000.data.npy").stat().st_mtime_ns
+    if text is None and name.endswith("json"):
+        write(folder, batches, shard_rows=8)
+    else:
+        with pytest.warns(UserWarning, match=rf"{name} is .* from shard 1") as warned:
+            write(folder, batches, shard_rows=8)
+        assert warned[0].filename == __file__
+    assert (folder / "shard-00000.data.npy").stat().st_mtime_ns == first
+    assert contents(folder) == contents(tmp_path / "done")
+
+
+@pytest.mark.parametrize("key", ["position", "stamps", "rows", "crc", "n_features"])
+def test_notes_are_believed_only_with_their_checksum(key, folder, tmp_path):
+    write_counts(tmp_path / "done", batches_of("counts"), shard_rows=8)
+    batches = interrupted("counts", folder, 2, shard_rows=8)
+    path = folder / "shard-00001.json"
+    note = json.loads(path.read_text())
+    note[key] = {"position": [2, 0], "stamps": [[9, 9]], "crc": [1, 2, 3]}.get(key, 4)
+    path.write_text(json.dumps(note))
+    with pytest.warns(UserWarning, match=r"shard-00001\.json is damaged"):
+        write_counts(folder, batches, shard_rows=8)
+    assert contents(folder) == contents(tmp_path / "done")
+
+
+@pytest.mark.parametrize("text", [None, *NOTES[:3], '{"counts": {}}'])
+def test_without_the_words_of_hashed_text_all_is_written_again(text, folder, tmp_path):
+    batches = [["tea rum", "ale ale"] * 5, ["gin"] * 10, ["tea"] * 10]
+    write_counts(tmp_path / "done", batches, HASHING, shard_rows=5)
+
+    def failing():
+        yield from batches[:2]
+        raise Stop
+
+    with pytest.raises(Stop):
+        write_counts(folder, failing(), HASHING, shard_rows=5)
+    (path,) = folder.glob("words-*.json")
+    spoiled(path, text)
+    with pytest.warns(UserWarning, match="goes on from shard 0"):
+        write_counts(folder, batches, HASHING, shard_rows=5)
+    assert contents(folder) == contents(tmp_path / "done")
+
+
+@pytest.mark.parametrize("name", ["run-00001.npy", "run-00001.json"])
+@pytest.mark.parametrize("text", [None, "flip", *NOTES], ids=lambda t: str(t)[:9])
+def test_going_on_relies_on_intact_runs_alone(name, text, small_runs, folder, tmp_path):
+    write_ratings(tmp_path / "done", batches_of("ratings"))
+    batches = interrupted("ratings", folder, 3)
+    assert (folder / "run-00002.npy").exists()
+    spoiled(folder / name, text)
+    if text is None and name.endswith("json"):
+        write_ratings(folder, batches)
+    else:
+        with pytest.warns(UserWarning, match=rf"{name} is .* from run 1") as warned:
+            write_ratings(folder, batches)
+        assert warned[0].filename == __file__
+    assert contents(folder) == contents(tmp_path / "done")
+
+
+def test_a_file_removed_while_others_are_written_is_missed(folder):
+    def removing():
+        yield np.eye(3)
+        yield np.eye(3)
+        (folder / "shard-00000.data.npy").unlink()
+        yield np.eye(3)
+
+    with pytest.raises(ValueError, match=r"shard-00000\.data\.npy is missing"):
+        write_counts(folder, removing(), shard_rows=3)
+    with pytest.raises(ValueError, match="not finished"):
+        open_counts(folder)
+
+
+@pytest.mark.parametrize("text", NOTES)
+def test_damaged_settings_are_named(text, folder):
+    interrupted("counts", folder, 2, shard_rows=8)
+    (folder / "unfinished.json").write_text(text)
+    with pytest.raises(ValueError, match=r"unfinished\.json is damaged|overwrite=True"):
+        write_counts(folder, batches_of("counts"), shard_rows=8)
+    write_counts(folder, batches_of("counts"), shard_rows=8, overwrite=True)
+
+
+# -- at the start ----------------------------------------------------------------------
+
+
+def unread():
+    raise AssertionError("a batch was asked for")
+    yield
+
+
+@pytest.mark.parametrize("write", [write_counts, write_dense])
+@pytest.mark.parametrize(
+    "names, error, what",
+    [
+        (["a", "\ud800"], ValueError, r"'\\ud800', which UTF-8 cannot encode"),
+        ([1, "1"], ValueError, "'1' as a string and as a number"),
+        (["a", None], TypeError, "must be strings, got None"),
+        (["a", b"a"], TypeError, "must be strings, got b'a'"),
+        (["a", np.nan], TypeError, "must be strings, got nan"),
+        ([["a"]], ValueError, "one dimension"),
+        ("ab", ValueError, "one dimension"),
+    ],
+)
+def test_bad_names_are_refused_at_the_start(write, names, error, what, folder):
+    with pytest.raises(error, match=what):
+        write(folder, unread(), feature_names=names)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("write", [write_counts, write_dense])
+def test_a_wrong_number_of_names_is_refused_at_the_first_batch(write, folder):
+    def given():
+        yield np.eye(3)
+        raise AssertionError("another batch was asked for")
+
+    with pytest.raises(ValueError, match="2 feature names for 3 columns"):
+        write(folder, given(), feature_names=["a", "b"], shard_rows=1)
+    with pytest.raises(ValueError, match="2 feature names for 64 columns"):
+        write_counts(folder.with_name("Y"), [["a"]], HASHING, feature_names=["a", "b"])
+
+
+def test_other_bad_arguments_are_refused_at_the_start(folder):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"a": [1, 2]})
+    for write in write_counts, write_dense, write_ratings:
+        for batches, error in (
+            (np.eye(2), ValueError),
+            (table, ValueError),
+            (7, TypeError),
+        ):
+            with pytest.raises(error, match="batches must be"):
+                write(folder, batches)
+    signed = HashingVectorizer()
+    with pytest.raises(ValueError, match="alternate_sign=False"):
+        write_counts(folder, unread(), signed)
+    assert not folder.exists()
+
+
+def test_columns_of_data_frames_have_one_order(folder):
+    pandas = pytest.importorskip("pandas")
+    tables = [pandas.DataFrame({"a": [1, 2], "b": [3, 4]})]
+    tables.append(tables[0][["b", "a"]])
+    for write in write_counts, write_dense:
+        with pytest.raises(ValueError, match="Batch 1 has other columns"):
+            write(folder, tables, overwrite=True)
+
+
+# -- descriptions ----------------------------------------------------------------------
+
+
+def described(folder, change, version=2, seal=True):
+    """Change a description; seal it anew, or write it as version 1 had it."""
+    path = folder / "meta.json"
+    meta = json.loads(path.read_text())
+    if version == 1:
+        for name in ("generation", "files", "checksum"):
+            del meta[name]
+        meta["version"] = 1
+    meta = change(meta) or meta
+    if version == 2 and seal:
+        meta["checksum"] = _files._checksum(meta)
+    path.write_text(json.dumps(meta))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_collections_of_version_1_open(kind, folder):
+    write, open_again = KINDS[kind]
+    names = {} if kind == "ratings" else {"feature_names": [*"abcdefghijkl"]}
+    if kind == "dense":
+        names = {"feature_names": [*"abc"]}
+    new = write(folder, batches_of(kind), shard_rows=20, **names)
+    before = rows_of(new)
+    described(folder, lambda meta: None, version=1)
+    old = open_again(folder)
+    assert np.array_equal(rows_of(old), before, equal_nan=True)
+    assert np.array_equal(old.feature_names, new.feature_names)
+    assert np.array_equal(old.user_labels, new.user_labels)
+    old.verify()
+    flip(folder / "shard-00001.data.npy")
+    with pytest.raises(ValueError, match=r"shard-00001\.data\.npy is damaged"):
+        old[1]
+    again = write(folder, batches_of(kind, 1), overwrite=True)
+    again.verify()
+
+
+def shard_with(**changes):
+    return lambda meta: meta["shards"][0].update(changes)
+
+
+def meta_with(**changes):
+    return lambda meta: meta.update(changes)
+
+
+def without(name):
+    def change(meta):
+        del meta[name]
+
+    return change
+
+
+HOSTILE = [
+    *(without(name) for name in ("shape", "shards", "least", "kind", "entries")),
+    meta_with(shape=[60, 10**12]),
+    meta_with(shape=[60]),
+    meta_with(shape=[60, True]),
+    meta_with(shape="ab"),
+    meta_with(shards=[]),
+    meta_with(shards={}),
+    meta_with(shards=[None]),
+    meta_with(shards="abc"),
+    meta_with(least=-1),
+    meta_with(least=10**400),
+    meta_with(largest=10**30),
+    meta_with(largest=3.5),
+    meta_with(largest="9"),
+    meta_with(fraction=0.5),
+    meta_with(sum="many"),
+    meta_with(sum=[1]),
+    meta_with(missing=7),
+    meta_with(feature_names=True),
+    meta_with(feature_names="../../names"),
+    meta_with(fingerprint=7),
+    meta_with(dtype="object"),
+    meta_with(dtype=["uint8"]),
+    meta_with(index_dtype="../uint8"),
+    shard_with(least=-(10**20)),
+    shard_with(least=9, largest=1),
+    shard_with(largest=300),
+    shard_with(rows=-20),
+    shard_with(rows=10**19, entries=3),
+    shard_with(entries=10**19),
+    shard_with(crc=[1]),
+    shard_with(crc=None),
+    shard_with(crc="abc"),
+    shard_with(missing=-1),
+    shard_with(sum=None, dtype="float16"),
+]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_hostile_descriptions_are_refused(number, version, collection, folder):
+    change = HOSTILE[number]
+    described(folder, change, version)
+    with pytest.raises(ValueError, match=r"(meta|feature_names)\.json") as caught:
+        X = open_counts(folder)
+        _ = X.feature_names  # whose file is missing
+    assert str(folder) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        meta_with(generation=-1),
+        meta_with(generation="../../etc"),
+        meta_with(generation=10**30),
+        meta_with(files={"../../names.json": 1}),
+        meta_with(files=["feature_names.json"]),
+        meta_with(files=None),
+        without("files"),
+        without("generation"),
+    ],
+)
+def test_generation_and_files_are_checked(change, collection, folder):
+    described(folder, change)
+    with pytest.raises(ValueError, match=r"meta\.json is damaged"):
+        open_counts(folder)
+
+
+def test_another_generation_leads_nowhere(collection, folder):
+    described(folder, meta_with(generation=3))
+    with pytest.raises(ValueError, match=r"generation-00003.*is missing"):
+        open_counts(folder)[0]
+
+
+@pytest.mark.parametrize("place", range(3, 900, 61))
+def test_a_flipped_bit_of_the_description_is_noticed(place, collection, folder):
+    flip(folder / "meta.json", place)
+    with pytest.raises(ValueError, match=r"meta\.json"):
+        open_counts(folder)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 10**5, "[1, NaN]", "7", "null", "", "\0", '"a"']
+)
+def test_descriptions_that_are_none(text, collection, folder):
+    (folder / "meta.json").write_text(text)
+    with pytest.raises(ValueError, match=r"meta\.json"):
+        open_counts(folder)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+@pytest.mark.parametrize("name", ["meta.json", "shard-00000.data.npy"])
+def test_pipes_are_not_waited_for(name, collection, folder):
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(ValueError, match=rf"{name} is no regular file"):
+        open_counts(folder)[0]
+
+
+def test_names_in_descriptions_lead_nowhere(folder, tmp_path):
+    """No text of a description becomes part of a path."""
+    write_ratings(folder, batches_of("ratings"), shard_rows=20)
+    outside = tmp_path / "outside"
+    shutil.copytree(folder, outside)
+    opened, real = [], open
+    texts = ["../outside", str(outside), "../outside/shard-00000.data.npy"]
+    meta = json.loads((folder / "meta.json").read_text())
+    for text in texts:
+        for name in meta:
+            shutil.copy(outside / "meta.json", folder)
+            for version in 1, 2:
+                described(folder, meta_with(**{name: text}), version, seal=True)
+                try:
+                    X = open_ratings(folder)
+                    opened += [X[0].data, X.user_labels, X.item_labels]
+                except (ValueError, FileNotFoundError):
+                    continue
+                finally:
+                    shutil.copy(outside / "meta.json", folder)
+    assert real is open
+    for array in opened:
+        while not isinstance(array, np.memmap):
+            array = array.base
+        assert Path(array.filename).parent == folder
+
+
+# -- labels and values -----------------------------------------------------------------
+
+MIXED = [["1", 1], [1, "1"], ("a", b"a"), ["a", 1.5], ["a", True]]
+
+
+@pytest.mark.parametrize("labels", MIXED)
+def test_labels_of_mixed_types_are_refused(labels, folder):
+    for number, triple in enumerate(
+        [(labels, [1, 2], [1, 2]), ([1, 2], labels, [1, 2])]
+    ):
+        with pytest.raises(TypeError, match="must be strings or whole numbers"):
+            write_ratings(folder.with_name(f"{number}"), [triple])
+        with pytest.raises(TypeError, match="cannot be sorted"):
+            ratings_matrix(*triple)
+        with pytest.raises(TypeError, match="cannot be sorted"):
+            interactions_matrix(*triple)
+
+
+def test_labels_that_numpy_makes_equal_stay_apart(folder):
+    with pytest.raises(ValueError, match="null character"):
+        write_ratings(folder, [(["a", "a\0"], [1, 1], [2, 3])])
+    X, users, _ = ratings_matrix(["a", "a\0"], [1, 1], [2, 3])
+    assert X.shape == (2, 1) and users.tolist() == ["a", "a\0"]
+    assert X.users(["a\0"]).toarray().tolist() == [[3.0]]
+    with pytest.raises(ValueError, match="missing"):
+        write_ratings(folder, [(["a", float("nan")], [1, 1], [2, 3])], overwrite=True)
+    large = [2**53 + 1, 2**53, 1.0]
+    X, users, _ = ratings_matrix(large, [1, 1, 1], [2, 3, 4])
+    assert X.shape == (3, 1)
+    X = write_ratings(folder, [(large, [1, 1, 1], [2, 3, 4])], overwrite=True)
+    assert X.user_labels.tolist() == [1, 2**53, 2**53 + 1]
+    for bad, what in ((2.0**53, "neighbouring numbers"), (np.inf, "not whole")):
+        with pytest.raises(ValueError, match=what):
+            write_ratings(folder, [([bad], [1], [1])], overwrite=True)
+
+
+def test_places_are_asked_for_by_labels_of_the_same_type():
+    X, _, _ = ratings_matrix(["1", "2"], ["a", "b"], [1, 2])
+    with pytest.raises(ValueError, match="Unknown user: 1. .*of type str"):
+        X.users(["2", 1])
+
+
+def test_sums_that_no_float_holds(folder):
+    X = write_dense(folder, [np.full((2, 1), 1e308)] * 2, shard_rows=1)
+    assert np.isnan(X.sum) and np.isnan(open_dense(folder).sum)
+    assert X.extremes().max() == 1e308
+    assert np.array_equal(rows_of(X), np.full((4, 1), 1e308))
+    again = write_counts(folder, [np.full((2, 1), 1e308)], overwrite=True)
+    assert np.isnan(again.sum)
+
+
+def test_integers_that_overflow_where_they_are_added_are_refused(folder):
+    X = sparse.csr_array(
+        (np.array([2**62] * 4), np.zeros(4, int), [0, 4]), shape=(1, 1)
+    )
+    with pytest.raises(ValueError, match="no float can hold"):
+        write_counts(folder, [X])
+
+
+def test_columns_that_cannot_be_numbered_are_refused(folder):
+    X = sparse.csr_array(([1], [2**32], [0, 1]), shape=(1, 2**33))
+    with pytest.raises(ValueError, match="columns, more than"):
+        write_counts(folder, [X])
+
+
+def test_checksums_are_those_of_the_entries(collection, folder):
+    meta = json.loads((folder / "meta.json").read_text())
+    for number, shard in enumerate(meta["shards"]):
+        names = [f"shard-{number:05d}.{what}.npy" for what in FILES[::-1]]
+        found = [zlib.crc32(np.load(folder / name).tobytes()) for name in names]
+        assert found == shard["crc"]

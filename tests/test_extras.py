@@ -1,0 +1,143 @@
+"""Messages about optional packages: the command that they name works."""
+
+import json
+import re
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import sktemper
+from sktemper import _extras
+from sktemper._extras import install_command, missing_packages
+
+PACKAGES = ("bokeh", "pandas")
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Makes this copy look like one that was installed in some way."""
+
+    def install(origin, extras=("report",)):
+        folder = tmp_path / "site" / "sktemper-1.0.dist-info"
+        folder.mkdir(parents=True)
+        lines = ["Metadata-Version: 2.1", "Name: sktemper", "Version: 1.0"]
+        lines += [f"Provides-Extra: {extra}" for extra in extras]
+        (folder / "METADATA").write_text("\n".join(lines) + "\n")
+        if origin is not None:
+            text = origin if isinstance(origin, str) else json.dumps(origin)
+            (folder / "direct_url.json").write_text(text)
+        found = metadata.Distribution.at(folder)
+        monkeypatch.setattr(metadata, "distribution", lambda name: found)
+
+    return install
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    folder = tmp_path / "a checkout"
+    (folder / "sktemper").mkdir(parents=True)
+    (folder / "pyproject.toml").touch()
+    return folder
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        None,  # from an index
+        {"url": "file:///tmp/sktemper-1.0-cp311.whl", "archive_info": {}},
+        {"url": "https://example.org/sktemper.git", "vcs_info": {"vcs": "git"}},
+        {"url": "file:///no/such/folder", "dir_info": {}},
+        "no JSON",
+        "[]",
+    ],
+    ids=["index", "wheel", "git", "gone", "damaged", "list"],
+)
+def test_of_an_installed_wheel_the_name_is_enough(origin, installed):
+    installed(origin)
+    command = install_command("report", PACKAGES)
+    assert command == '`python -m pip install "sktemper[report]"`'
+
+
+@pytest.mark.parametrize("editable, option", [(True, "-e "), (False, "")])
+def test_of_a_checkout_its_folder_is_named(editable, option, installed, checkout):
+    installed({"url": checkout.as_uri(), "dir_info": {"editable": editable}})
+    command = install_command("report", PACKAGES)
+    expected = f'`python -m pip install {option}".[report]"` in the folder {checkout}'
+    assert command == expected
+
+
+def test_of_sources_that_were_not_installed(tmp_path, checkout, monkeypatch):
+    def none(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "distribution", none)
+    monkeypatch.setattr(_extras, "__file__", str(checkout / "sktemper" / "_extras.py"))
+    assert f'".[report]"` in the folder {checkout}' in install_command("report", ())
+    monkeypatch.setattr(_extras, "__file__", str(tmp_path / "copy" / "_extras.py"))
+    command = install_command("report", PACKAGES)
+    assert command == "`python -m pip install bokeh pandas`"
+
+
+def test_an_extra_that_this_copy_has_not_is_not_advised(installed):
+    installed(None, extras=("plot",))
+    command = install_command("report", PACKAGES)
+    assert command == "`python -m pip install bokeh pandas`"
+
+
+def test_the_message_names_user_packages_and_extra(installed):
+    installed(None)
+    error = missing_packages("topic_report", PACKAGES, "report")
+    assert isinstance(error, ImportError)
+    assert str(error) == (
+        "topic_report needs bokeh and pandas, which the extra `report` installs: "
+        '`python -m pip install "sktemper[report]"`'
+    )
+
+
+def test_extras_and_packages_of_messages_are_those_of_the_package():
+    sources = "\n".join(
+        path.read_text(encoding="utf-8")
+        for path in Path(sktemper.__file__).parent.rglob("*.py")
+    )
+    calls = re.findall(
+        r'missing_packages\(\s*[^,()]+,\s*\(([^)]*)\),\s*"(\w+)"\s*\)', sources
+    )
+    assert {extra for _, extra in calls} == {"dask", "disk", "report"}
+    required = metadata.requires("sktemper")
+    for packages, extra in calls:
+        for package in re.findall(r'"(\w+)"', packages):
+            pattern = rf"{package}\b.*; extra == .{extra}."
+            assert any(re.match(pattern, one) for one in required), (package, extra)
+
+
+def test_dask_names_its_extra(monkeypatch):
+    code = """if True:
+        import sys
+        sys.modules["distributed"] = None
+        try:
+            import sktemper.dask
+        except ImportError as error:
+            print(error)
+    """
+    told = subprocess.run(
+        [sys.executable, "-P", "-c", code], check=True, capture_output=True, text=True
+    ).stdout
+    assert "sktemper.dask needs dask and distributed" in told
+    assert install_command("dask", ("dask", "distributed")) in told
+
+
+@pytest.mark.deep
+def test_pip_finds_the_extra_of_an_installed_copy():
+    """Pip asks no index about an installed copy: `--no-index` knows none."""
+    pytest.importorskip("pip")
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "pip", "install", "--no-index", "--dry-run"]
+        + ["--no-deps", "--disable-pip-version-check", "sktemper[report]"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "already satisfied: sktemper[report]" in done.stdout

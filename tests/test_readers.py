@@ -1,0 +1,597 @@
+"""Readers: bad arguments, hostile files, byte order marks, sizes in headers."""
+
+import gzip
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sktemper.datasets import (
+    _batches,
+    load_movielens,
+    read_gensim,
+    read_lda_c,
+    read_matrix_market,
+    read_svmlight,
+    read_text,
+    read_triples,
+    read_uci,
+)
+
+UCI = "2\n3\n3\n1 1 5\n1 3 1\n2 2 4\n"
+MARKET = "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 5\n1 3 1\n2 2 4\n"
+SVMLIGHT = "+1 1:5 3:1\n-1 2:4\n"
+LDA_C = "2 0:5 2:1\n1 1:4\n"
+COUNTS = [[5, 0, 1], [0, 4, 0]]
+BOM = b"\xef\xbb\xbf"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, text):
+        data = text if isinstance(text, bytes) else text.encode()
+        (tmp_path / name).write_bytes(data)
+        return tmp_path / name
+
+    return write
+
+
+@pytest.fixture
+def pyarrow():
+    pytest.importorskip("pyarrow.parquet")
+    return pytest.importorskip("pyarrow")
+
+
+def dense(batches):
+    return sparse.vstack(list(batches)).toarray().tolist()
+
+
+def parquet(path, **columns):
+    import pyarrow
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    return path
+
+
+# -- arguments -------------------------------------------------------------------------
+
+NUMBERS = [0, -1, True, 1.5, 2.0, np.nan, "3", 2**31, 2**70, [3]]
+
+
+@pytest.mark.parametrize("size", [*NUMBERS, None])
+def test_batch_size_is_checked(size, write):
+    path = write("a.txt", "tea\nrum\n")
+    for read in (
+        lambda: read_text(path, batch_size=size),
+        lambda: read_gensim([[(0, 1)]], batch_size=size),
+    ):
+        with pytest.raises(ValueError, match="'batch_size' parameter must be an int"):
+            read()
+
+
+@pytest.mark.parametrize("size", NUMBERS)
+def test_n_features_is_checked(size, write):
+    path = write("a.svm", SVMLIGHT)
+    for read in (
+        lambda: read_svmlight(path, n_features=size),
+        lambda: read_lda_c(path, n_features=size),
+        lambda: read_gensim([[(0, 1)]], n_features=size),
+        lambda: read_gensim(Corpus([[(0, 1)]], num_terms=size)),
+    ):
+        with pytest.raises(ValueError, match="must be an int from 1 to 2,147,483,647"):
+            read()
+
+
+def test_numbers_of_numpy_are_taken(write):
+    path = write("a.txt", "tea\nrum\n")
+    assert list(read_text(path, batch_size=np.int64(1))) == [["tea"], ["rum"]]
+    (X,) = read_gensim([[(0, 1)]], n_features=np.uint8(3))
+    assert X.shape == (1, 3)
+
+
+@pytest.mark.parametrize("zero_based", ["yes", 1, 0, None, 0.0, np.arange(2)])
+def test_zero_based_is_checked(zero_based, write):
+    with pytest.raises(ValueError, match="'zero_based' parameter must be True, False"):
+        read_svmlight(write("a.svm", SVMLIGHT), zero_based=zero_based)
+
+
+READERS = {
+    "uci": read_uci,
+    "vocab": lambda path: read_uci(__file__, path),
+    "market": read_matrix_market,
+    "svmlight": read_svmlight,
+    "lda_c": read_lda_c,
+    "lda_c_vocab": lambda path: read_lda_c(__file__, path),
+    "text": read_text,
+    "triples": read_triples,
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_paths_are_checked(name, tmp_path, pyarrow):
+    read = READERS[name]
+    if name == "vocab":
+        (tmp_path / "docword.txt").write_text(UCI)
+
+        def read(path):
+            return read_uci(tmp_path / "docword.txt", path)
+
+    for path in 3, b"a.csv", [3], object():
+        with pytest.raises(ValueError, match="must be a str(,| or) a path"):
+            read(path)
+    for path in tmp_path / "none.csv", "a\0b.csv":
+        with pytest.raises(FileNotFoundError):
+            read(path)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe.csv")
+        with pytest.raises(ValueError, match="is a pipe or a device"):
+            read(tmp_path / "pipe.csv")
+        with pytest.raises(ValueError, match="is a pipe or a device"):
+            read("/dev/zero")
+    if name not in ("text", "triples"):
+        with pytest.raises(ValueError, match="is a folder"):
+            read(tmp_path)
+
+
+def test_arguments_of_tables_are_checked(write, pyarrow):
+    path = write("a.csv", "user,item,rating\n1,2,3\n")
+    for arguments, message in (
+        ((path, "abc"), "must be a tuple of three names"),
+        ((path, 3), "must be a tuple of three names"),
+        ((path, ("a", "b", 3)), "must be a tuple of three names"),
+        ((path, ("user", "user", "rating")), "three different names"),
+        (([],), "paths is empty"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read_triples(*arguments)
+    with pytest.raises(ValueError, match="must be None, int or str"):
+        read_triples(path, label_type=np.array([1, 2]))
+    with pytest.raises(ValueError, match="'column' parameter must be a str"):
+        read_text(path, 3)
+    with pytest.raises(ValueError, match="paths is empty"):
+        read_text(iter([]))
+
+
+# -- byte order marks ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_byte_order_marks_are_dropped(zipped, write, pyarrow):
+    def marked(name, text):
+        data = BOM + text.encode()
+        return write(name + ".gz", gzip.compress(data)) if zipped else write(name, data)
+
+    vocab = marked("vocab.txt", "tea\nrum\ngin\n")
+    for batches in (
+        read_uci(marked("docword.txt", UCI), vocab),
+        read_matrix_market(marked("a.mtx", MARKET), vocab),
+        read_svmlight(marked("a.svm", SVMLIGHT)),
+        read_lda_c(marked("a.lda-c", LDA_C), vocab),
+    ):
+        assert dense(batches) == COUNTS
+        assert batches.feature_names in (None, ["tea", "rum", "gin"])
+    assert list(read_text(marked("a.txt", "tea\n\ufeffrum\n"))) == [
+        ["tea", "\ufeffrum"]
+    ]
+    assert list(read_text(marked("a.csv", "text\ntea\n"))) == [["tea"]]
+    (triple,) = read_triples(marked("b.csv", "user,item,rating\n1,2,3\n"))
+    assert [column.tolist() for column in triple] == [[1], [2], [3.0]]
+
+
+def test_a_line_of_nothing_but_a_byte_order_mark(write):
+    path = write("u.data", BOM + b"\n1\t2\t3\t0\n")
+    assert load_movielens(path).data.toarray().tolist() == [[3.0]]
+    assert list(read_text(write("a.txt", BOM + b"\ntea\n"))) == [["", "tea"]]
+    assert list(read_text(write("b.txt", BOM))) == []
+
+
+def test_two_ratings_of_a_film_are_named_with_the_file(write):
+    path = write("u.data", "1\t2\t3\t0\n1\t3\t3\t0\n1\t2\t4\t0\n")
+    with pytest.raises(ValueError, match="u.data has several .* user 1 and film 2"):
+        load_movielens(path)
+
+
+# -- what a header says ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "header, number, what",
+    [
+        ("2\n99999999999\n1\n", 2, "1 to 2,147,483,647 columns"),
+        (f"2\n{2**63}\n1\n", 2, "the number of documents, words or entries"),
+        (f"{2**63}\n3\n1\n", 1, "the number of documents, words or entries"),
+        ("10000000000000\n3\n1\n", 1, "1 to 16,777,216 rows, as the file announces 1"),
+        ("16777217\n3\n1\n", 1, "1 to 16,777,216 rows"),
+        ("2\n3\n10000000000000\n", 3, "0 to 4 entries, as the file has at most"),
+        (f"2\n3\n1{'0' * 5000}\n", 3, "the number of documents, words or entries"),
+        ("0\n3\n1\n", 1, "from 1 to"),
+        ("2\n0\n1\n", 2, "from 1 to"),
+    ],
+)
+def test_sizes_are_believed_as_far_as_the_file_can_hold(header, number, what, write):
+    path = write("docword.txt", header + "1 1 1\n")
+    what = f"docword.txt, line {number}: expected .*{what}"
+    with pytest.raises(ValueError, match=what):
+        read_uci(path)
+    sizes = header.split()
+    text = f"%%MatrixMarket matrix coordinate integer general\n{' '.join(sizes)}\n"
+    path = write("a.mtx", text + "1 1 1\n")
+    with pytest.raises(ValueError, match="a.mtx, line 2: expected"):
+        read_matrix_market(path)
+    rows, columns, entries = sizes
+    turned = text.replace(" ".join(sizes), f"{columns} {rows} {entries}")
+    path = write("a.mtx", turned + "1 1 1\n")
+    with pytest.raises(ValueError, match="a.mtx, line 2: expected"):
+        read_matrix_market(path, documents="columns")
+
+
+def test_sizes_of_true_files_are_believed(write):
+    assert dense(read_uci(write("a", "2\n2\n4\n1 1 1\n1 2 1\n2 1 1\n2 2 1"))) == [
+        [1, 1],
+        [1, 1],
+    ]
+    pattern = "%%MatrixMarket matrix coordinate pattern general\n1 9 9\n"
+    pattern += "\n".join(f"1 {n}" for n in range(1, 10))
+    assert dense(read_matrix_market(write("b", pattern))) == [[1] * 9]
+    # what compresses best: of an entry of four bytes the most that one byte can hold
+    n_entries = 10**5
+    lines = b"1 1\n" * n_entries
+    text = b"%%MatrixMarket matrix coordinate pattern general\n1 1 100000\n" + lines
+    path = write("c.gz", gzip.compress(text))
+    assert path.stat().st_size < 4 * n_entries / 100
+    (X,) = read_matrix_market(path)
+    assert X.sum() == n_entries
+    # documents without a word take no bytes
+    rows = [X.shape[0] for X in read_uci(write("d", "3000000\n2\n1\n2000000 1 7\n"))]
+    assert sum(rows) == 3_000_000 and max(rows) <= 2**20
+    assert dense(read_uci(write("e", "2\n2\n0\n"))) == [[0, 0], [0, 0]]
+
+
+# -- counts ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", ["-1", "nan", "inf", "-inf", "1e400", "0x1"])
+def test_bad_counts_are_refused_with_file_and_line(count, write, monkeypatch):
+    monkeypatch.setattr(_batches, "BYTES_AT_ONCE", 20)
+    few = 30 * "1 1 1\n"
+    files = {
+        "uci": (read_uci, f"2\n3\n31\n{few}2 2 {count}\n", 34),
+        "market": (
+            read_matrix_market,
+            "%%MatrixMarket matrix coordinate real general\n2 3 31\n"
+            f"{few}2 2 {count}\n",
+            33,
+        ),
+        "svmlight": (read_svmlight, 30 * "1 1:1\n" + f"1 1:1 2:{count}\n", 31),
+        "lda-c": (read_lda_c, 30 * "1 1:1\n" + f"2 1:1 2:{count}\n", 31),
+    }
+    for name, (read, text, line) in files.items():
+        path = write(name, text)
+        with pytest.raises(ValueError, match=f"{name}, line {line}: expected"):
+            list(read(path))
+
+
+def test_bad_counts_of_bags_name_the_document():
+    good = [[(0, 1)], [(1, 2), (2, 1)]]
+    for bad, what in (
+        ([(0, -1)], "has the count -1; expected counts that are finite"),
+        ([(0, np.nan)], "has the count nan"),
+        ([(0, np.inf)], "has the count inf"),
+        ([(-1, 1)], "has the word -1; expected whole numbers"),
+        ([(0.5, 1)], r"has the word 0\.5"),
+        ([(2**40, 1)], "has the word 1.09951e.12"),
+        ([(0, 1, 2)], "is no list of pairs"),
+        ([("a", 1)], "is no list of pairs"),
+        ([("1", "2")], "is no list of pairs"),
+        ([[(0, 1)]], "is no list of pairs"),
+        ([None], "is no list of pairs"),
+        (None, "is no list of pairs"),
+        (3, "is no list of pairs"),
+        ("12", "is no list of pairs"),
+        (iter([(0, 1, 2)]), "is no list of pairs"),
+    ):
+        for n_features in 3, None:
+            batches = read_gensim([*good, bad, *good], n_features=n_features)
+            with pytest.raises(ValueError, match=f"Document 2 {what}"):
+                list(batches)
+            if not isinstance(bad, (list, str, int, type(None))):
+                break  # a generator is used up
+
+
+def test_whole_counts_are_not_cut_to_integers(write):
+    for count in "1.5", "1e3", "1.0":
+        with pytest.raises(ValueError, match="line 6: expected row, column and value"):
+            list(read_uci(write("a", f"2\n3\n3\n1 1 5\n1 3 1\n2 2 {count}\n")))
+
+
+# -- pairs -----------------------------------------------------------------------------
+
+
+def test_words_of_lda_c_may_stand_in_any_order(write):
+    path = write("ap.dat", "3 5:1 0:2 3:4\n2 1:1 0:1\n")
+    assert dense(read_lda_c(path)) == [[2, 0, 0, 4, 0, 1], [1, 1, 0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    "line, what",
+    [
+        ("1:5 3:1", "a target and pairs"),  # its first pair would be taken for one
+        ("1 1:1 1:2", "each index once"),
+        ("1 2:1 1:2 2:4", "each index once"),
+        ("1 4294967296:1", "indices up to 2,147,483,647"),
+        (f"1 {'9' * 400}:1", "indices up to 2,147,483,647"),
+        ("1 1:1_0", "a target and pairs"),
+        ("1 1 :1", "a target and pairs"),
+        ("1 1:1\0", "a target and pairs"),
+        ("1 1:1:1", "a target and pairs"),
+        ("1 -1:1", "a target and pairs"),
+        ("1 1.0:1", "a target and pairs"),
+        ("1 1: 1", "a target and pairs"),
+        ("1 1:٣", "a target and pairs"),
+    ],
+)
+def test_bad_lines_of_pairs_are_named(line, what, write):
+    path = write("a.svm", f"1 1:1\n# a comment\n\n{line}\n1 2:1\n")
+    with pytest.raises(ValueError, match=f"a.svm, line 4: expected {what}"):
+        list(read_svmlight(path))
+
+
+def test_there_are_at_most_as_many_columns_as_int32_can_index(write):
+    path = write("a.svm", "1 0:1\n2 2147483646:1\n")
+    assert next(iter(read_svmlight(path))).shape == (2, 2**31 - 1)
+    path = write("b.lda-c", "1 2147483647:1\n")
+    with pytest.raises(ValueError, match="b.lda-c has indices from 0 to 2147483647"):
+        list(read_lda_c(path))
+
+
+def test_lines_of_svmlight_may_have_queries_comments_and_fractions(write):
+    path = write("a.svm", "1,3 qid:7 1:.5 3:1e1 # 2:9\n\n-1 qid:8\n0.5 2:2.\r\n")
+    assert dense(read_svmlight(path)) == [[0.5, 0, 10], [0, 0, 0], [0, 2, 0]]
+
+
+def test_files_without_pairs_need_a_number_of_columns(write):
+    path = write("a", "0\n0\n")
+    for read in read_svmlight, read_lda_c:
+        with pytest.raises(ValueError, match="has no pairs.*give n_features"):
+            list(read(path))
+        assert dense(read(path, n_features=2)) == [[0, 0], [0, 0]]
+    with pytest.raises(ValueError, match="has no pairs"):
+        list(read_svmlight(path, zero_based=False))
+
+
+@pytest.mark.parametrize("number", ["1", "9" * 5000, "x", "2.0"])
+def test_the_number_of_words_of_a_line_is_checked(number, write):
+    path = write("a.lda-c", f"1 1:1\n{number} 1:1 2:1\n")
+    with pytest.raises(ValueError, match="line 2: expected 2 as the number of words"):
+        list(read_lda_c(path))
+
+
+def test_vocabularies_are_checked(write):
+    counts = write("a.lda-c", LDA_C)
+    with pytest.raises(ValueError, match="empty.txt has no words"):
+        read_lda_c(counts, write("empty.txt", "\n\n"))
+    vocab = write("vocab.txt", "tea\nrum\ngin\n")
+    with pytest.raises(ValueError, match="has 3 words, but n_features is 4"):
+        read_lda_c(counts, vocab, n_features=4)
+    assert dense(read_lda_c(counts, vocab, n_features=3)) == COUNTS
+    with pytest.raises(ValueError, match="bad.txt, line 2: the text is not in UTF-8"):
+        read_lda_c(counts, write("bad.txt", b"tea\n\xff\ngin\n"))
+
+
+# -- gensim ----------------------------------------------------------------------------
+
+
+class Corpus:
+    def __init__(self, bags, **attributes):
+        self.bags = bags
+        vars(self).update(attributes)
+
+    def __iter__(self):
+        return iter(self.bags)
+
+
+BAGS = [[(0, 5), (2, 1)], [(1, 4)]]
+
+
+def test_a_generator_is_read_once_or_refused():
+    with pytest.raises(ValueError, match="corpus is a generator.*Give n_features"):
+        read_gensim(bag for bag in BAGS)
+    batches = read_gensim((bag for bag in BAGS), n_features=3)
+    assert dense(batches) == COUNTS
+    with pytest.raises(ValueError, match="corpus is a generator.* was read before"):
+        list(batches)
+    batches = read_gensim(iter(BAGS), ["tea", "rum", "gin"])
+    assert dense(batches) == COUNTS
+    assert dense(read_gensim(BAGS)) == COUNTS
+
+
+@pytest.mark.parametrize("corpus", [3, None, "text", b"text"])
+def test_a_corpus_can_be_iterated_over(corpus):
+    with pytest.raises(TypeError, match="corpus must be an iterable of documents"):
+        read_gensim(corpus)
+
+
+def test_words_of_ids_are_checked():
+    for words in ["tea", "rum", "gin"], np.array(["tea", "rum", "gin"]):
+        assert read_gensim(BAGS, words).feature_names == ["tea", "rum", "gin"]
+        assert read_gensim(Corpus(BAGS, id2word=words)).feature_names[0] == "tea"
+    for words in "tea", 3:
+        with pytest.raises(ValueError, match="must be a mapping or a sequence"):
+            read_gensim(BAGS, words)
+    for number in -1, 1.5, "0", True, 2**31, None:
+        with pytest.raises(ValueError, match="id2word has a word of the number"):
+            read_gensim(BAGS, {number: "tea"})
+    with pytest.raises(
+        ValueError, match="number 3; expected whole numbers from 0 to 2"
+    ):
+        read_gensim(BAGS, {0: "tea", 3: "ale"}, n_features=3)
+    with pytest.raises(ValueError, match="id2word has 1 words, but numbers up to"):
+        read_gensim(BAGS, {2**30: "tea"})
+
+
+def test_bags_without_words_need_a_number_of_columns():
+    with pytest.raises(ValueError, match="no words.*give n_features"):
+        list(read_gensim([[], []]))
+    assert dense(read_gensim([[], []], n_features=2)) == [[0, 0], [0, 0]]
+    assert dense(read_gensim([[], *BAGS, []], batch_size=1)) == [
+        [0, 0, 0],
+        *COUNTS,
+        [0, 0, 0],
+    ]
+    assert list(read_gensim([])) == []
+
+
+# -- lines -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
+def test_lines_are_those_of_the_file(size, write, monkeypatch):
+    monkeypatch.setattr(_batches, "BYTES_AT_ONCE", size)
+    for text in "", "\n", "a", "a\n", "\na", "a\r\n\r\nlong one\n\n", "\n\n\nb":
+        path = write("a.txt", text)
+        lines = [line.rstrip("\r\n") for line in text.splitlines(keepends=True)]
+        found = list(_batches.Lines(path))
+        assert [one.decode() for _, some in found for one in some] == lines
+        numbers = [number for number, _ in found]
+        assert numbers == list(np.cumsum([1, *(len(s) for _, s in found)])[:-1])
+
+
+def test_a_line_that_never_ends_is_refused(write, monkeypatch):
+    monkeypatch.setattr(_batches, "BYTES_AT_ONCE", 100)
+    monkeypatch.setattr(_batches, "LONGEST_LINE", 1000)
+    path = write("a.txt.gz", gzip.compress(b"tea\n" + b"x" * 10_000))
+    with pytest.raises(ValueError, match="a.txt.gz, line 2: the line is longer than"):
+        list(read_text(path))
+    assert list(read_text(write("b.txt", b"x" * 900))) == [["x" * 900]]
+
+
+def test_small_batches_of_many_lines_take_no_longer(write):
+    path = write("a.txt", "a\n" * 100_000)
+    assert sum(1 for _ in read_text(path, batch_size=1)) == 100_000
+
+
+# -- tables ----------------------------------------------------------------------------
+
+
+def test_columns_of_one_name_are_refused(write, pyarrow, tmp_path):
+    path = write("a.csv", "text,text\ntea,rum\n")
+    with pytest.raises(ValueError, match="a.csv has 2 columns text"):
+        list(read_text(path))
+    path = write("b.tsv", "user\titem\trating\titem\n1\t2\t3\t4\n")
+    with pytest.raises(ValueError, match="b.tsv has 2 columns item"):
+        list(read_triples(path))
+    table = pyarrow.table([["a"], ["b"]], names=["text", "text"])
+    pyarrow.parquet.write_table(table, tmp_path / "c.parquet")
+    with pytest.raises(ValueError, match="c.parquet has 2 columns text"):
+        list(read_text(tmp_path / "c.parquet"))
+
+
+def test_a_message_lists_few_of_many_columns(write, pyarrow):
+    header = ",".join(f"{n}{'x' * 1000}" for n in range(500))
+    path = write("a.csv", f"{header}\n{header}\n")
+    with pytest.raises(ValueError, match="no column text; it has 0x") as refused:
+        list(read_text(path))
+    assert len(str(refused.value)) < 2000
+
+
+@pytest.mark.parametrize(
+    "row, what",
+    [
+        ("1,2,inf", "row 3: rating is not finite"),
+        ("1,2,-inf", "row 3: rating is not finite"),
+        ("1,2,1e400", "row 3: rating is not finite"),
+        ("1,2,nan", "row 3: rating is missing"),
+        ("1,,3", "row 3: item is missing"),
+    ],
+)
+@pytest.mark.parametrize("label_type", [None, int, str])
+def test_bad_rows_of_triples_are_named(row, what, label_type, write, pyarrow):
+    path = write("a.csv", f"user,item,rating\n1,2,3\n{row}\n")
+    with pytest.raises(ValueError, match=f"a.csv, {what}"):
+        list(read_triples(path, label_type=label_type))
+
+
+@pytest.mark.parametrize(
+    "users, what",
+    [
+        (["2020-01-01"], "the column user is neither .* but date32"),
+        (["true"], "the column user is neither .* but bool"),
+        (["1.5"], "row 2: user is no whole number"),
+        (["99999999999999999999"], "row 2: user is no whole number"),
+        (["a\0"], "row 2: user is a string that ends with a null character"),
+    ],
+)
+def test_labels_are_whole_numbers_or_strings(users, what, write, pyarrow):
+    text = "user,item,rating\n" + "".join(f"{user},tea,3\n" for user in users)
+    path = write("a.csv", text)
+    with pytest.raises(ValueError, match=f"a.csv.*{what}"):
+        list(read_triples(path))
+
+
+def test_labels_are_of_one_kind_in_all_files(write, pyarrow, tmp_path):
+    write("a.csv", "user,item,rating\n1,tea,3\n")
+    write("b.csv", "user,item,rating\nann,tea,3\n")
+    with pytest.raises(ValueError, match="b.csv: .*user has strings, but in .*a.csv"):
+        list(read_triples(tmp_path))
+    users = [batch[0].tolist() for batch in read_triples(tmp_path, label_type=str)]
+    assert users == [["1"], ["ann"]]
+    path = parquet(tmp_path / "c.parquet", user=["1", "x"], item=[1, 2], rating=[1, 2])
+    with pytest.raises(ValueError, match="c.parquet, row 2: user is no int64"):
+        list(read_triples(path, label_type=int))
+
+
+def test_columns_of_parquet(pyarrow, tmp_path):
+    import decimal
+
+    path = parquet(
+        tmp_path / "a.parquet",
+        rating=[decimal.Decimal("1.5"), decimal.Decimal("2.0")],
+        item=[1.0, 2.0],
+        user=pyarrow.array(["b", "a"]).dictionary_encode(),
+        text=pyarrow.array(["tea", "rum"]).dictionary_encode(),
+    )
+    ((users, items, ratings),) = read_triples(path)
+    assert (users.tolist(), items.tolist()) == (["b", "a"], [1, 2])
+    assert items.dtype == np.int64 and ratings.tolist() == [1.5, 2.0]
+    assert list(read_text(path)) == [["tea", "rum"]]
+    path = parquet(tmp_path / "b.parquet", user=[1], item=[1], rating=["good"])
+    with pytest.raises(ValueError, match="b.parquet: the column rating is no number"):
+        list(read_triples(path))
+    bad = pyarrow.array([b"fine", b"\xff"]).view(pyarrow.string())
+    path = parquet(tmp_path / "c.parquet", text=bad)
+    with pytest.raises(ValueError, match="c.parquet cannot be read: .*utf-8"):
+        list(read_text(path))
+
+
+def test_a_quote_that_is_never_closed(write, pyarrow, monkeypatch):
+    from sktemper.datasets import _read_tables
+
+    monkeypatch.setattr(_read_tables, "BLOCK", 1000)
+    path = write("a.csv", 'text\ntea\n"' + "rum\n" * 1000)
+    with pytest.raises(ValueError, match="a.csv .*a quote is never closed"):
+        list(read_text(path))
+
+
+def test_readers_can_be_used_by_threads(write):
+    path, found = write("a.svm", SVMLIGHT * 1000), []
+    batches = read_svmlight(path)
+    threads = [
+        threading.Thread(target=lambda: found.append(dense(batches))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [COUNTS * 1000] * 4
+
+
+def test_a_path_of_ones_own(write):
+    class Path_(os.PathLike):
+        def __fspath__(self):
+            return str(Path(write("a.svm", SVMLIGHT)))
+
+    assert dense(read_svmlight(Path_())) == COUNTS

@@ -1,0 +1,71 @@
+"""Versions of scikit-learn that do not have all that the package can use."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import sktemper  # noqa: F401, which imports what it needs of scikit-learn
+
+FIT = """
+import numpy as np
+from sktemper import AnnealedLDA
+
+X = np.random.default_rng(0).poisson(0.5, (60, 20))
+lda = AnnealedLDA(3, max_iter=4, batch_size=20, n_init=2, random_state=0)
+lda.set_params(n_iter_no_change=2, schedule=lambda t: 1.0).fit(X)
+lda.set_params(warm_start=True, n_init=1, max_iter=2).fit(X)
+"""
+
+
+#: Hides the callbacks from the package; scikit-learn's own modules have imported them.
+WITHOUT = """
+import importlib, sys
+
+for name in {names}:
+    importlib.import_module(name)
+sys.modules["sklearn.callback"] = None
+"""
+
+
+def run(code):
+    """Return what code prints if scikit-learn has no callbacks."""
+    names = [name for name in sys.modules if name.startswith("sklearn.")]
+    without = WITHOUT.format(names=[n for n in names if ".tests" not in n])
+    ran = subprocess.run(
+        [sys.executable, "-P", "-W", "ignore", "-c", without + code],
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def test_without_callbacks_there_is_no_method_that_sets_them():
+    absent, message = run(
+        """
+from sktemper import AnnealedLDA
+
+lda = AnnealedLDA(2)
+print(hasattr(lda, "set_callbacks"))
+try:
+    lda.set_callbacks()
+except AttributeError as error:
+    print(error)
+"""
+    ).splitlines()
+    assert absent == "False"
+    assert message.startswith("AnnealedLDA has no set_callbacks with scikit-learn ")
+    assert message.endswith("callbacks need scikit-learn 1.9 or later.")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_without_callbacks_fits_have_the_same_bits():
+    """Two starts that may end early, and a fit that goes on."""
+    namespace = {}
+    exec(FIT, namespace)
+    expected = namespace["lda"].components_
+    printed = run(FIT + "print(lda.components_.tobytes().hex())")
+    found = np.frombuffer(bytes.fromhex(printed.strip()), expected.dtype)
+    np.testing.assert_array_equal(found, expected.ravel())
