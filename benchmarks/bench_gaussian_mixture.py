@@ -159,16 +159,20 @@ def small_sets():
 
 def annealed(start=None, **parameters):
     schedule = None if start is None else ExponentialSchedule(start)
-    return functools.partial(AnnealedGaussianMixture, schedule=schedule, **parameters)
+    return functools.partial(DEFAULT, schedule=schedule, **parameters)
 
 
-PLAIN = functools.partial(TemperedGaussianMixture, tempering=None)
+#: With the priors of scikit-learn, under which bounds can be compared.
+DEFAULT = functools.partial(AnnealedGaussianMixture, priors="scikit-learn")
+PLAIN = functools.partial(
+    TemperedGaussianMixture, tempering=None, priors="scikit-learn"
+)
 CONTESTANTS = {
     BASE: BayesianGaussianMixture,
     "plain": PLAIN,
     "annealed, no moves": annealed(moves=None),
     "split and merge": functools.partial(PLAIN, moves="split-merge"),
-    "default": AnnealedGaussianMixture,
+    "default": DEFAULT,
 }
 
 

@@ -117,10 +117,12 @@ def fit_all(arguments):
         "covariance_prior": np.eye(2),
         **PRIORS,
     }
+    theirs = {"max_iter": 1000, **settings}
+    settings["priors"] = "scikit-learn"  # what is not given is the same for all
     batches = {"batch_size": 50, "max_iter": arguments.max_iter, **settings}
     long = {"max_iter": 1000, **settings}
     models = {
-        "BayesianGaussianMixture": BayesianGaussianMixture(**long),
+        "BayesianGaussianMixture": BayesianGaussianMixture(**theirs),
         "plain": TemperedGaussianMixture(tempering=None, **long),
         "SVI, batches of 50": TemperedGaussianMixture(tempering=None, **batches),
         "SVI+, M=20": SVIPlusGaussianMixture(effective_batch_size=20, **batches),
@@ -195,6 +197,7 @@ def follow(X, n_components, batch_size, effective, arguments):
         "n_components": n_components,
         "init_params": "random_from_data",
         "covariance_prior": np.eye(X.shape[1]),
+        "priors": "scikit-learn",
         "max_iter": arguments.n_passes,
         "tol": 0.0,
         **PRIORS,

@@ -140,6 +140,7 @@ def print_estimators(x, arguments):
         "covariance_type": "spherical",
         "init_params": "random_from_data",
         "weight_concentration_prior_type": "dirichlet_distribution",
+        "priors": "scikit-learn",
         "max_iter": 300,
         "tol": 1e-6,
     }

@@ -256,6 +256,7 @@ OTHERS = {
     "mean_prior": np.ones(6),
     "degrees_of_freedom_prior": 9.0,
     "covariance_prior": np.eye(6),
+    "priors": "scikit-learn",
     "biases": False,
     "global_mean": 2.0,
     "noise_type": "common",

@@ -55,7 +55,8 @@ unconverged = pytest.mark.filterwarnings("ignore:.*did not converge.*")
 
 def plain(n_components=3, **parameters):
     """The algorithm of scikit-learn."""
-    parameters = {"tempering": None, "random_state": 0, **parameters}
+    theirs = {"tempering": None, "priors": "scikit-learn", "random_state": 0}
+    parameters = {**theirs, **parameters}
     return TemperedGaussianMixture(n_components, **parameters)
 
 
@@ -90,16 +91,23 @@ def assert_valid(mixture, data=X):
 
 
 def expected_failures(estimator):
-    if estimator.batch_size != "auto":  # in batches of 5 all ends in one component
-        return {}
     reason = (
         "Repeated rows make other batches than weighted ones do, and D and S stay row "
         "counts."
     )
+    if estimator.batch_size is None:
+        if getattr(estimator, "moves", None) is not FEW:
+            return {}
+        reason = (
+            "The rows are fewer than the columns.  Full covariances that are learned "
+            "from them are so ill-conditioned that rounding errors of sums in another "
+            "order show after moves."
+        )
     return {"check_sample_weight_equivalence_on_dense_data": reason}
 
 
 @unconverged
+@pytest.mark.filterwarnings("ignore:.*too few rows for full covariances")
 @parametrize_with_checks(
     [
         TemperedGaussianMixture(
@@ -144,6 +152,7 @@ def test_it_clusters_as_a_clusterer_does(cls):
     check_clustering(cls.__name__, mixture)
 
 
+@unconverged
 def test_in_a_pipeline_and_a_search():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=["a", "b"])
@@ -222,6 +231,7 @@ def test_gaussian_weights_never_leave_the_domain(covariance_type, weight_prior):
             batch_size=30,
             learning_rate=ConstantRate(0.9),
             max_iter=6,
+            priors="scikit-learn",  # of which parameters are never less
             random_state=seed,
         ).fit(X)
         assert_valid(mixture)
@@ -710,6 +720,7 @@ def test_bad_data_leave_the_old_fit():
 @unconverged
 @each_type
 @each_prior
+@pytest.mark.filterwarnings("ignore:.*too few rows for full covariances")
 def test_data_without_a_regular_covariance(covariance_type, weight_prior):
     """Constant features, copies of others, fewer samples than features."""
     random = np.random.default_rng(0)
@@ -728,6 +739,7 @@ def test_data_without_a_regular_covariance(covariance_type, weight_prior):
         assert_valid(ours, data)
     with pytest.raises(ValueError, match="singular"):
         plain(2, **shared, reg_covar=0.0).fit(np.zeros((9, 2)))
+    shared["priors"] = "scikit-learn"
     regular = plain(2, **shared).fit(X * [1e-7, 1e7])  # only of other units
     covariance = np.cov((X * [1e-7, 1e7]).T)
     expected = {
@@ -752,17 +764,17 @@ def test_a_collapse_is_told_as_scikit_learn_tells_it(covariance_type):
         reg_covar=0,
         random_state=0,
     )
+    own = {"priors": "scikit-learn"}
     for cls in ESTIMATORS:
         if covariance_type == "full":
             with pytest.raises(ValueError, match="ill-defined empirical covariance"):
                 BayesianGaussianMixture(**shared).fit(copies)
             with pytest.raises(ValueError, match="ill-defined.*increase reg_covar"):
-                cls(**shared).fit(copies)
+                cls(**shared, **own).fit(copies)
         else:  # the others hold
-            assert np.isfinite(cls(**shared).fit(copies).lower_bound_)
-        assert np.isfinite(
-            cls(**{**shared, "reg_covar": 1e-6}).fit(copies).means_
-        ).all()
+            assert np.isfinite(cls(**shared, **own).fit(copies).lower_bound_)
+        regular = {**shared, **own, "reg_covar": 1e-6}
+        assert np.isfinite(cls(**regular).fit(copies).means_).all()
 
 
 # -- moves -----------------------------------------------------------------------------

@@ -28,6 +28,9 @@ PRIORS = tuple(WEIGHTS)
 TEMPERATURES = (1.0, 1.5, 3.0, 10.0, 50.0, 1e6)
 ALL = slice(None)
 
+#: What makes the fits of scikit-learn.
+THEIRS = {"tempering": None, "priors": "scikit-learn"}
+
 each_type = pytest.mark.parametrize("covariance_type", TYPES)
 each_prior = pytest.mark.parametrize("weight_prior", PRIORS)
 
@@ -49,7 +52,7 @@ def clusters(n=60, d=3, n_clusters=3, seed=0, distance=3.0):
 
 def model_of(covariance_type="full", weight_prior=PRIORS[0], k=4, d=3, **settings):
     """A model whose origin is neither the prior's mean nor zero."""
-    settings = {"reg_covar": 0.0, "init": start(k), **settings}
+    settings = {"reg_covar": 0.0, "init": start(k), "is_wishart": True, **settings}
 
     def priors(mean, covariance):
         return Hyper(0.3, 0.7, d + 0.5, mean + 0.1, covariance, mean - 0.2)
@@ -505,7 +508,7 @@ def test_fits_are_those_of_scikit_learn(covariance_type, weight_prior, init_para
             random_state=max_iter,
         )
         theirs = BayesianGaussianMixture(**shared).fit(X)
-        ours = TemperedGaussianMixture(**shared, tempering=None).fit(X)
+        ours = TemperedGaussianMixture(**shared, **THEIRS).fit(X)
         assert ours.n_iter_ == theirs.n_iter_ == max_iter
         assert_agree(ours, theirs, X)
 
@@ -532,7 +535,7 @@ def test_priors_are_those_of_scikit_learn(covariance_type, weight_prior):
         random_state=0,
     )
     theirs = BayesianGaussianMixture(**shared).fit(X)
-    ours = TemperedGaussianMixture(**shared, tempering=None).fit(X)
+    ours = TemperedGaussianMixture(**shared, **THEIRS).fit(X)
     assert_agree(ours, theirs, X)
 
 
@@ -553,7 +556,7 @@ def test_bounds_differ_from_those_of_scikit_learn_by_a_constant(
     )
     offsets = []
     theirs = BayesianGaussianMixture(**shared, tol=1e-4, max_iter=500).fit(X)
-    ours = TemperedGaussianMixture(**shared, tempering=None)
+    ours = TemperedGaussianMixture(**shared, **THEIRS)
     model = ours._make_model(3, np.dtype(float))
     hyper = model.initial_hyper(X)
     globals_ = model.initial_globals(X, np.random.RandomState(0))

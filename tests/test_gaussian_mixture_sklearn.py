@@ -38,11 +38,17 @@ class BayesianGaussianMixture(TemperedGaussianMixture):
         model = self._make_model(X.shape[1], X.dtype)
         random = check_random_state(random_state)
         self.state_ = State(
-            model.initial_globals(X, random), model.initial_hyper(X), 0, X.dtype
+            model.initial_globals(X, random),
+            model.initial_hyper(X),
+            0,
+            X.dtype,
+            n_features=X.shape[1],
         )
 
 
-PLAIN = functools.partial(BayesianGaussianMixture, tempering=None)
+PLAIN = functools.partial(
+    BayesianGaussianMixture, tempering=None, priors="scikit-learn"
+)
 
 
 def cases_of(module):
@@ -131,7 +137,7 @@ def test_attributes_and_methods_are_those_of_scikit_learn():
 def both(**parameters):
     return (
         mixture.BayesianGaussianMixture(**parameters),
-        TemperedGaussianMixture(**parameters, tempering=None),
+        TemperedGaussianMixture(**parameters, tempering=None, priors="scikit-learn"),
         AnnealedGaussianMixture(**parameters),
         TemperedGaussianMixture(**parameters),
     )

@@ -1,5 +1,6 @@
 """The ground floor of the models: exponential families and their natural parameters."""
 
+from ._births import USED
 from ._counts import (
     CategoricalFamily,
     DirichletFamily,
@@ -26,6 +27,11 @@ from ._normal_wishart import (
     NormalWishartFamily,
     NormalWishartParts,
     Usual,
+)
+from ._precisions import (
+    GammaPrecision,
+    GammasPrecision,
+    WishartPrecision,
     log_chisquare,
 )
 from ._weights import LEAST_CONCENTRATION, WEIGHTS
@@ -37,12 +43,15 @@ __all__ = [
     "ILL_DEFINED",
     "LEAST_CONCENTRATION",
     "ONCE",
+    "USED",
     "WEIGHTS",
     "CategoricalFamily",
     "Covariance",
     "DirichletFamily",
     "Family",
     "GammaFamily",
+    "GammaPrecision",
+    "GammasPrecision",
     "GaussianPrior",
     "Last",
     "Mixture",
@@ -58,6 +67,7 @@ __all__ = [
     "Usual",
     "Wide",
     "WideMixtureModel",
+    "WishartPrecision",
     "blended",
     "dense",
     "least_eigenvalue",

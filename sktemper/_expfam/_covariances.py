@@ -1,7 +1,7 @@
 """Covariance types: the elements of a symmetric matrix that components keep.
 
-Every type is the full Normal-Wishart model with a restricted posterior, whose scale
-matrix is diagonal or a multiple of the identity.  The elements that a type keeps of a
+A precision has a distribution of its form: full, diagonal, or a multiple of the
+identity.  The elements that a type keeps of a
 second moment are linear in it, so that sums, targets and steps are those of the full
 model.
 """
@@ -12,6 +12,7 @@ import numpy as np
 
 from ..model._values import IllDefined
 from . import _kernels
+from ._precisions import GammaPrecision, GammasPrecision, WishartPrecision
 
 __all__ = ["COVARIANCES", "ILL_DEFINED", "Covariance"]
 
@@ -41,6 +42,9 @@ class Covariance:
     Parameters
     ----------
     n_features : int
+    law : WishartPrecision or None
+        Distribution of the precisions; None is that of the type: Wishart, Gamma
+        distributions of each feature, or one Gamma distribution.
 
     Attributes
     ----------
@@ -54,8 +58,9 @@ class Covariance:
 
     products = True
 
-    def __init__(self, n_features):
+    def __init__(self, n_features, law=None):
         self.n_features = n_features
+        self.law = WishartPrecision(n_features) if law is None else law
         self._rows, self._columns, self._places = _triangle(n_features)
         self.is_variance = (self._rows == self._columns).astype(np.float64)
         self.n_kept = len(self.is_variance)
@@ -146,6 +151,10 @@ class Covariance:
             factors, _ = self.factors(inverse_scale)
             return np.swapaxes(factors, -1, -2) @ factors
 
+    def symmetric(self, matrices):
+        """Return the symmetric parts of matrices in the type's form."""
+        return 0.5 * (matrices + np.swapaxes(matrices, -1, -2))
+
     def roots(self, inverse_scale):
         """Return R with R R^T = scale, upper triangular."""
         factors, _ = self.factors(inverse_scale)
@@ -186,8 +195,9 @@ class Diagonal(Covariance):
 
     products = False
 
-    def __init__(self, n_features):
+    def __init__(self, n_features, law=None):
         self.n_features = self.n_kept = n_features
+        self.law = GammasPrecision(n_features) if law is None else law
         self.is_variance = np.ones(n_features)
 
     def default_prior(self, covariance):
@@ -235,6 +245,10 @@ class Diagonal(Covariance):
         """Return the inverse of the inverse scale."""
         return 1.0 / inverse_scale
 
+    def symmetric(self, matrices):
+        """Return the diagonals."""
+        return matrices
+
     def roots(self, inverse_scale):
         """Return the roots of the scales."""
         return inverse_scale**-0.5
@@ -255,8 +269,9 @@ class Diagonal(Covariance):
 class Spherical(Diagonal):
     """The mean of a matrix's diagonal, for each component."""
 
-    def __init__(self, n_features):
+    def __init__(self, n_features, law=None):
         self.n_features, self.n_kept = n_features, 1
+        self.law = GammaPrecision(n_features) if law is None else law
         self.is_variance = np.ones(1)
 
     def default_prior(self, covariance):

@@ -7,15 +7,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import polygamma
 
 from ..model._values import IllDefined
-from . import _kernels
 from ._covariances import ILL_DEFINED
 from ._families import Family
 from ._natural import Last
 
-__all__ = ["NormalWishartFamily", "NormalWishartParts", "Usual", "log_chisquare"]
+__all__ = ["NormalWishartFamily", "NormalWishartParts", "Usual"]
 
 
 class NormalWishartParts(NamedTuple):
@@ -61,34 +59,24 @@ class Usual(NamedTuple):
     log_determinants: Any
 
 
-def log_chisquare(degrees, random, size):
-    """Draw log x of chi-square distributions: finite for tiny degrees of freedom, too.
-
-    Their draws are 0 for rounding; Gamma(a) = Gamma(a + 1) U^(1 / a) is exact.
-    """
-    if np.min(degrees) >= 1:
-        return np.log(random.chisquare(degrees, size))
-    halves = 0.5 * np.broadcast_to(degrees, size)
-    draws = np.log(2.0 * random.standard_gamma(halves + 1.0))
-    return draws + np.log1p(-random.random(size)) / halves
-
-
 class NormalWishartFamily(Family):
     """Means and precisions of Gaussians, by the elements of covariances that are kept.
 
     The natural parameters of a component are kappa, kappa m, the elements that are kept
-    of W^-1 + kappa m m^T, and nu - n_features; they pair with -mu^T Lambda mu / 2,
+    of W^-1 + kappa m m^T, and nu - shift; they pair with -mu^T Lambda mu / 2,
     Lambda mu, -Lambda / 2, and (log |Lambda| - n_features log 2 pi) / 2.  The moments
     of a row are 1, x, the elements that are kept of x x^T, and 1.
 
     Parameters
     ----------
     covariance : Covariance
+        Its ``law`` is the distribution of the precision, which sets the shift.
     """
 
     def __init__(self, covariance):
         super().__init__(2 + covariance.n_features + covariance.n_kept)
         self.covariance, self.n_features = covariance, covariance.n_features
+        self.law = covariance.law
         self._usual, self._terms = Last(), Last()
         self._usual_prior, self._prior_terms = Last(), Last()
 
@@ -119,7 +107,7 @@ class NormalWishartFamily(Family):
             self.covariance.packed(
                 inverse_scale + self.covariance.outer(precision, means)
             ),
-            freedom - self.n_features,
+            freedom - self.law.shift,
         )
 
     def usual(self, parameters):
@@ -135,10 +123,10 @@ class NormalWishartFamily(Family):
     def _usual_of(self, parameters):
         parts = self.split(parameters)
         kappa = np.ascontiguousarray(parts.precision)
-        if not ((kappa > 0).all() and (parts.freedom > -1).all()):
+        freedom = parts.freedom + self.law.shift
+        if not ((kappa > 0).all() and (freedom > self.law.least).all()):
             raise IllDefined(ILL_DEFINED)
         means, inverse_scale = self.covariance.centred(kappa, parts.means, parts.second)
-        freedom = parts.freedom + self.n_features
         factors = self.covariance.factors(inverse_scale)
         return Usual(kappa, means, inverse_scale, freedom, *factors)
 
@@ -155,25 +143,17 @@ class NormalWishartFamily(Family):
         """Return A, of shape (n_components,)."""
         usual = self.usual(parameters)
         constant = 0.5 * self.n_features * math.log(2 * math.pi)
-        return -self.terms(usual)[1] - constant * (usual.freedom - self.n_features)
+        return -self.terms(usual)[1] - constant * (usual.freedom - self.law.shift)
 
     def terms(self, usual):
-        """Return terms of lower bounds; the last result is cached.
-
-        Returns
-        -------
-        log_precisions, log_normalisers, log_densities : ndarray of shape \
-                (n_components,)
-            E log |Lambda|; the logarithm of the density's normaliser, but for
-            |Lambda|; and the expected log density of samples, but for their distance.
-        """
+        """Return terms of lower bounds, see the law's; the last result is cached."""
         return self._terms.of(usual, self._terms_of)
 
     def _terms_of(self, usual):
         precision, shape = usual.precision, usual.precision.shape
         given = precision, usual.freedom, usual.log_determinants
         given = (np.ravel(_like(value, shape)) for value in given)
-        return _kernels.wishart_terms(self.n_features, *given)
+        return self.law.terms(*given)
 
     def expected(self, parameters):
         """Return E u."""
@@ -197,8 +177,7 @@ class NormalWishartFamily(Family):
         traces, squares = self.covariance.traces_and_squares(
             q.factors, p.inverse_scale, q.means - p.means
         )
-        return _kernels.wishart_bounds(
-            self.n_features,
+        return self.law.bounds(
             power,
             (q.precision, _like(q.freedom, shape), *self.terms(q)[:2]),
             (p.precision, _like(p.freedom, shape), *prior_terms[:2]),
@@ -225,8 +204,7 @@ class NormalWishartFamily(Family):
         square_change = (means_change * weighted + means * weighted_change).sum(axis=1)
         precision = -D * change.precision / kappa**2
         precision = precision + nu_change * square + nu * square_change
-        halves = 0.5 * (nu[:, None] - np.arange(D))
-        log_change = 0.5 * polygamma(1, halves).sum(axis=1) * nu_change - trace
+        log_change = self.law.derivative(nu) * nu_change - trace
         paired = kind.paired(freedom, scale_change)
         return self.joined(
             -0.5 * precision,

@@ -17,12 +17,15 @@ import numpy as np
 from scipy.special import expit, gammaln, psi, xlogy
 
 from ..model._values import IllDefined
+from ._axes import axes
 from ._births import USED
 
 __all__ = ["split_merge"]
 
 #: Nats below which a gain is not worth a proposal.
 LEAST_GAIN = -20.0
+#: Nats that a split gains as a rule when its rows then move between the components.
+AFTER_SPLITS = 2.0
 #: Nats by which a gain differs from 0.
 ROUNDING = 1e-3
 #: Components with which each may be merged: the nearest, and those it overlaps most.
@@ -30,8 +33,6 @@ NEIGHBOURS, OVERLAPPING = 4, 2
 #: Rounds in which rows move between the parts of a split; after so many rounds only the
 #: best start is continued.
 ROUNDS, ROUNDS_OF_STARTS = 6, 2
-#: Principal axes along which splits start, and power iterations that find them.
-AXES, POWER_ITERATIONS = 2, 8
 #: The least responsibility with which a row takes part in a split, and the least count
 #: of a part.
 LEAST_SHARE, LEAST_COUNT = 0.01, 2.0
@@ -171,7 +172,7 @@ class Search:
                     candidates.append((gain, change))
                     break
         candidates = [c for c in candidates if (c[1],) not in refused]
-        return max(candidates, key=lambda c: c[0], default=(-np.inf, None))
+        return max(candidates, key=_promise, default=(-np.inf, None))
 
     def _best_together(self):
         """Return the changes that raise the bound most if they are made together."""
@@ -378,23 +379,7 @@ class Search:
         )
 
 
-def axes(coordinates, weight):
-    """Return principal axes of weighted rows, the leading ones first, and a random one.
-
-    Parameters
-    ----------
-    coordinates : ndarray or CSR array of shape (n_rows, n_coordinates)
-    weight : ndarray of shape (n_rows,)
-
-    Returns
-    -------
-    axes : ndarray of shape (n_coordinates, AXES + 1)
-    """
-    start = np.random.default_rng(0).normal(size=(coordinates.shape[1], AXES + 1))
-    mean, leading = weight @ coordinates / weight.sum(), start[:, :AXES]
-    for _ in range(POWER_ITERATIONS):
-        values = weight[:, None] * (coordinates @ leading - mean @ leading)
-        leading = coordinates.T @ values - np.outer(mean, values.sum(axis=0))
-        leading, _ = np.linalg.qr(leading)
-    missing = AXES - leading.shape[1]  # where there are fewer coordinates
-    return np.concatenate([leading, start[:, AXES - missing :]], axis=1)
+def _promise(candidate):
+    """Return the gain of a change, and for a split what it gains after it is made."""
+    gain, (split, *_) = candidate
+    return gain if split is None else gain + AFTER_SPLITS

@@ -108,8 +108,8 @@ class _DiscreteMixture(
     @property
     def concentration_(self):
         """Parameters of the components' posteriors, Dirichlet or Beta."""
-        shape = self.n_components, self.n_features_in_, *self._options
         components = np.asarray(self._state().globals_.components)
+        shape = len(components), self.n_features_in_, *self._options
         return components.reshape(shape) + 1.0
 
 

@@ -22,7 +22,9 @@ from .._estimator import (
 )
 from .._expfam import LEAST_CONCENTRATION, WEIGHTS
 from .._limits import check_prior, check_values, check_variances
+from .._notices import warn
 from .._validation import check_data
+from ._empirical import FREE_DEGREES, LEARNED
 from ._model import COVARIANCE_TYPES, GaussianMixtureModel
 from ._parameters import Hyper
 from ._starts import STARTS
@@ -39,6 +41,7 @@ class _GaussianMixture(
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "verbose_interval": [Interval(Integral, 1, None, closed="left")],
         "covariance_type": [StrOptions(set(COVARIANCE_TYPES))],
+        "priors": [StrOptions({"learned", "scikit-learn"})],
         "reg_covar": [Interval(Real, 0, None, closed="left")],
         "init_params": [StrOptions(set(STARTS))],
         "weight_concentration_prior_type": [StrOptions(set(WEIGHTS))],
@@ -85,6 +88,7 @@ class _GaussianMixture(
         "mean_prior",
         "degrees_of_freedom_prior",
         "covariance_prior",
+        "priors",
     )
 
     _fewest_samples = 2  # a start has a covariance
@@ -94,6 +98,12 @@ class _GaussianMixture(
             raise ValueError(
                 "Expected n_samples >= n_components but got n_components = "
                 f"{self.n_components}, n_samples = {len(data)}"
+            )
+        if self.covariance_type == "full" and self.n_features_in_ > len(data):
+            warn(
+                f"X has {self.n_features_in_} columns and {len(data)} rows: too few "
+                'rows for full covariances. Use covariance_type="diag" or "spherical", '
+                "or fewer columns, such as principal components."
             )
 
     def _make_model(self, n_features, dtype):
@@ -106,23 +116,46 @@ class _GaussianMixture(
             priors=functools.partial(self._priors, dtype=dtype),
             init=STARTS[self.init_params],
             reg_covar=self.reg_covar,
+            is_wishart=self._has_wishart(),
+            learned=self._learned(),
             dtype=dtype,
         )
 
+    def _learned(self):
+        """Return the parts of the priors that are learned: none that is given.
+
+        A tied covariance is one draw of its prior, and teaches nothing.
+        """
+        if self.priors == "scikit-learn":
+            return []
+        given = {part: getattr(self, f"{part}_prior") for part in LEARNED}
+        if self.covariance_type == "tied":
+            given = {"mean_precision": self.mean_precision_prior}
+        return [part for part, value in given.items() if value is None]
+
+    def _has_wishart(self):
+        """Return whether the precisions have a Wishart distribution."""
+        return self.covariance_type in ("full", "tied") or self.priors != "learned"
+
+    def _starts_free(self):
+        """Return whether the covariance prior starts with few degrees of freedom."""
+        return self.covariance_type != "tied" and self.priors == "learned"
+
     def _priors(self, mean, covariance, dtype):
-        """Return the priors; None stands for scikit-learn's choice for such data."""
+        """Return the priors; None stands for a choice for such data, or a start."""
         n_features = len(mean)
         concentration = self.weight_concentration_prior
         if concentration is None:
             concentration = 1.0 / self.n_components
         precision = self.mean_precision_prior
         freedom = self.degrees_of_freedom_prior
+        least = n_features - 1 if self._has_wishart() else 0
         if freedom is None:
-            freedom = n_features
-        if freedom <= n_features - 1:
+            freedom = least + FREE_DEGREES if self._starts_free() else n_features
+        if freedom <= least:
             raise ValueError(
                 "The parameter 'degrees_of_freedom_prior' should be greater than "
-                f"{n_features - 1}, but got {freedom:.3f}."
+                f"{least:g}, but got {freedom:.3f}."
             )
         check_prior(concentration, "weight_concentration_prior")
         check_prior(precision, "mean_precision_prior")
@@ -141,16 +174,16 @@ class _GaussianMixture(
             1.0 if precision is None else float(precision),
             float(freedom),
             prior_mean,
-            self._covariance_prior(covariance, dtype),
+            self._covariance_prior(covariance, freedom, dtype),
             mean,
         )
 
-    def _covariance_prior(self, default, dtype):
+    def _covariance_prior(self, default, freedom, dtype):
         """Return the inverse scale of the prior, of the shape of ``default``."""
         if self.covariance_prior is None:
             prior = self._regular(default)
             check_variances(_variances(prior), dtype, "X has features with a variance")
-            return prior
+            return freedom * prior if self._starts_free() else prior
         prior = check_array(
             np.atleast_1d(self.covariance_prior), dtype=np.float64, ensure_2d=False
         ).reshape(np.shape(self.covariance_prior))
@@ -343,14 +376,32 @@ default="dirichlet_process"
         Small ones leave components empty; at least 1e-12.  None is
         ``1 / n_components``.
     mean_precision_prior : float, default=None
-        How many samples the prior mean counts for.  None is 1.
+        How many samples the prior mean counts for.  None starts from 1 and learns it.
     mean_prior : array-like of shape (n_features,), default=None
         None is the mean of the data.
     degrees_of_freedom_prior : float, default=None
-        Of the Wishart distribution, above ``n_features - 1``.  None is ``n_features``.
+        How many samples ``covariance_prior`` counts for; more than ``n_features - 1``
+        if the prior is a Wishart distribution, else more than 0.  None starts from 3
+        above this limit and learns it; if tied it is ``n_features``.
     covariance_prior : float or array-like, default=None
-        None is the covariance of the data, or what ``covariance_type`` keeps of it;
-        plus ``reg_covar`` on its diagonal where it is singular.
+        Inverse scale of the prior: the covariance that you expect of a component, times
+        the degrees of freedom.  None starts from the covariance of the data, or what
+        ``covariance_type`` keeps of it, times the degrees of freedom, and learns it; if
+        tied it is the covariance of the data.  ``reg_covar`` is added to the diagonal
+        of a covariance that is singular.
+    priors : {"learned", "scikit-learn"}, default="learned"
+        What priors that are None are, and the distribution of the precisions if
+        ``covariance_type`` is "diag" or "spherical".
+
+        - "learned": each step sets the priors that are None to those that maximise the
+          lower bound for the components that are not empty, if there are two or more
+          (empirical Bayes).  Each feature's precision has a Gamma distribution, or that
+          of all features one.
+        - "scikit-learn": as in scikit-learn, ``mean_precision_prior`` is 1,
+          ``degrees_of_freedom_prior`` is ``n_features`` and ``covariance_prior`` is the
+          covariance of the data.  Precisions that are diagonal or spherical have the
+          Wishart distribution of a full matrix.  With many features components merge
+          that are far apart.
     batch_size : int, "auto" or None, default=None
         Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
         "auto": a tenth of the data, from 20 samples a component to 10,000.
@@ -395,7 +446,8 @@ degrees_of_freedom_prior_, covariance_prior_ : object
     Notes
     -----
     Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`,
-    and with ``tempering=None`` and ``moves=None`` so are the fits, from the same
+    and with ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"`` so are the
+    fits, from the same
     responsibilities: to rounding errors and, as the bound is that before a step, maybe
     one step more.  The same ``random_state`` starts from the same ones if the samples
     are in increasing order, and all different and of one weight.  But a tied covariance
@@ -485,6 +537,7 @@ class TemperedGaussianMixture(_GaussianMixture):  # noqa: D101 (composed __doc__
         mean_prior=None,
         degrees_of_freedom_prior=None,
         covariance_prior=None,
+        priors="learned",
         batch_size=None,
         shuffle=True,
         total_samples=None,
@@ -562,6 +615,7 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):  # noqa: D101
         mean_prior=None,
         degrees_of_freedom_prior=None,
         covariance_prior=None,
+        priors="learned",
         batch_size=None,
         shuffle=True,
         total_samples=None,
@@ -633,6 +687,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):  # noqa: D101
         mean_prior=None,
         degrees_of_freedom_prior=None,
         covariance_prior=None,
+        priors="learned",
         batch_size=None,
         shuffle=True,
         total_samples=None,

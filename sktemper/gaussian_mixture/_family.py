@@ -1,11 +1,9 @@
 """Families of Gaussian components: data, and the kernels of local steps."""
 
 import copy
-import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from .._expfam import ONCE, NormalWishartFamily, Usual
 from ..model import Stopped
@@ -180,16 +178,20 @@ class GaussianFamily(NormalWishartFamily):
 
     def log_predictive(self, block, tables, log_weights=0.0):
         """Return the logarithm of the components' Student-t densities."""
-        D, usual = self.n_features, tables.usual
+        usual = tables.usual
         nu = np.broadcast_to(usual.freedom, usual.precision.shape)
-        freedom = nu + 1.0 - D
         spread = (usual.precision + 1.0) / usual.precision
-        distances = self.squares(block, tables) / (nu * spread)
-        return (
-            log_weights
-            + gammaln(0.5 * (freedom + D))
-            - gammaln(0.5 * freedom)
-            - 0.5 * D * np.log(math.pi * spread)
-            + 0.5 * usual.log_determinants
-            - 0.5 * (freedom + D) * np.log1p(distances)
-        )
+        logs = self.law.log_student(nu, usual.log_determinants, spread)
+        return logs + log_weights - self._tails(block, tables, nu, spread)
+
+    def _tails(self, block, tables, nu, spread):
+        """Return how far densities are below their modes, (n_rows, n_components)."""
+        if not self.law.is_product:
+            distances = self.squares(block, tables) / (self.law.width * nu * spread)
+            return self.law.exponent(nu) * np.log1p(distances)
+        rows, usual = block - self.origin, tables.usual
+        out = np.empty((len(block), len(nu)))
+        for k in range(len(nu)):
+            squares = ((rows - usual.means[k]) * usual.factors[k]) ** 2
+            out[:, k] = np.log1p(squares / spread[k]).sum(axis=1)
+        return self.law.exponent(nu) * out

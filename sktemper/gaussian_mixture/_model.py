@@ -9,8 +9,16 @@ import math
 import numpy as np
 from scipy.special import logsumexp
 
-from .._expfam import COVARIANCES, ILL_DEFINED, Last, MixtureModel, log_chisquare
+from .._expfam import (
+    COVARIANCES,
+    ILL_DEFINED,
+    USED,
+    Last,
+    MixtureModel,
+    WishartPrecision,
+)
 from ..model import IllDefined, Powers, all_finite
+from ._empirical import learned_priors, restarted, searched
 from ._family import GaussianFamily
 from ._starts import looked_at, mean_and_covariance
 from ._tied import TiedFamily
@@ -23,11 +31,19 @@ COVARIANCE_TYPES = (*COVARIANCES, "tied")
 BLOCK_ROWS = 1024
 
 
-def family_of_type(covariance_type, n_components, n_features, **others):
+def family_of_type(covariance_type, n_components, n_features, law, **others):
     """Return the family of a covariance type."""
     if covariance_type == "tied":
         return TiedFamily(n_components, n_features, **others)
-    return GaussianFamily(COVARIANCES[covariance_type](n_features), **others)
+    covariance = COVARIANCES[covariance_type](n_features, law)
+    return GaussianFamily(covariance, **others)
+
+
+def _is_plain(powers):
+    """Return whether no temperature is at work, but those of single rows."""
+    local = np.asarray(powers.local)
+    is_plain = powers.prior == 1 and np.all(np.asarray(powers.statistics) == 1)
+    return bool(is_plain and (local.ndim > 0 or local == 1))
 
 
 class GaussianMixtureModel(MixtureModel):
@@ -45,6 +61,11 @@ class GaussianMixtureModel(MixtureModel):
         (n_samples, n_components).
     reg_covar : float
         Variance added to the samples in the statistics.
+    is_wishart : bool
+        Whether precisions that are diagonal or spherical have a Wishart distribution;
+        others always have.
+    learned : collection of {"mean_precision", "degrees_of_freedom", "covariance"}
+        Parts of the priors that are learned from the components.
     dtype : {float32, float64}
         Type of what kernels compute in.
     """
@@ -62,17 +83,21 @@ class GaussianMixtureModel(MixtureModel):
         priors=None,
         init=None,
         reg_covar=1e-6,
+        is_wishart=False,
+        learned=(),
         dtype=np.float64,
     ):
+        law = WishartPrecision(n_features) if is_wishart else None
+        shape = n_components, n_features
         family = family_of_type(
-            covariance_type, n_components, n_features, reg_covar=reg_covar, dtype=dtype
+            covariance_type, *shape, law, reg_covar=reg_covar, dtype=dtype
         )
         super().__init__(
             n_components, n_features, family, weight_prior=weight_prior, dtype=dtype
         )
         family.stop = self.stop
         self.covariance = family.covariance
-        self.priors, self.init = priors, init
+        self.priors, self.init, self.learned = priors, init, frozenset(learned)
         self._about, self._component_prior = Last(), Last()
 
     # -- data ------------------------------------------------------------------------
@@ -160,6 +185,71 @@ class GaussianMixtureModel(MixtureModel):
             block, prepared.tables, prepared.log_weights, power
         )
 
+    def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
+        """Step the learned priors toward the best for the components after the step.
+
+        Where fewer than two components have samples nothing is learned: a single one
+        does not show how components differ.  Nor while a temperature makes components
+        alike.
+        """
+        if not self.learned or not _is_plain(powers):
+            return hyper
+        target, prior = self.target(statistics, scale, powers, hyper), self.prior(hyper)
+        counts = self.weights.counts(target.weights - prior.weights)
+        used = counts > USED
+        if used.sum() < 2:
+            return hyper
+        family = self.family_of(hyper)
+        try:
+            usual = family.usual(target.components)
+            learned = learned_priors(family, hyper, usual, used, self.learned)
+        except IllDefined:
+            return hyper
+        if self.learned & {"covariance", "degrees_of_freedom"}:
+            told = (target.components - powers.prior * prior.components)[used]
+
+            def evidence(hyper):
+                prior = self._component_prior_of(hyper)
+                return float(family.evidence(prior, told).sum())
+
+            learned = searched(
+                self.learned,
+                hyper,
+                learned,
+                family.law.least,
+                counts[used].mean(),
+                evidence,
+            )
+        return hyper.stepped(learned, rate)
+
+    def wide_priors(self, globals_, hyper):
+        """Return the priors under which moves are proposed.
+
+        Where one component has all samples, the learned priors are those of just this
+        one, and no other would be found: they start again from its covariance.
+        """
+        prior = self.prior(hyper)
+        counts = self.weights.counts(globals_.weights - prior.weights)
+        used = np.flatnonzero(counts > USED)
+        if not self.learned or len(used) != 1 or self.n_components == 1:
+            return hyper
+        usual, kind = self.usual(globals_), self.family.covariance
+        covariances = kind.each(usual.inverse_scale / kind.widened(usual.freedom))
+        return restarted(hyper, covariances[used[0]], self.family.law, self.learned)
+
+    def propose_birth(self, globals_, hyper, block, random, row_weight=None):
+        """Return the mixture with one of its components begun anew."""
+        hyper = self.wide_priors(globals_, hyper)
+        return super().propose_birth(globals_, hyper, block, random, row_weight)
+
+    def propose_split_merge(
+        self, globals_, hyper, block, random, refused, row_weight=None
+    ):
+        """Return the mixture after the splits and merges that promise most."""
+        hyper = self.wide_priors(globals_, hyper)
+        told = block, random, refused, row_weight
+        return super().propose_split_merge(globals_, hyper, *told)
+
     def step(self, globals_, statistics, scale, powers, rate, hyper):
         """Step the natural parameters; raise if they would leave their domain."""
         stepped = super().step(globals_, statistics, scale, powers, rate, hyper)
@@ -193,14 +283,13 @@ class GaussianMixtureModel(MixtureModel):
                 "covariance."
             )
         prior = self.family.alone.usual(self.component_prior(hyper)[None])
-        log_scale = np.broadcast_to(prior.log_determinants, self.n_components)
-        log_scale = log_scale - D * math.log(factor)
-        degrees = hyper.degrees_of_freedom - np.arange(D)
+        log_scale = prior.log_determinants - D * math.log(factor)
+        law, K = self.family.law, self.n_components
         total = np.zeros(len(b))
         for _ in range(n_samples):
             log_weights = self.weights.log_draws(hyper.weight_concentration, random)
-            logs = log_chisquare(degrees, random, (self.n_components, D))
-            log_precision = log_scale + logs.sum(axis=1)
+            draws = law.draws(hyper.degrees_of_freedom, random, K)
+            log_precision = log_scale + draws
             terms = np.outer(b, log_weights) + 0.5 * np.outer(b - 1.0, log_precision)
             total += logsumexp(terms, axis=1)
         constant = 0.5 * D * ((1.0 - b) * math.log(2 * math.pi) - np.log(b))

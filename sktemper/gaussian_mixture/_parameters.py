@@ -26,3 +26,14 @@ class Hyper(NamedTuple):
     mean: np.ndarray
     covariance: np.ndarray
     origin: np.ndarray
+
+    def stepped(self, other, rate):
+        """Return priors between these and others, from the rate 0 to the rate 1."""
+        if rate == 1 or other is self:
+            return other
+        learned = "mean_precision", "degrees_of_freedom", "covariance"
+        between = {
+            name: (1 - rate) * getattr(self, name) + rate * getattr(other, name)
+            for name in learned
+        }
+        return other._replace(**between)

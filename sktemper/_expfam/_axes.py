@@ -1,0 +1,30 @@
+"""Principal axes of weighted rows, dense or sparse, by power iterations."""
+
+import numpy as np
+
+__all__ = ["axes"]
+
+#: Principal axes along which splits start, and power iterations that find them.
+AXES, POWER_ITERATIONS = 2, 8
+
+
+def axes(coordinates, weight):
+    """Return principal axes of weighted rows, the leading ones first, and a random one.
+
+    Parameters
+    ----------
+    coordinates : ndarray or CSR array of shape (n_rows, n_coordinates)
+    weight : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    axes : ndarray of shape (n_coordinates, AXES + 1)
+    """
+    start = np.random.default_rng(0).normal(size=(coordinates.shape[1], AXES + 1))
+    mean, leading = weight @ coordinates / weight.sum(), start[:, :AXES]
+    for _ in range(POWER_ITERATIONS):
+        values = weight[:, None] * (coordinates @ leading - mean @ leading)
+        leading = coordinates.T @ values - np.outer(mean, values.sum(axis=0))
+        leading, _ = np.linalg.qr(leading)
+    missing = AXES - leading.shape[1]  # where there are fewer coordinates
+    return np.concatenate([leading, start[:, AXES - missing :]], axis=1)

@@ -1,0 +1,259 @@
+"""Gaussian mixtures: Gamma distributions of precisions, and priors that are learned."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.integrate import quad
+from scipy.optimize import minimize
+from sklearn.metrics import adjusted_rand_score
+
+from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture
+from sktemper._expfam import GammaPrecision, GammasPrecision, WishartPrecision
+from sktemper.gaussian_mixture._empirical import LEARNED, MOST_FREE, learned_priors
+from sktemper.gaussian_mixture._model import GaussianMixtureModel
+from sktemper.gaussian_mixture._parameters import Hyper
+from sktemper.model import Powers
+from sktemper.testing import check_model
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+LAWS = {"full": WishartPrecision, "diag": GammasPrecision, "spherical": GammaPrecision}
+each_law = pytest.mark.parametrize("covariance_type", LAWS)
+D = 3
+
+
+def data(n=90, n_clusters=3, seed=0, d=D):
+    random = np.random.default_rng(seed)
+    centres = 4 * random.normal(size=(n_clusters, d))
+    widths = random.uniform(0.5, 2, size=(n_clusters, 1))
+    y = np.arange(n) % n_clusters
+    return centres[y] + widths[y] * random.normal(size=(n, d))
+
+
+def model_of(covariance_type, k=3, learned=(), d=D):
+    def priors(mean, covariance):
+        return Hyper(0.4, 0.7, d + 1.5, mean + 0.1, 2.0 * covariance, mean - 0.2)
+
+    return GaussianMixtureModel(
+        k,
+        d,
+        covariance_type=covariance_type,
+        priors=priors,
+        init=lambda X, n, random, weight: np.eye(n)[np.arange(len(X)) % n],
+        reg_covar=0.0,
+        learned=learned,
+    )
+
+
+# -- distributions of precisions -------------------------------------------------------
+
+
+def test_the_gamma_distributions_are_those_of_scipy():
+    nu, s = 2.7, np.array([0.4, 1.3, 6.0])
+    logs = [
+        quad(
+            lambda x, b=b: np.log(x) * stats.gamma(nu / 2, scale=2 / b).pdf(x), 0, 200
+        )[0]
+        for b in s
+    ]
+    law = GammasPrecision(D)
+    assert law.expected_log(nu) - np.log(s).sum() == pytest.approx(sum(logs), rel=1e-6)
+    one = stats.gamma(D * nu / 2, scale=2 / (D * s[0]))
+    expected = D * quad(lambda x: np.log(x) * one.pdf(x), 0, 200)[0]
+    found = GammaPrecision(D).expected_log(nu) - D * np.log(s[0])
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+@each_law
+def test_derivatives_and_draws_are_those_of_the_expectation(covariance_type):
+    law = LAWS[covariance_type](D)
+    for nu in (law.least + 0.3, 11.0):
+        rise = law.expected_log(nu + 1e-6) - law.expected_log(nu - 1e-6)
+        assert law.derivative(nu) == pytest.approx(rise / 2e-6, rel=1e-6)
+        draws = law.draws(nu, np.random.default_rng(0), 20_000)
+        error = draws.std() / np.sqrt(len(draws))
+        assert abs(draws.mean() - law.expected_log(nu)) < 5 * error
+
+
+def test_in_one_dimension_all_are_the_same():
+    X = data(d=1)
+    found = []
+    for covariance_type in LAWS:
+        model = model_of(covariance_type, d=1)
+        hyper = model.initial_hyper(X)
+        globals_ = model.initial_globals(X, None, hyper)
+        prepared = model.prepare(globals_, hyper)
+        scores, _ = model.log_predictive(X, prepared)
+        found.append((model.global_bound(globals_, hyper), scores))
+    for bound, scores in found[1:]:
+        assert bound == pytest.approx(found[0][0], rel=1e-10)
+        np.testing.assert_allclose(scores, found[0][1], rtol=1e-10)
+
+
+@each_law
+def test_predictive_densities_are_ratios_of_evidence(covariance_type):
+    model, X = model_of(covariance_type), data()
+    hyper = model.initial_hyper(X)
+    family, prior = model.family_of(hyper), model.component_prior(hyper)
+    posterior = prior + family.statistics(X[:9], np.ones((9, 1)))[1]
+    logs = family.log_predictive(X[9:12], family.prepare(posterior))[:, 0]
+    more = posterior + family.counted(family.moments(X[9:12]))
+    expected = family.log_normaliser(more) - family.log_normaliser(posterior)
+    np.testing.assert_allclose(logs, expected, rtol=1e-10)
+
+
+@each_law
+def test_the_model_keeps_its_promises(covariance_type):
+    estimator = TemperedGaussianMixture(
+        3, covariance_type=covariance_type, tempering=None, random_state=0
+    )
+    check_model(estimator, data(40))
+
+
+# -- empirical Bayes -------------------------------------------------------------------
+
+
+def posteriors(model, X):
+    hyper = model.initial_hyper(X)
+    globals_ = model.initial_globals(X, None, hyper)
+    used = np.ones(model.n_components, dtype=bool)
+    return hyper, globals_, model.usual(globals_), used
+
+
+@each_law
+@pytest.mark.parametrize("learned", [LEARNED, LEARNED[:1], LEARNED[1:2], LEARNED[2:]])
+def test_learned_priors_maximise_the_bound(covariance_type, learned):
+    model, X = model_of(covariance_type), data()
+    hyper, globals_, usual, used = posteriors(model, X)
+    family = model.family_of(hyper)
+    best = learned_priors(family, hyper, usual, used, frozenset(learned))
+    for name in LEARNED:
+        if name not in learned:
+            assert getattr(best, name) is getattr(hyper, name)
+
+    def bound(factors):
+        values = {
+            name: getattr(best, name) * np.exp(factor)
+            for name, factor in zip(learned, factors, strict=True)
+        }
+        return model.global_bound(globals_, best._replace(**values))
+
+    highest = bound(np.zeros(len(learned)))
+    assert highest > model.global_bound(globals_, hyper)
+    for direction in np.random.default_rng(0).normal(size=(20, len(learned))):
+        assert bound(1e-3 * direction) <= highest + 1e-9
+    start = np.full(len(learned), 0.2)
+    found = minimize(lambda factors: -bound(factors), start, method="Nelder-Mead")
+    assert -found.fun <= highest + 1e-5
+
+
+def test_components_without_rows_teach_nothing():
+    X = data()
+    for k in (4, 9):
+        model = model_of("diag", k, LEARNED)
+        model.init = lambda X, n, random, weight: np.eye(n)[np.arange(len(X)) % 3]
+        hyper, globals_, *_ = posteriors(model, X)
+        told = model.statistics(X, np.eye(k)[np.arange(len(X)) % 3], hyper), 1.0
+        learned = model.update_hyper(hyper, globals_, *told, 1.0, Powers())
+        if k == 4:
+            of_four = learned
+    assert learned.degrees_of_freedom == pytest.approx(of_four.degrees_of_freedom)
+    np.testing.assert_allclose(learned.covariance, of_four.covariance)
+    part = model.update_hyper(hyper, globals_, *told, 0.25, Powers())
+    expected = 0.75 * hyper.mean_precision + 0.25 * learned.mean_precision
+    assert part.mean_precision == pytest.approx(expected)
+
+
+def test_one_component_teaches_nothing():
+    model = model_of("full", 1, LEARNED)
+    X = data()
+    hyper, globals_, *_ = posteriors(model, X)
+    told = model.statistics(X, np.ones((len(X), 1)), hyper), 1.0
+    assert model.update_hyper(hyper, globals_, *told, 1.0, Powers()) is hyper
+
+
+@each_law
+def test_learning_never_lowers_the_bound(covariance_type):
+    fit = TemperedGaussianMixture(
+        6, covariance_type=covariance_type, tempering=None, random_state=0, tol=1e-6
+    ).fit(data(200, 4))
+    rises = np.diff(fit.lower_bounds_)
+    assert len(rises) > 3 and (rises > -1e-7).all()
+    assert fit.lower_bound_ >= fit.lower_bounds_[-1] - 1e-7
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("mean_precision_prior", 0.3),
+        ("degrees_of_freedom_prior", 4.5),
+        ("covariance_prior", np.array([1.0, 2.0, 3.0])),
+    ],
+)
+def test_what_is_given_stays_and_the_rest_is_learned(name, value):
+    settings = {"covariance_type": "diag", "tempering": None, "random_state": 0}
+    start, fit = (
+        TemperedGaussianMixture(3, **settings, max_iter=n, **{name: value}).fit(data())
+        for n in (0, 5)
+    )
+    for part in LEARNED:
+        before, after = (getattr(one, f"{part}_prior_") for one in (start, fit))
+        assert np.array_equal(before, after) == (f"{part}_prior" == name)
+    assert np.array_equal(getattr(fit, f"{name}_"), value)
+
+
+def test_clusters_of_one_width_have_one_prior():
+    """Their covariances are the same, and the prior learns what these are."""
+    random = np.random.default_rng(0)
+    y = np.arange(1200) % 6
+    X = 12 * random.normal(size=(6, 8))[y] + random.normal(size=(1200, 8))
+    fit = TemperedGaussianMixture(
+        6, covariance_type="spherical", tempering=None, random_state=0, max_iter=60
+    ).fit(X)
+    assert fit.degrees_of_freedom_prior_ > 50
+    width = fit.covariance_prior_ / fit.degrees_of_freedom_prior_
+    assert width == pytest.approx(1.0, rel=0.1)
+    assert fit.degrees_of_freedom_prior_ <= MOST_FREE
+
+
+@pytest.mark.parametrize("covariance_type", ["diag", "spherical"])
+def test_clusters_in_many_columns_are_found(covariance_type):
+    """The priors of scikit-learn make one of clusters six standard deviations apart."""
+    random = np.random.default_rng(0)
+    y = random.choice(5, size=1000)
+    centres = random.normal(size=(5, 48)) * 6 / np.sqrt(2 * 48)
+    X = centres[y] + random.normal(size=(1000, 48))
+    shared = {"covariance_type": covariance_type, "random_state": 0}
+    fit = AnnealedGaussianMixture(10, **shared).fit(X)
+    assert fit.n_active_components_ == 5
+    assert adjusted_rand_score(y, fit.labels_) > 0.9
+    theirs = AnnealedGaussianMixture(10, **shared, priors="scikit-learn").fit(X)
+    assert theirs.n_active_components_ < 5
+
+
+def test_streams_learn_their_priors():
+    X = data(400, 4)
+    settings = {"covariance_type": "diag", "tempering": None, "random_state": 0}
+    fit = TemperedGaussianMixture(4, **settings)
+    for start in range(0, 400, 100):
+        fit.partial_fit(X[start : start + 100])
+        assert np.isfinite(fit.covariance_prior_).all()
+    assert fit.mean_precision_prior_ != 1.0
+
+
+def test_the_same_bits_for_any_number_of_jobs():
+    X = data(3000, 5)
+    one, two = (
+        TemperedGaussianMixture(5, n_jobs=n, random_state=0, max_iter=8).fit(X)
+        for n in (1, 2)
+    )
+    np.testing.assert_array_equal(one.covariance_prior_, two.covariance_prior_)
+    assert one.lower_bound_ == two.lower_bound_
+
+
+def test_full_covariances_need_rows():
+    X = np.random.default_rng(0).normal(size=(20, 21))
+    with pytest.warns(UserWarning, match="21 columns and 20 rows"):
+        TemperedGaussianMixture(2, max_iter=1).fit(X)
+    TemperedGaussianMixture(2, covariance_type="diag", max_iter=1).fit(X)
+    TemperedGaussianMixture(2, max_iter=1).fit(X[:, :20])
