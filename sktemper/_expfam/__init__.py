@@ -22,7 +22,7 @@ from ._gaussian import (
 )
 from ._mixture import MixtureModel
 from ._mixture_values import Mixture, MixtureHyper
-from ._natural import Last, Natural, NaturalModel, rate_to_zero
+from ._natural import LastCall, Natural, NaturalModel, rate_to_zero
 from ._normal_wishart import (
     NormalWishartFamily,
     NormalWishartParts,
@@ -53,7 +53,7 @@ __all__ = [
     "GammaPrecision",
     "GammasPrecision",
     "GaussianPrior",
-    "Last",
+    "LastCall",
     "Mixture",
     "MixtureHyper",
     "MixtureModel",

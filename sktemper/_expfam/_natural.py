@@ -8,7 +8,7 @@ import numpy as np
 
 from ..model._contract import ConjugateModel
 
-__all__ = ["Last", "LastEqual", "Natural", "NaturalModel", "rate_to_zero"]
+__all__ = ["LastCall", "LastEqual", "Natural", "NaturalModel", "rate_to_zero"]
 
 #: Halvings that find the largest rate of a step.
 HALVINGS = 30
@@ -70,7 +70,7 @@ class Last:
         return known is argument
 
 
-class LastEqual(Last):
+class LastEqual(LastCall):
     """Cache of a function's last result for a tuple of objects and of arrays.
 
     Arrays are the same if their numbers are.

@@ -11,7 +11,7 @@ import numpy as np
 from ..model._values import IllDefined
 from ._covariances import ILL_DEFINED
 from ._families import Family
-from ._natural import Last
+from ._natural import LastCall
 
 __all__ = ["NormalWishartFamily", "NormalWishartParts", "Usual"]
 
@@ -77,8 +77,8 @@ class NormalWishartFamily(Family):
         super().__init__(2 + covariance.n_features + covariance.n_kept)
         self.covariance, self.n_features = covariance, covariance.n_features
         self.law = covariance.law
-        self._usual, self._terms = Last(), Last()
-        self._usual_prior, self._prior_terms = Last(), Last()
+        self._usual, self._terms = LastCall(), LastCall()
+        self._usual_prior, self._prior_terms = LastCall(), LastCall()
 
     # -- natural and usual parameters --------------------------------------------------
     def split(self, parameters):

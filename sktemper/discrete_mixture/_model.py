@@ -10,7 +10,7 @@ from scipy import sparse
 
 from .._expfam import (
     CategoricalFamily,
-    Last,
+    LastCall,
     MultinomialFamily,
     WideMixtureModel,
     dense,
@@ -158,7 +158,7 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         self.feature_prior = feature_prior
         self.block_size = max(16, min(self.block_size, VALUES_OF_BLOCK // n_features))
         self.none = np.array([0.0, 1.0] if threshold >= 0 else [1.0, 0.0])
-        self._predictive = Last()
+        self._predictive = LastCall()
 
     def moments_of_entries(self, X):
         """Return the pairs of the entries, less that of a 0."""

@@ -13,7 +13,7 @@ from .._expfam import (
     COVARIANCES,
     ILL_DEFINED,
     USED,
-    Last,
+    LastCall,
     MixtureModel,
     WishartPrecision,
 )
@@ -98,7 +98,7 @@ class GaussianMixtureModel(MixtureModel):
         family.stop = self.stop
         self.covariance = family.covariance
         self.priors, self.init, self.learned = priors, init, frozenset(learned)
-        self._about, self._component_prior = Last(), Last()
+        self._about, self._component_prior = LastCall(), LastCall()
 
     # -- data ------------------------------------------------------------------------
     def auto_batch_size(self, X, total):
