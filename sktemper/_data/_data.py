@@ -1,10 +1,12 @@
 """Data: parts of the same width, one after another."""
 
 import contextlib
+import operator
 
 import numpy as np
 from scipy import sparse
 
+from .._cache import LastCall
 from ._parts import InMemory, as_slice
 from ._rows import Rows
 
@@ -43,7 +45,7 @@ class Data:
     ----------
     parts : sequence of InMemory or the like
         None of them empty.
-    looks : sequence of ndarray or CSR
+    validated : sequence of ndarray or CSR
         What was validated: the parts themselves, or matrices that have their least and
         their largest values.
     source : object
@@ -52,16 +54,16 @@ class Data:
         Neighbouring rows that a pass visits together, because they lie together.
     """
 
-    def __init__(self, parts, looks, source, run=1):
-        self.parts, self.looks, self.source = tuple(parts), tuple(looks), source
+    def __init__(self, parts, validated, source, run=1):
+        self.parts, self.validated, self.source = tuple(parts), tuple(validated), source
         sizes = [part.n_rows for part in self.parts]
         self.ends = np.cumsum(sizes)
         self.starts = self.ends - sizes
-        self.shape = int(self.ends[-1]), looks[0].shape[1]
-        self.dtype = np.result_type(*(look.dtype for look in looks))
+        self.shape = int(self.ends[-1]), validated[0].shape[1]
+        self.dtype = np.result_type(*(matrix.dtype for matrix in validated))
         self.feature_names = getattr(source, "feature_names", None)
         self.run = max(1, min(run, self.shape[0] // FEWEST_RUNS))
-        self._known = {}
+        self._sample_cache = LastCall(operator.eq)
 
     def __len__(self):
         return self.shape[0]
@@ -161,9 +163,7 @@ class Data:
         X : ndarray or CSR
         rows : slice or ndarray of int
         """
-        if most not in self._known:
-            self._known[most] = self._sample(most)
-        return self._known[most]
+        return self._sample_cache.of(most, self._sample)
 
     def _sample(self, most):
         if len(self.parts) == 1 and isinstance(self.parts[0], InMemory):

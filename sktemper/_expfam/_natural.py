@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._cache import LastCall
 from ..model._contract import ConjugateModel
 
 __all__ = ["LastCall", "LastEqual", "Natural", "NaturalModel", "rate_to_zero"]

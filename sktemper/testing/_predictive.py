@@ -182,7 +182,7 @@ def _like(X, row, rows):
     n_rows, n_values = rows.shape
     indices = np.tile(row.indices, n_rows)
     indptr = n_values * np.arange(n_rows + 1)
-    made = sparse.csr_array(
+    matrix = sparse.csr_array(
         (rows.ravel(), indices, indptr), shape=(n_rows, row.shape[1])
     )
-    return type(X)(made)
+    return type(X)(matrix)
