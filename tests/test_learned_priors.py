@@ -83,7 +83,7 @@ def test_in_one_dimension_all_are_the_same():
         hyper = model.initial_hyper(X)
         globals_ = model.initial_globals(X, None, hyper)
         prepared = model.prepare(globals_, hyper)
-        scores, _ = model.log_predictive(X, prepared)
+        scores, _ = model.predictive_scores(X, prepared)
         found.append((model.global_bound(globals_, hyper), scores))
     for bound, scores in found[1:]:
         assert bound == pytest.approx(found[0][0], rel=1e-10)
