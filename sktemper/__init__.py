@@ -3,6 +3,7 @@
 import importlib
 
 from . import _check_build  # noqa: F401, before anything that needs a kernel
+from ._estimator import critical_temperatures
 from .discrete_mixture import (
     AnnealedBernoulliMixture,
     AnnealedMultinomialMixture,
@@ -52,6 +53,7 @@ __all__ = [
     "TemperedMatrixFactorization",
     "TemperedMultinomialMixture",
     "__version__",
+    "critical_temperatures",
     "seeded_prior",
 ]
 

@@ -2,10 +2,11 @@
 
 `_face` is what scikit-learn sees, `_plans` what is decided before the first step,
 `_runs` the runs of a fit, `_endings` how it ends, `_after` what is called after it, and
-`_pickles` what is kept of it.  `_kinds` are the three estimators of each model.
+`_pickles` what is kept of it; `_critical` has what is known of data before a fit.
 """
 
 from ._counts import CountsMixin
+from ._critical import critical_temperatures
 from ._endings import LARGEST_START_SHARE, is_hot, warn_of_heat
 from ._face import TemperedEstimator
 from ._kinds import (
@@ -31,6 +32,7 @@ __all__ = [
     "TemperedEstimator",
     "annealed",
     "check_n_samples",
+    "critical_temperatures",
     "document",
     "is_hot",
     "store",

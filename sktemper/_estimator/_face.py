@@ -344,10 +344,7 @@ class TemperedEstimator(
 
     def _starts(self, problem):
         """Yield new states, all from the same stream of random numbers."""
-        model, sample_weight = problem.model, problem.sample_weight
-        X, rows = problem.data.sample(model.rows_looked_at)
-        if sample_weight is not None:
-            sample_weight = sample_weight[rows]
+        model, (X, sample_weight) = problem.model, problem.sample
         random = check_random_state(self.random_state)
         with QUIETLY():
             hyper = model.initial_hyper(X, sample_weight)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from .._data import Rows
-from .._loop import HeldOut, Policies, State, generator
+from .._loop import QUIETLY, HeldOut, Policies, State, generator
 from ..learning_rates import ConstantRate, RobbinsMonro, as_learning_rate
 from ..schedules import Plan
 
@@ -60,6 +60,7 @@ def plan_fit(estimator, problem, state):
             n_batches * estimator.max_iter,
             n_batches * total / len(train),
             model.auto_temperature(state.hyper),
+            _critical_temperatures(estimator, problem, state),
         )
     everything = estimator.batch_size is None
     default_rate = ConstantRate(1.0) if everything else RobbinsMonro()
@@ -74,7 +75,7 @@ def plan_stream(estimator, problem, state, fresh):
     if fresh or estimator.batch_size != "auto":
         state.batch_size = _batch_size(estimator, problem, estimator.total_samples)
     if fresh:
-        state.plan = _plan_of_stream(estimator, model, state)
+        state.plan = _plan_of_stream(estimator, problem, state)
     policies = _resolved_policies(estimator, model, state, RobbinsMonro())
     state.best = None
     if estimator.total_samples is not None:
@@ -117,12 +118,26 @@ def _batch_size(estimator, problem, total):
     return estimator.batch_size
 
 
-def _plan_of_stream(estimator, model, state):
-    temperature = model.auto_temperature(state.hyper)
+def _plan_of_stream(estimator, problem, state):
+    temperatures = (
+        problem.model.auto_temperature(state.hyper),
+        _critical_temperatures(estimator, problem, state),
+    )
     if estimator.total_samples is None:
-        return Plan(temperature=temperature)
+        return Plan(None, None, *temperatures)
     per_pass = math.ceil(estimator.total_samples / state.batch_size)
-    return Plan(per_pass, per_pass, temperature)
+    return Plan(per_pass, per_pass, *temperatures)
+
+
+def _critical_temperatures(estimator, problem, state):
+    """Return those of the data as a tuple, or None if they do not matter."""
+    can = "critical_temperatures" in problem.model.capabilities()
+    if not (can and estimator._tempering().cools):
+        return None
+    X, sample_weight = problem.sample
+    with QUIETLY():
+        found = problem.model.critical_temperatures(X, state.hyper, sample_weight)
+    return None if found is None else tuple(map(float, found))
 
 
 def _plan_passes(estimator, state, n_rows, moves):

@@ -111,6 +111,13 @@ class Problem:
         """D, the size of the data that the rows stand for."""
         return self.total_samples or len(self.rows)
 
+    @functools.cached_property
+    def sample(self):
+        """The rows that a model looks at before the first step, and their weights."""
+        X, rows = self.data.sample(self.model.rows_looked_at)
+        weight = self.sample_weight
+        return X, None if weight is None else weight[rows]
+
     def on(self, rows):
         """Return the problem with other rows to train on."""
         return replace(self, rows=rows)

@@ -69,6 +69,7 @@ class _LDA(
             None,
         ],
         "init": ["array-like", None],
+        "init_params": [StrOptions({"spectral", "random"})],
         "doc_update": [StrOptions({"variational", "sampled", "auto"})],
         "mean_change_tol": [Interval(Real, 0, None, closed="left")],
         "max_doc_update_iter": [Interval(Integral, 1, None, closed="left")],
@@ -120,6 +121,7 @@ class _LDA(
             max_iter=self.max_doc_update_iter,
             drop_tol=self.topic_drop_tol,
             init=self.init,
+            init_params=self.init_params,
             doc_update=self._doc_update(),
         )
 
@@ -371,8 +373,15 @@ _PARAMETERS = """
         None starts from ``n_components``.  `partial_fit` ignores it.
     init : array-like of shape (n_components, n_features), default=None
         Where ``components_`` start; of ``n_start_components`` rows if that is given.
-        None draws what scikit-learn's LatentDirichletAllocation draws for the same
-        ``random_state``.
+        None leaves it to ``init_params``.
+    init_params : {"spectral", "random"}, default="spectral"
+        Where ``components_`` start without ``init``.  "spectral" is found from at most
+        4,000 documents of the data, or of the first piece of a stream: the axes of
+        their correspondence analysis are rotated such that each document is near few
+        of them, and each is a topic.  "random" draws what scikit-learn's
+        LatentDirichletAllocation draws for the same ``random_state``; it is also used
+        for topics beyond the axes, with priors that have a value for each topic, and
+        where fewer than ``2 * n_components`` of those documents have tokens.
     $n_init
     max_iter : int, default=10
         Passes of `fit` over the data.
@@ -502,6 +511,7 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         topic_word_prior=0.1,
         n_start_components=None,
         init=None,
+        init_params="spectral",
         n_init=1,
         max_iter=10,
         batch_size="auto",
@@ -573,6 +583,7 @@ class AnnealedLDA(AnnealedMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
         topic_word_prior=0.1,
         n_start_components=None,
         init=None,
+        init_params="spectral",
         n_init=1,
         max_iter=10,
         batch_size="auto",
@@ -637,6 +648,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
         topic_word_prior=0.1,
         n_start_components=None,
         init=None,
+        init_params="spectral",
         n_init=1,
         max_iter=10,
         batch_size="auto",

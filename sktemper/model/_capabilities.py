@@ -14,6 +14,7 @@ CAPABILITIES = {
     "fisher_products": ("fisher_product",),
     "largest_rates": ("largest_rate", "is_valid"),
     "log_partitions": ("log_partition",),
+    "critical_temperatures": ("critical_temperatures",),
     "births": ("propose_birth",),
     "splits": ("propose_split_merge",),
 }
@@ -182,6 +183,35 @@ class Capabilities:
             times this.  Otherwise a picklable value with ``of_rows(n_observed)``, which
             returns log C(b) of samples, of shape (n_rows, n_temperatures), given the
             numbers of observations, `LocalStep.row_observed`.
+        """
+        raise NotImplementedError
+
+    # -- critical_temperatures: for annealings whose start is found ----------------
+    def critical_temperatures(self, X, hyper, sample_weight=None):
+        """Return the temperatures below which components become distinct.
+
+        Above the first of them all components become equal in a fit at a constant
+        temperature, if they are not yet; between the first and the second they differ
+        in one direction; below the last one in as many directions as they can.  The
+        temperature is that of local steps, the reciprocal of `Powers.local`.
+
+        Parameters
+        ----------
+        X : array-like
+            The data, or an even sample of at most `rows_looked_at` of their rows; of a
+            stream its first chunk.
+        hyper : object
+            As at the start of a fit.
+        sample_weight : ndarray of shape (n_samples,) or None
+            How often each row counts.
+
+        Returns
+        -------
+        temperatures : ndarray of shape (n_components - 1,) or None
+            Finite, positive and not increasing, without what the noise of a finite
+            sample adds to them.  At values below 1 a direction is not seen at T=1.
+            None if there are none: with priors by which components differ from the
+            beginning, or if X has too few rows to tell.
         """
         raise NotImplementedError
 

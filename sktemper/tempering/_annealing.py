@@ -63,7 +63,13 @@ class Annealing(Tempering):
         self.target = target
 
     def resolved(self, plan):
-        """Return a policy with ``"auto"`` replaced by what suits the `Plan`."""
+        """Return a policy with ``"auto"`` replaced by what suits the `Plan`.
+
+        The critical temperatures of a plan are those of tempered likelihoods: with
+        ``target="posterior"`` the schedule does without them.
+        """
+        if self.target == "posterior":
+            plan = plan._replace(critical_temperatures=None)
         return Annealing(as_schedule(self.schedule).resolved(plan), self.target)
 
     def validate(self):

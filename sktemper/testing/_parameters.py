@@ -52,6 +52,35 @@ def check_automatic_settings(case):
         )
 
 
+def check_critical_temperatures_do_not_increase(case):
+    """They are positive and do not increase; to count rows twice is to repeat them."""
+    model, X = case.model, case.X
+    if "critical_temperatures" not in model.capabilities():
+        raise Skip(f"{type(model).__name__} has no critical_temperatures")
+    temperatures = model.critical_temperatures(X, case.hyper)
+    if temperatures is None:
+        raise Skip("there are no critical temperatures of these data")
+    temperatures = np.asarray(temperatures)
+    if temperatures.ndim != 1 or not np.isfinite(temperatures).all():
+        raise AssertionError(
+            "critical_temperatures: expected finite numbers of shape "
+            f"(n_components - 1,), got {temperatures}"
+        )
+    if (temperatures <= 0).any() or (np.diff(temperatures) > 0).any():
+        raise AssertionError(
+            "critical_temperatures: expected positive numbers that do not increase, "
+            f"got {temperatures}"
+        )
+    n_rows = X.shape[0]
+    twice, weight = X[np.repeat(np.arange(n_rows), 2)], np.full(n_rows, 2.0)
+    close(
+        model.critical_temperatures(X, case.hyper, weight),
+        model.critical_temperatures(twice, case.hyper),
+        "critical_temperatures with weights of 2 are not those of repeated rows",
+        1e-6,
+    )
+
+
 def check_hyper_has_its_shapes(case):
     """`hyper_shapes` are those of the priors, at the start and after a step."""
     expected = case.model.hyper_shapes()

@@ -1,0 +1,76 @@
+"""Critical temperatures of data, before a fit."""
+
+import numpy as np
+from sklearn.base import clone
+
+from .._loop import QUIETLY
+
+__all__ = ["critical_temperatures"]
+
+
+def critical_temperatures(estimator, X, sample_weight=None):
+    r"""Return the temperatures below which the components of a model become distinct.
+
+    Above the first one, T_2, all components become equal in a fit at a constant
+    temperature: a hotter start loses time, and whatever the start has told them apart
+    by.  Below the last one, T_K, the data tell all of them apart.  An annealing with
+    ``start="auto"`` begins at 1.2 T_2.
+
+    Parameters
+    ----------
+    estimator : estimator
+        For topics, such as `AnnealedLDA`; it need not be fitted, and is not changed.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The data that it would be fitted to, also in parts.
+    sample_weight : array-like of shape (n_samples,), default=None
+        How often each sample counts.
+
+    Returns
+    -------
+    temperatures : ndarray of shape (n_components - 1,)
+        T_2, ..., T_K, which do not increase.  At values below 1 a difference between
+        components is not seen at T=1 either.
+
+    Raises
+    ------
+    ValueError
+        If the model has none: its components are told apart in another way, as those
+        with priors of their own, or there are too few samples to tell.
+
+    See Also
+    --------
+    sktemper.plotting.CriticalTemperaturesDisplay : A picture of them beside a schedule.
+
+    Notes
+    -----
+    They are those of a temperature in the local step, and estimated from at most 4,000
+    rows; what the noise of a finite sample adds to them is subtracted.  The mathematics
+    page of the documentation derives them.
+
+    Examples
+    --------
+    >>> from sktemper import AnnealedLDA, critical_temperatures
+    >>> from sktemper.datasets import make_lda_documents
+    >>> X = make_lda_documents(n_samples=300, n_components=5, random_state=0)
+    >>> critical_temperatures(AnnealedLDA(5), X).round(2)
+    array([1.67, 1.65, 1.63, 1.61])
+    """
+    estimator = clone(estimator)
+    estimator._validate_params()
+    with estimator._as_before_if_it_raises():
+        data = estimator._training_data(X, fresh=True)
+        estimator._check_enough(data)
+        problem = estimator._problem(data, sample_weight, fresh=True)
+    model, (X, sample_weight) = problem.model, problem.sample
+    name, found = type(estimator).__name__, None
+    if "critical_temperatures" not in model.capabilities():
+        raise ValueError(f"The model of {name} has no critical temperatures.")
+    with QUIETLY():
+        hyper = model.initial_hyper(X, sample_weight)
+        found = model.critical_temperatures(X, hyper, sample_weight)
+    if found is None:
+        raise ValueError(
+            f"There are no critical temperatures for this {name} and these data: its "
+            "components have priors of their own, or too few samples tell of them."
+        )
+    return np.asarray(found)
