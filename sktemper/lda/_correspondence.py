@@ -49,6 +49,16 @@ class Correspondence(NamedTuple):
     n_words: int
 
     @property
+    def n_rows(self):
+        """How many rows tell of the topics: repetitions count, small weights do not.
+
+        That is the sum of the weights, but for weights below 1 at least the number of
+        equally weighted rows whose mean has the same variance.
+        """
+        total = self.weight.sum()
+        return float(max(total, total / (self.weight @ self.weight) * total))
+
+    @property
     def n_tokens(self):
         """Tokens of the sample."""
         return self.tokens_per_row * self.weight.sum()
@@ -68,7 +78,7 @@ class Correspondence(NamedTuple):
            low rank perturbations of large rectangular random matrices", 2012.
         """
         a = 1.0 / self.tokens_per_row
-        b = a * self.n_words / self.weight.sum()
+        b = a * self.n_words / self.n_rows
         excess = self.eigenvalues - a - b
         is_signal = excess > 2.0 * np.sqrt(a * b)
         root = np.sqrt(np.maximum(excess**2 - 4.0 * a * b, 0.0))
@@ -120,7 +130,6 @@ def analyse(X, sample_weight, n_axes):
     if len(filled) == 0:
         return None
     X, weight, tokens = X[filled], weight[filled], tokens[filled]
-    weight = weight / weight.max()
     words = X.T @ weight
     columns = np.flatnonzero(words > 0.0)
     with one_blas_thread():

@@ -94,6 +94,6 @@ class StartsMixin:
         found = self._correspondence.result(
             analyse, X, sample_weight, self.n_topics - 1
         )
-        if found is None or len(found.weight) < ROWS_PER_TOPIC * self.n_topics:
+        if found is None or found.n_rows < ROWS_PER_TOPIC * self.n_topics:
             return None
         return found
