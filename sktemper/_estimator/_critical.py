@@ -3,12 +3,14 @@
 import numpy as np
 from sklearn.base import clone
 
+from .._arguments import check_flag
 from .._loop import QUIETLY
+from ._plans import plan_fit
 
 __all__ = ["critical_temperatures"]
 
 
-def critical_temperatures(estimator, X, sample_weight=None):
+def critical_temperatures(estimator, X, sample_weight=None, *, return_schedule=False):
     r"""Return the temperatures below which the components of a model become distinct.
 
     Above the first one, T_2, all components become equal in a fit at a constant
@@ -24,12 +26,17 @@ def critical_temperatures(estimator, X, sample_weight=None):
         The data that it would be fitted to, also in parts.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
+    return_schedule : bool, default=False
+        Whether to return also the schedule that a fit to these data would take.
 
     Returns
     -------
     temperatures : ndarray of shape (n_components - 1,)
         T_2, ..., T_K, which do not increase.  At values below 1 a difference between
         components is not seen at T=1 either.
+    schedule : Schedule or None
+        The schedule of the estimator's tempering, or its cap, with "auto" replaced by
+        numbers; None if it has no schedule.  Only if ``return_schedule`` is True.
 
     Raises
     ------
@@ -55,6 +62,7 @@ def critical_temperatures(estimator, X, sample_weight=None):
     >>> critical_temperatures(AnnealedLDA(5), X).round(2)
     array([1.67, 1.65, 1.63, 1.61])
     """
+    check_flag(return_schedule, "return_schedule")
     estimator = clone(estimator)
     estimator._validate_params()
     with estimator._as_before_if_it_raises():
@@ -73,4 +81,7 @@ def critical_temperatures(estimator, X, sample_weight=None):
             f"There are no critical temperatures for this {name} and these data: its "
             "components have priors of their own, or too few samples tell of them."
         )
-    return np.asarray(found)
+    if not return_schedule:
+        return np.asarray(found)
+    run = plan_fit(estimator, problem, next(estimator._starts(problem)))
+    return np.asarray(found), run.policies.tempering.schedule_of_temperatures()

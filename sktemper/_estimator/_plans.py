@@ -54,19 +54,24 @@ def plan_fit(estimator, problem, state):
     batch_size = _batch_size(estimator, problem, len(train))
     state.batch_size = min(batch_size, len(train))
     if state.steps == 0:
-        n_batches = math.ceil(len(train) / state.batch_size)
-        total = estimator.total_samples or len(train)
-        state.plan = Plan(
-            n_batches * estimator.max_iter,
-            n_batches * total / len(train),
-            model.auto_temperature(state.hyper),
-            _critical_temperatures(estimator, problem, state),
-        )
+        state.plan = _new_plan(estimator, problem, state, len(train))
     everything = estimator.batch_size is None
     default_rate = ConstantRate(1.0) if everything else RobbinsMonro()
     policies = _resolved_policies(estimator, model, state, default_rate)
     _plan_passes(estimator, state, len(problem.data), policies.moves)
     return Run(state, policies, train, held_out)
+
+
+def _new_plan(estimator, problem, state, n_rows):
+    """Return the `Plan` of a fit to so many rows, from its state before a step."""
+    n_batches = math.ceil(n_rows / state.batch_size)
+    total = estimator.total_samples or n_rows
+    return Plan(
+        n_batches * estimator.max_iter,
+        n_batches * total / n_rows,
+        problem.model.auto_temperature(state.hyper),
+        _critical_temperatures(estimator, problem, state.hyper),
+    )
 
 
 def plan_stream(estimator, problem, state, fresh):
@@ -121,7 +126,7 @@ def _batch_size(estimator, problem, total):
 def _plan_of_stream(estimator, problem, state):
     temperatures = (
         problem.model.auto_temperature(state.hyper),
-        _critical_temperatures(estimator, problem, state),
+        _critical_temperatures(estimator, problem, state.hyper),
     )
     if estimator.total_samples is None:
         return Plan(None, None, *temperatures)
@@ -129,14 +134,14 @@ def _plan_of_stream(estimator, problem, state):
     return Plan(per_pass, per_pass, *temperatures)
 
 
-def _critical_temperatures(estimator, problem, state):
+def _critical_temperatures(estimator, problem, hyper):
     """Return those of the data as a tuple, or None if they do not matter."""
     can = "critical_temperatures" in problem.model.capabilities()
     if not (can and estimator._tempering().cools):
         return None
     X, sample_weight = problem.sample
     with QUIETLY():
-        found = problem.model.critical_temperatures(X, state.hyper, sample_weight)
+        found = problem.model.critical_temperatures(X, hyper, sample_weight)
     return None if found is None else tuple(map(float, found))
 
 

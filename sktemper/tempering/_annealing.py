@@ -72,6 +72,10 @@ class Annealing(Tempering):
             plan = plan._replace(critical_temperatures=None)
         return Annealing(as_schedule(self.schedule).resolved(plan), self.target)
 
+    def schedule_of_temperatures(self):
+        """Return the schedule."""
+        return as_schedule(self.schedule)
+
     def validate(self):
         """Check the parameters, those of the schedule included; return self."""
         super().validate()

@@ -23,6 +23,10 @@ class Tempering(Policy):
         """Return a policy with ``"auto"`` replaced by what suits the `Plan`."""
         return self
 
+    def schedule_of_temperatures(self):
+        """Return the schedule that the temperature follows at most; None if none."""
+        return None
+
     def initial_state(self, model, hyper, random):
         """Return what the policy remembers between steps (a picklable value)."""
         return None

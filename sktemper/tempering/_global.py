@@ -142,6 +142,10 @@ class GlobalTempering(_Ladder):
             params["max_temperature"] = max(AUTO_MAX_TEMPERATURE, plan.hot_start())
         return type(self)(**params)
 
+    def schedule_of_temperatures(self):
+        """Return the cap, or None if there is none."""
+        return _as_cap(self.cap)
+
     def ladder(self):
         """Return the temperatures of the ladder, shape (n_temperatures,)."""
         if self.temperatures is None:
