@@ -137,7 +137,7 @@ def _plan_of_stream(estimator, problem, state):
 def _critical_temperatures(estimator, problem, hyper):
     """Return those of the data as a tuple, or None if they do not matter."""
     can = "critical_temperatures" in problem.model.capabilities()
-    if not (can and estimator._tempering().cools):
+    if not (can and estimator._tempering().has_critical_temperatures):
         return None
     X, sample_weight = problem.sample
     with QUIETLY():

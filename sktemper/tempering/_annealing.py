@@ -62,14 +62,13 @@ class Annealing(Tempering):
         self.schedule = schedule
         self.target = target
 
-    def resolved(self, plan):
-        """Return a policy with ``"auto"`` replaced by what suits the `Plan`.
+    @property
+    def has_critical_temperatures(self):
+        """Whether those of tempered likelihoods are its own; not of tempered priors."""
+        return self.target != "posterior"
 
-        The critical temperatures of a plan are those of tempered likelihoods: with
-        ``target="posterior"`` the schedule does without them.
-        """
-        if self.target == "posterior":
-            plan = plan._replace(critical_temperatures=None)
+    def resolved(self, plan):
+        """Return a policy with ``"auto"`` replaced by what suits the `Plan`."""
         return Annealing(as_schedule(self.schedule).resolved(plan), self.target)
 
     def schedule_of_temperatures(self):

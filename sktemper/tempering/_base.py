@@ -19,6 +19,11 @@ class Tempering(Policy):
     per_sample = False
     _want = ("statistics", "bound")
 
+    @property
+    def has_critical_temperatures(self):
+        """Whether the critical temperatures of a model matter to this policy."""
+        return self.cools
+
     def resolved(self, plan):
         """Return a policy with ``"auto"`` replaced by what suits the `Plan`."""
         return self
