@@ -374,6 +374,7 @@ _PARAMETERS = """
     init : array-like of shape (n_components, n_features), default=None
         Where ``components_`` start; of ``n_start_components`` rows if that is given.
         None leaves it to ``init_params``.
+    $n_init
     init_params : {"spectral", "random"}, default="spectral"
         Where ``components_`` start without ``init``.  "spectral" is found from at most
         4,000 documents of the data, or of the first piece of a stream: the axes of
@@ -382,7 +383,6 @@ _PARAMETERS = """
         LatentDirichletAllocation draws for the same ``random_state``; it is also used
         for topics beyond the axes, with priors that have a value for each topic, and
         where fewer than ``2 * n_components`` of those documents have tokens.
-    $n_init
     max_iter : int, default=10
         Passes of `fit` over the data.
     batch_size : int, "auto" or None, default="auto"
@@ -511,8 +511,8 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         topic_word_prior=0.1,
         n_start_components=None,
         init=None,
-        init_params="spectral",
         n_init=1,
+        init_params="spectral",
         max_iter=10,
         batch_size="auto",
         shuffle=True,
@@ -583,8 +583,8 @@ class AnnealedLDA(AnnealedMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
         topic_word_prior=0.1,
         n_start_components=None,
         init=None,
-        init_params="spectral",
         n_init=1,
+        init_params="spectral",
         max_iter=10,
         batch_size="auto",
         shuffle=True,
@@ -648,8 +648,8 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
         topic_word_prior=0.1,
         n_start_components=None,
         init=None,
-        init_params="spectral",
         n_init=1,
+        init_params="spectral",
         max_iter=10,
         batch_size="auto",
         shuffle=True,
