@@ -368,7 +368,8 @@ _PARAMETERS = """
         are made they are merged by evidence, see `merge_topics`, into ``n_components``
         topics or, where that is None, while the evidence rises and then while the lower
         bound of at most 2,000 documents does; and half as many passes again are made.
-        Two to four times the topics find more of the true ones than a direct fit does.
+        Two to four times the topics find more of the true ones than a direct fit from a
+        random start does.
         Not with priors that have a value for each topic.
         None starts from ``n_components``.  `partial_fit` ignores it.
     init : array-like of shape (n_components, n_features), default=None
@@ -479,7 +480,8 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         - An `Annealing`: for schedules and targets of your own; `AnnealedLDA` says it
           in fewer words, and is the first to try.
         - None, T=1: plain stochastic variational inference, the algorithm of
-          scikit-learn's `LatentDirichletAllocation`.  A baseline."""
+          scikit-learn's `LatentDirichletAllocation`, from its start with
+          ``init_params="random"``.  A baseline."""
         + _RATE
         + _NOISE
         + _PARAMETERS
