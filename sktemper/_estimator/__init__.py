@@ -10,13 +10,8 @@ from ._critical import critical_temperatures
 from ._endings import LARGEST_START_SHARE, is_hot, warn_of_heat
 from ._face import TemperedEstimator
 from ._kinds import (
-    TOL_OF_BOUND,
     AnnealedMixin,
     SVIPlusMixin,
-    annealed,
-    document,
-    store,
-    svi_plus,
 )
 from ._messages import warn_once
 from ._mixtures import MixtureMixin, check_n_samples
@@ -24,19 +19,14 @@ from ._pickles import without_callbacks
 
 __all__ = [
     "LARGEST_START_SHARE",
-    "TOL_OF_BOUND",
     "AnnealedMixin",
     "CountsMixin",
     "MixtureMixin",
     "SVIPlusMixin",
     "TemperedEstimator",
-    "annealed",
     "check_n_samples",
     "critical_temperatures",
-    "document",
     "is_hot",
-    "store",
-    "svi_plus",
     "warn_of_heat",
     "warn_once",
     "without_callbacks",
