@@ -1,7 +1,7 @@
-"""What the tempered, annealed and SVI+ estimators of every model have in common.
+"""Common parts of the tempered, annealed and SVI+ estimators of each model.
 
-Each model has three: a general one, and two whose names fix the tempering or the
-noise.  These mixins fix them, and `document` fills in what all docstrings say.
+Each model has three estimators: a general one, and two whose names fix the tempering or
+the noise.  The mixins fix these policies, and `document` completes docstrings.
 """
 
 from string import Template
@@ -43,7 +43,7 @@ class SVIPlusMixin:
 
 
 def annealed(general):
-    """Return slots and constraints of the annealed kind of a ``general`` estimator."""
+    """Return slots and constraints of the annealed variant of an estimator."""
     constraints = {
         "schedule": "no_validation",
         "target": Annealing._parameter_constraints["target"],
@@ -53,14 +53,14 @@ def annealed(general):
 
 
 def svi_plus(general):
-    """Return slots and constraints of the SVI+ kind of a ``general`` estimator."""
+    """Return slots and constraints of the SVI+ variant of an estimator."""
     constraints = SVIPlusNoise._parameter_constraints
     slots = {"effective_batch_size": Slot(as_size)}
     return _exchanged(general, "gradient_noise", slots, constraints)
 
 
 def _exchanged(general, name, slots, constraints):
-    """Return those of ``general`` with the parameter ``name`` exchanged for others."""
+    """Return slots and constraints in which others replace the parameter ``name``."""
 
     def others(mapping):
         return {key: value for key, value in mapping.items() if key != name}

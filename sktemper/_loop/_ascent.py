@@ -124,7 +124,7 @@ class Ascent:
         )
 
     def _cut(self, inputs):
-        """Return the blocks of a step, from the cache if those of the last step serve."""
+        """Return the blocks of a step, cached if they are those of the last step."""
         model, powers = self.problem.model, inputs.powers
         are_common = not any(isinstance(power, np.ndarray) for power in powers)
         if not are_common or model.is_random or model.keeps_local:

@@ -257,7 +257,7 @@ class _Trials:
         return rise <= -rises.std() * len(part) ** 0.5
 
     def _bounds(self, state, rows):
-        """Return the terms of the bound: one for each row, and that of the parameters."""
+        """Return the terms of the bound: one per row, and that of the parameters."""
         model, weight = self.model, self.problem.sample_weight
         prepared = model.prepare(state.globals_, state.hyper)
         scale = self._scale_of(rows)
@@ -273,7 +273,7 @@ class _Trials:
         return settled
 
     def bound(self, state, rows=None):
-        """Return the lower bound of all data, estimated from ``rows``, by default `rows`."""
+        """Return the bound of all data, estimated from some rows, by default `rows`."""
         rows = self.rows if rows is None else rows
         return self.problem.bound(
             state.globals_, state.hyper, rows, self._scale_of(rows)

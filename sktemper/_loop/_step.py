@@ -155,7 +155,7 @@ class Steps:
         )
 
     def _outcome(self, batch, inputs, local):
-        """Return the outcome of the summed local steps, without changes to the state."""
+        """Return the outcome of the summed local steps; the state is unchanged."""
         if not all_finite(local.bound, local.score):
             raise IllDefined(NOT_FINITE)
         model, policies, state = self.problem.model, self.policies, self.state

@@ -44,7 +44,7 @@ class _Durations:
 
 
 class _Maps:
-    """Maps and sums by ``_results(task, calls)``, which yields the results of calls."""
+    """Maps and sums by ``_results(task, calls)``, which yields results of calls."""
 
     def map(self, task, shared, groups):
         """Yield ``task(shared, part, item)`` in order, with few calls ahead.
@@ -189,7 +189,8 @@ class Workers(_Maps):
             task.result()
         except KeyboardInterrupt:
             while not task.cancel() and not task.done():
-                with contextlib.suppress(KeyboardInterrupt):  # the first one is raised below
+                # only the first Ctrl-C counts, which is raised below
+                with contextlib.suppress(KeyboardInterrupt):
                     task.wait()
             raise
 
