@@ -37,7 +37,7 @@ class _Durations:
         return result
 
     def are_short(self, *tasks):
-        """Return whether calls of the tasks, by default of all, are known to be short."""
+        """Return whether the last calls of tasks, by default of all, were short."""
         of_task = self._of_task
         known = [of_task.get(task, math.inf) for task in tasks or list(of_task)]
         return max(known, default=math.inf) < WORTHWHILE
