@@ -104,7 +104,7 @@ def document(text, **words):
     return Template(text).substitute({**paragraphs, **words})
 
 
-#: What ``tol`` is of a model that watches its bound.
+#: Meaning of ``tol`` for a model that watches its bound.
 TOL_OF_BOUND = """
         A fit of all samples at once ends when the lower bound changes by less than
         this in a step at T=1, and a move is kept if it raises the bound by more."""
