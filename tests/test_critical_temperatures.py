@@ -248,7 +248,11 @@ def test_bits_do_not_depend_on_threads_and_parts():
         warnings.simplefilter("ignore")
         one.fit(X), two.fit(X), parts.fit([X[:77], X[77:]])
     np.testing.assert_array_equal(one.components_, two.components_)
-    assert one.state_.plan == two.state_.plan == parts.state_.plan
+    assert (
+        one.state_.policies.plan
+        == two.state_.policies.plan
+        == parts.state_.policies.plan
+    )
     assert one.schedule_.start == parts.schedule_.start
 
 
@@ -295,7 +299,7 @@ def test_who_begins_at_them(lda, known):
     lda.set_params(max_iter=1, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        plan = lda.fit(X).state_.plan
+        plan = lda.fit(X).state_.policies.plan
     assert (plan.critical_temperatures is not None) == known
     cooling = lda.tempering_.schedule_of_temperatures()
     if known:

@@ -99,6 +99,7 @@ def lda_of(**parameters):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@pytest.mark.machine
 def test_a_fit_has_the_bits_of_threads(client, row):
     X = row.data(120)
     parts = parts_of(X, 1, 50, 0, 7)
@@ -130,6 +131,7 @@ def test_one_worker_and_two_do_the_same(client, documents):
     assert state_of(one) == state_of(both)
 
 
+@pytest.mark.machine
 def test_streams_have_the_bits_of_threads(client, documents):
     threads, cluster = (lda_of(batch_size=30, total_samples=240) for _ in range(2))
     for _ in range(2):
@@ -138,6 +140,7 @@ def test_streams_have_the_bits_of_threads(client, documents):
     assert state_of(cluster) == state_of(threads)
 
 
+@pytest.mark.machine
 def test_starts_and_early_stopping_have_the_bits_of_threads(client, documents):
     parts = parts_of(documents, 70, 10)
     parameters = {
@@ -183,8 +186,8 @@ def shards_of(X, folder, *sizes):
 
     class Shards(Source):
         def as_data(self, validate):
-            looks = [validate(part.rows(slice(None))) for part in self.parts]
-            return Data(self.parts, looks, self, run=4)
+            validated = [validate(part.rows(slice(None))) for part in self.parts]
+            return Data(self.parts, validated, self, run=4)
 
     shards = Shards()
     shards.parts = []
@@ -342,6 +345,7 @@ class Killing(Hooks):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9")
+@pytest.mark.machine
 def test_killed_workers_change_no_bits(client, documents):
     parts = parts_of(documents, 40, 30, 20)
     parameters = {"max_iter": 6, "batch_size": 20}
@@ -472,6 +476,7 @@ class Stopping(Hooks):
             raise Broken
 
 
+@pytest.mark.machine
 def test_a_checkpoint_goes_on_with_the_same_bits(client, documents, tmp_path):
     parts = array_of(parts_of(documents, 40, 30))
     lda = SVIPlusLDA(3, max_iter=4, batch_size=25, random_state=0)
@@ -507,8 +512,8 @@ def test_a_checkpoint_goes_on_with_the_same_bits(client, documents, tmp_path):
 def test_workers_of_another_version_are_told(client, documents):
     parts, here = array_of(parts_of(documents, 60)), sktemper.__version__
     first, *_ = sorted(client.nthreads())
-    told = "import sktemper; sktemper.__version__ = {!r}"
-    client.run(exec, told.format("0.0.9"), workers=[first])
+    set_version = "import sktemper; sktemper.__version__ = {!r}"
+    client.run(exec, set_version.format("0.0.9"), workers=[first])
     try:
         message = f"has sktemper {here}, but 1 of 2 workers have .*{first} has 0.0.9"
         with pytest.warns(UserWarning, match=message) as warned:
@@ -517,7 +522,7 @@ def test_workers_of_another_version_are_told(client, documents):
         with pytest.warns(UserWarning, match=message):
             skd.score(lda_of().fit(documents), parts, client=client)
     finally:
-        client.run(exec, told.format(here))
+        client.run(exec, set_version.format(here))
     skd.fit(lda_of(), parts, client=client)
 
 

@@ -108,15 +108,17 @@ def not_finite(value):
 def assert_refused(estimator, changes, intact):
     """No change of what ``intact`` is, given with its place, can be loaded."""
     part, value = intact
+    state = estimator.state_
+    state = state if hasattr(state, part) else state.policies
     n_changes = 0
     for place, new in changes:
-        setattr(estimator.state_, part, new)
+        setattr(state, part, new)
         dump = pickle.dumps(estimator)
         with pytest.raises(ValueError, match="cannot be loaded"):
             pytest.fail(f"{part}{place} was loaded: {pickle.loads(dump)}")
         n_changes += 1
     assert n_changes > 1
-    setattr(estimator.state_, part, value)
+    setattr(state, part, value)
     pickle.loads(pickle.dumps(estimator))
 
 
@@ -168,7 +170,7 @@ def test_a_damaged_ladder_is_refused(name, tempering):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         estimator.fit(data_of(estimator))
-    intact = estimator.state_.tempering
+    intact = estimator.state_.policies.tempering
     changes = [
         (place, new)
         for change in (shorter, not_finite)

@@ -35,6 +35,7 @@ from sktemper import (
 )
 from sktemper._loop import State, _workers
 from sktemper._loop._passes import first_batch
+from sktemper._loop._state import Progress
 from sktemper._tasks import Pool
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
 from sktemper.moves import BirthMoves
@@ -209,7 +210,7 @@ def test_an_interrupted_pass_goes_on_whatever_batches_are_now(
     lda = lda_of(schedule=PressingAt(3), warm_start=True, max_iter=2)
     with pytest.raises(KeyboardInterrupt):
         lda.fit(documents)
-    assert (lda.n_iter_, lda.state_.batches_into_pass) == (0, 3)
+    assert (lda.n_iter_, lda.state_.progress.batches_into_pass) == (0, 3)
     lda.set_params(schedule=SCHEDULE, **changed).set_callbacks(StopAt(1))
     lda.fit(documents)
     assert (lda.n_iter_, lda.n_batch_iter_) == (1, 3 + n_steps)
@@ -228,9 +229,11 @@ def test_an_interrupted_pass_leaves_out_no_row():
                 None,
                 0,
                 None,
-                batches_into_pass=done,
-                rows_of_pass=n_rows,
-                batches_of_pass=n_old,
+                progress=Progress(
+                    batches_into_pass=done,
+                    rows_of_pass=n_rows,
+                    batches_of_pass=n_old,
+                ),
             )
             visited = sum(map(len, np.array_split(rows, n_old)[:done]))
             first = first_batch(state, n_rows, n_new)
@@ -534,6 +537,7 @@ KINDS = [
 @pytest.mark.every(5)
 @pytest.mark.parametrize(("estimator_of", "dtype"), KINDS)
 @pytest.mark.parametrize("batch_size", [None, 600])
+@pytest.mark.machine
 def test_any_number_of_threads_gives_the_same_bits(estimator_of, dtype, batch_size):
     estimator = estimator_of(batch_size=batch_size, max_iter=12, learning_rate=0.5)
     if estimator_of is mixture_of:
@@ -551,6 +555,7 @@ def test_any_number_of_threads_gives_the_same_bits(estimator_of, dtype, batch_si
 @pytest.mark.every(5)
 @pytest.mark.parametrize(("estimator_of", "dtype"), KINDS)
 @pytest.mark.parametrize("method", ["transform", "score_samples"])
+@pytest.mark.machine
 def test_any_chunks_give_the_same_bits(estimator_of, method, dtype):
     estimator = estimator_of(learning_rate=0.5)
     X = many_of(estimator, dtype)

@@ -404,13 +404,14 @@ def test_the_number_of_topics_is_found_in_data_of_any_kind(tmp_path):
 
 
 @pytest.mark.parametrize("prior", ["number", "words", "topics"])
+@pytest.mark.machine
 def test_new_words_leave_the_old_ones_their_bits(counts, prior):
     arrays = {"number": 0.1, "words": np.full(50, 0.2), "topics": np.full((4, 50), 0.3)}
     lda = AnnealedLDA(
         4, topic_word_prior=arrays[prior], total_samples=120, random_state=0
     )
     lda.partial_fit(counts[:60, :50])
-    before, share = lda.components_, lda.state_.start_share
+    before, share = lda.components_, lda.state_.convergence.start_share
     assert lda.expand_features(10) is lda
     after = lda.components_
     assert lda.n_features_in_ == 60 and after.shape == (4, 60)

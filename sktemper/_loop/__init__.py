@@ -1,8 +1,10 @@
-"""The loop: one stochastic natural-gradient step, repeated; its state; its history.
+"""The training loop: stochastic natural-gradient steps, moves, state and history.
 
-From the ground up: `_workers` (threads), `_problem` (model, data, weights and workers;
-batches and their blocks), `_policies` (their answers, checked), `_history`, `_state`,
-`_step`, `_passes`, `_moves` and `_stopping`.
+Each module uses those before it in this list: `_sums` (sums in a fixed order),
+`_workers` (threads), `_problem` (a model with its data, weights and workers; batches
+and their blocks), `_policies` (policies, with checks of their results), `_history`,
+`_state`, `_step`, `_passes`, `_ascent` (steps on trial parameters), `_moves` and
+`_stopping` (held-out scores).
 """
 
 from ._history import History
@@ -10,21 +12,21 @@ from ._moves import run_moves
 from ._passes import Hooks, run_passes, run_pieces
 from ._policies import Policies
 from ._problem import QUIETLY, Batch, Problem, generator
-from ._state import MovesDone, State
+from ._state import MoveProgress, State
 from ._step import Steps
 from ._stopping import Best, HeldOut, check_scorable, heldout_score
 from ._sums import combined, compacted, tree_sum
-from ._workers import Here, Workers
+from ._workers import InlineWorkers, Workers
 
 __all__ = [
     "QUIETLY",
     "Batch",
-    "Here",
+    "InlineWorkers",
     "Best",
     "HeldOut",
     "History",
     "Hooks",
-    "MovesDone",
+    "MoveProgress",
     "Policies",
     "Problem",
     "State",

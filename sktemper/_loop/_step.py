@@ -1,4 +1,4 @@
-"""One stochastic natural-gradient step, and what it means for the state of a fit."""
+"""One stochastic natural-gradient step, and its commit to the state of a fit."""
 
 import math
 import time
@@ -12,12 +12,12 @@ from ._problem import QUIETLY, generator
 
 __all__ = ["Steps"]
 
-#: Sums of weighted observations that are no observations.
+#: Sums of weighted observations up to this count as no observations.
 TINY_COUNT = 1e-100
 
 
-class Seen(NamedTuple):
-    """As what a step sees the model.
+class StepInputs(NamedTuple):
+    """Inputs of the local steps of a batch.
 
     Attributes
     ----------
@@ -25,13 +25,13 @@ class Seen(NamedTuple):
     temperature : float
     powers : Powers
     prepared : object
-        From `ConjugateModel.prepare`.
+        Result of `ConjugateModel.prepare`.
     random : numpy.random.Generator or None
-        The step's own; None where nothing is drawn.
+        Generator of this step; None if nothing is drawn.
     units_per_row : ndarray of shape (n_rows,) or None
-        How many units each row of the batch has; None where the rows are the units.
+        Number of units of each row of the batch; None if each row is one unit.
     unit_noise : ndarray of shape (n_units,) or None
-        Of the batch.
+        Factors of the units of the batch.
     """
 
     clock: Clock
@@ -43,8 +43,8 @@ class Seen(NamedTuple):
     unit_noise: Any
 
 
-class After(NamedTuple):
-    """What follows from a batch: the arguments of `ConjugateModel.step`, and more.
+class StepOutcome(NamedTuple):
+    """Outcome of the local steps: arguments of `ConjugateModel.step`, and new states.
 
     Attributes
     ----------
@@ -54,13 +54,13 @@ class After(NamedTuple):
     rate : float
     hyper : object
     wanted_rate : float
-        The learning rate, before the noise policy made it smaller.
+        Learning rate before the noise policy reduced it.
     local : ndarray or None
-        Local parameters of all rows, where they are kept.
+        Local parameters of all rows, if the model keeps them.
     tempering, learning_rate : object
-        The states of these policies.
+        New states of these policies.
     lower_bound : float
-        Before the step; NaN where it is not known.
+        Lower bound before the step, or NaN.
     """
 
     statistics: Any
@@ -76,16 +76,16 @@ class After(NamedTuple):
 
 
 class Steps:
-    """Steps of a fit, one after another, each committed to its state.
+    """Consecutive steps of a fit, each committed to the state of the fit.
 
-    What the model prepares of the parameters after one step serves the next.
+    The parameters prepared at the end of one step are used by the next step.
 
     Parameters
     ----------
     problem : Problem
     policies : Policies
     state : State
-        Changed by nothing else meanwhile.
+        Nothing else may change it meanwhile.
     """
 
     def __init__(self, problem, policies, state):
@@ -96,79 +96,84 @@ class Steps:
     def take(self, batch, on_commit=lambda: None, last=False):
         """Take one step on a batch.
 
-        Only what is finite is committed, and what the next step can be prepared from.
+        The step is committed only if the new parameters, and the values prepared from
+        them for the next step, are finite.
 
         Parameters
         ----------
         batch : Batch
         on_commit : callable
-            Runs inside of the commit, which nothing can interrupt.
+            Called inside the commit, which no signal can interrupt.
         last : bool
-            Whether no step follows: there is nothing to prepare then.
+            Whether no step follows, so that nothing is prepared.
 
         Raises
         ------
         IllDefined
-            If the step leads out of the parameters' domain: it is not taken.
+            If the step leaves the domain of the parameters.  It is not committed.
         """
         begin = time.perf_counter()
         problem, state = self.problem, self.state
-        seen = self._see(batch)
-        local = problem.local_steps(batch, seen, self.policies.tempering, state)
+        inputs = self._inputs(batch)
+        local = problem.local_steps(batch, inputs, self.policies.tempering, state)
         try:
-            after = self._follow(batch, seen, local)
+            outcome = self._outcome(batch, inputs, local)
         except np.linalg.LinAlgError as error:
             raise IllDefined(NOT_FINITE) from error
         in_place = problem.model.steps_in_place
-        moved = None if in_place else self._moved(after, not last)
+        moved = None if in_place else self._moved(outcome, not last)
 
         def commit():
-            row = self._row(batch, seen, local, after)
-            globals_, self._prepared = moved or self._moved(after, not last)
-            _commit(state, globals_, batch, seen, after)
-            state.seconds += time.perf_counter() - begin
-            state.history.append(step=state.steps, seconds=state.seconds, **row)
+            row = self._row(batch, inputs, local, outcome)
+            globals_, self._prepared = moved or self._moved(outcome, not last)
+            _commit(state, globals_, batch, inputs, outcome)
+            state.progress.seconds += time.perf_counter() - begin
+            state.history.append(
+                step=state.progress.steps, seconds=state.progress.seconds, **row
+            )
             on_commit()
 
         problem.workers.run_whole(commit)
 
-    def _see(self, batch):
-        """Return as what the step sees the model."""
+    def _inputs(self, batch):
+        """Return the inputs of the local steps."""
         state, policies, model = self.state, self.policies, self.problem.model
         clock = state.clock(batch.total_of_clock)
         if self._prepared is None:
             self._prepared = prepared_of(model, state.globals_, state.hyper)
         draws = model.is_random or policies.gradient_noise.is_random
-        random = generator(state.seed, state.steps) if draws else None
+        random = generator(state.seed, state.progress.steps) if draws else None
         units, n_units = self.problem.units(batch.rows)
-        return Seen(
+        return StepInputs(
             clock,
-            policies.temperature(state.tempering, clock),
-            policies.powers(state.tempering, clock, n_units),
+            policies.temperature(state.policies.tempering, clock),
+            policies.powers(state.policies.tempering, clock, n_units),
             self._prepared,
             random,
             units,
             policies.unit_noise(n_units, clock, random),
         )
 
-    def _follow(self, batch, seen, local):
-        """Return what follows from the sum of local steps; change nothing."""
+    def _outcome(self, batch, inputs, local):
+        """Return the outcome of the summed local steps; the state is unchanged."""
         if not all_finite(local.bound, local.score):
             raise IllDefined(NOT_FINITE)
         model, policies, state = self.problem.model, self.policies, self.state
-        told = local.statistics, batch.scale, seen.powers
+        arguments = local.statistics, batch.scale, inputs.powers
 
         def gradient():
-            vector = model.target_parameters(*told, state.hyper)
+            vector = model.target_parameters(*arguments, state.hyper)
             vector = vector - model.natural_parameters(state.globals_)
             return vector, model.fisher_product(state.globals_, vector)
 
         def guarded(rate, hyper):
             return policies.guarded(
-                rate, lambda: model.largest_rate(state.globals_, *told, hyper)
+                rate, lambda: model.largest_rate(state.globals_, *arguments, hyper)
             )
 
-        wanted, rate_state = policies.rate(state.learning_rate, seen.clock, gradient)
+        wanted, rate_state = policies.rate(
+            state.policies.learning_rate, inputs.clock, gradient
+        )
         rate = guarded(wanted, state.hyper)
         hyper = model.update_hyper(
             state.hyper,
@@ -176,86 +181,89 @@ class Steps:
             local.statistics,
             batch.scale,
             rate,
-            seen.powers,
+            inputs.powers,
         )
-        return After(
-            *told,
+        return StepOutcome(
+            *arguments,
             rate=guarded(rate, hyper),
             hyper=hyper,
             wanted_rate=wanted,
             local=np.concatenate(local.kept) if local.kept else None,
             tempering=policies.tempering_after(
-                state.tempering, local, batch.scale, seen.clock
+                state.policies.tempering, local, batch.scale, inputs.clock
             ),
             learning_rate=rate_state,
-            lower_bound=self._lower_bound(batch, seen, local),
+            lower_bound=self._lower_bound(batch, inputs, local),
         )
 
-    def _lower_bound(self, batch, seen, local):
-        """Return the lower bound before the step, if it is known."""
+    def _lower_bound(self, batch, inputs, local):
+        """Return the lower bound before the step, NaN if it is not computed."""
         model, state = self.problem.model, self.state
-        plain = seen.unit_noise is None and seen.temperature == 1.0
+        plain = inputs.unit_noise is None and inputs.temperature == 1.0
         if not (model.watches_bound and batch.is_whole and plain):
             return math.nan
         return local.bound + model.global_bound(state.globals_, state.hyper)
 
-    def _moved(self, after, prepare):
-        """Return the global parameters after the step, and what is prepared of them."""
+    def _moved(self, outcome, prepare):
+        """Return the global parameters after the step, and their prepared form."""
         model = self.problem.model
-        with QUIETLY():  # in whichever thread
+        with QUIETLY():  # the setting is one of the thread that runs this
             globals_ = model.step(
                 self.state.globals_,
-                after.statistics,
-                after.scale,
-                after.powers,
-                after.rate,
-                after.hyper,
+                outcome.statistics,
+                outcome.scale,
+                outcome.powers,
+                outcome.rate,
+                outcome.hyper,
             )
-        return globals_, prepared_of(model, globals_, after.hyper, prepare)
+        return globals_, prepared_of(model, globals_, outcome.hyper, prepare)
 
-    def _row(self, batch, seen, local, after):
-        """Return what the history tells of a step; before it is committed."""
-        n_rows, wanted = len(batch.rows), after.wanted_rate
-        ladder, probabilities = self.policies.ladder(self.state.tempering)
-        # tiny counts are none
+    def _row(self, batch, inputs, local, outcome):
+        """Return the row of the history, before the step is committed."""
+        n_rows, wanted = len(batch.rows), outcome.wanted_rate
+        ladder, probabilities = self.policies.ladder(self.state.policies.tempering)
         none = local.n_observed <= TINY_COUNT
         per_observed = 0.0 if none else local.bound / local.n_observed
         return {
-            "passes": (self.state.samples + n_rows) / batch.total,
-            "temperature": seen.temperature,
-            "learning_rate": after.rate,
-            "rate_share": after.rate / wanted if wanted else 1.0,
+            "passes": (self.state.progress.samples + n_rows) / batch.total,
+            "temperature": inputs.temperature,
+            "learning_rate": outcome.rate,
+            "rate_share": outcome.rate / wanted if wanted else 1.0,
             "batch_bound": per_observed,
             "mean_iterations": local.n_iterations / n_rows,
-            "lower_bound": after.lower_bound,
+            "lower_bound": outcome.lower_bound,
             "ladder": ladder,
             "probabilities": probabilities,
         }
 
 
-def _commit(state, globals_, batch, seen, after):
+def _commit(state, globals_, batch, inputs, outcome):
     """Make a step part of the state."""
-    state.globals_, state.hyper, state.local = globals_, after.hyper, after.local
-    state.tempering, state.learning_rate = after.tempering, after.learning_rate
-    state.steps += 1
-    state.samples += len(batch.rows)
-    if after.rate == 0 and state.start_share == 1:  # a policy only looks, at first
-        state.idle_steps, state.idle_samples = state.steps, state.samples
-    state.bound_change = after.lower_bound - state.lower_bound
-    state.lower_bound = after.lower_bound
-    state.start_share *= 1.0 - after.rate
-    state.temperature = seen.temperature
+    state.globals_, state.hyper, state.local = globals_, outcome.hyper, outcome.local
+    policies, progress, convergence = state.policies, state.progress, state.convergence
+    policies.tempering, policies.learning_rate = (
+        outcome.tempering,
+        outcome.learning_rate,
+    )
+    policies.temperature = inputs.temperature
+    progress.steps += 1
+    progress.samples += len(batch.rows)
+    if outcome.rate == 0 and convergence.start_share == 1:  # a warm-up
+        progress.idle_steps, progress.idle_samples = progress.steps, progress.samples
+    convergence.bound_change = outcome.lower_bound - convergence.lower_bound
+    convergence.lower_bound = outcome.lower_bound
+    convergence.start_share *= 1.0 - outcome.rate
 
 
 def prepared_of(model, globals_, hyper, prepare=True):
-    """Return what a model prepares, all of it finite.
+    """Return the prepared parameters, and check that everything is finite.
 
-    Without ``prepare`` return None: only look at the parameters.
+    If ``prepare`` is False, check the parameters only and return None.
 
     Raises
     ------
     IllDefined
-        If something is not, or the parameters have left their domain.
+        If a value is not finite, or the parameters have left their domain.
     """
     with QUIETLY(divide="ignore"):
         try:
@@ -263,7 +271,7 @@ def prepared_of(model, globals_, hyper, prepare=True):
         except IllDefined:
             raise
         except (ValueError, np.linalg.LinAlgError) as error:
-            # a ValueError only from NumPy 1.25 on
+            # in NumPy before 1.25 LinAlgError is no ValueError
             overflow = isinstance(error, np.linalg.LinAlgError)
             if overflow or not all_finite(globals_, hyper):
                 raise IllDefined(NOT_FINITE) from error

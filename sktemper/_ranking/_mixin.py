@@ -7,10 +7,10 @@ from joblib import effective_n_jobs
 from scipy import sparse
 
 from .._arguments import check_flag, is_integer, refuse
+from .._cache import LastCall, is_same_fit
 from .._frames import data_frame, frame_library
 from ._best import Rated, best_items, products
 from ._labels import Places, as_labels, labels_of
-from ._memory import Memory
 from ._serving import ServingMixin
 
 __all__ = ["Chosen", "RecommenderMixin"]
@@ -33,7 +33,7 @@ class Chosen(NamedTuple):
         Names, or numbers for want of them.
     by_name : bool
         Whether they were asked for by these.
-    told : object
+    posteriors : object
         What else the model knows of them.
     """
 
@@ -41,7 +41,7 @@ class Chosen(NamedTuple):
     rated: Rated
     labels: np.ndarray
     by_name: bool
-    told: Any = None
+    posteriors: Any = None
 
 
 class RecommenderMixin(ServingMixin):
@@ -61,7 +61,7 @@ class RecommenderMixin(ServingMixin):
         """Return the users of the last fit, ndarray of shape (n_users, width)."""
         raise NotImplementedError
 
-    def _known(self, places):
+    def _posteriors_of(self, places):
         """Return what else is known of some of these users."""
         return None
 
@@ -86,13 +86,13 @@ class RecommenderMixin(ServingMixin):
         self._check_labels(X, reset)
         return super()._validate_training(X, reset)
 
-    def _at_work(self, X, sample_weight=None):
+    def _fitted_problem(self, X, sample_weight=None):
         self._check_labels(X, reset=False)
-        return super()._at_work(X, sample_weight)
+        return super()._fitted_problem(X, sample_weight)
 
     def _install(self, state, policies):
         super()._install(state, policies)
-        self._memory = Memory()
+        self._cache = LastCall(is_same_fit)
         self._users_ = self._rated_ = None  # those of an earlier state
 
     def _training_data(self, X, fresh):
@@ -141,7 +141,7 @@ class RecommenderMixin(ServingMixin):
                 raise ValueError(f"{name} has the wrong shape")
 
     def _item_places(self):
-        return self._remembered(
+        return self._cached(
             "item_places",
             lambda: Places(
                 vars(self).get("item_labels_"), "item", len(self._item_vectors())
@@ -149,7 +149,7 @@ class RecommenderMixin(ServingMixin):
         )
 
     def _user_places(self):
-        return self._remembered(
+        return self._cached(
             "user_places",
             lambda: Places(
                 vars(self).get("user_labels_"),
@@ -168,12 +168,14 @@ class RecommenderMixin(ServingMixin):
             vectors = self._user_vectors()
             places = self._user_places().of(users)
             rated = self._rated_.of(places)
-            return Chosen(vectors[places], rated, users, True, self._known(places))
-        vectors, rated, told = self._rows(users)
+            return Chosen(
+                vectors[places], rated, users, True, self._posteriors_of(places)
+            )
+        vectors, rated, posteriors = self._rows(users)
         labels = labels_of(users, "user_labels")
         if labels is None:
-            return Chosen(vectors, rated, np.arange(len(vectors)), False, told)
-        return Chosen(vectors, rated, labels, False, told)
+            return Chosen(vectors, rated, np.arange(len(vectors)), False, posteriors)
+        return Chosen(vectors, rated, labels, False, posteriors)
 
     def _best(self, chosen, n_items, exclude_seen=True, exclude=None, rescoring=None):
         """Return the best items of users, scores and products; see `best_items`."""
@@ -245,12 +247,12 @@ class RecommenderMixin(ServingMixin):
         ImportError
             If the library of the data frame is not installed.
         """
-        self._ready()
+        self._check_fitted()
         frame_library(output)
         self._check_n_items(n_items)
         names = np.atleast_1d(as_labels(items))
         places = self._item_places().of(names)
-        vectors = self._remembered("directions", self._directions)
+        vectors = self._cached("directions", self._directions)
         starts = np.arange(len(places) + 1, dtype=np.int64)
         itself = Rated(starts, places.astype(np.int32), np.ones(len(places)))
         found, scores, _ = best_items(vectors[places], vectors, n_items, seen=itself)
@@ -305,7 +307,7 @@ class RecommenderMixin(ServingMixin):
         ImportError
             If the library of the data frame is not installed.
         """
-        self._ready()
+        self._check_fitted()
         frame_library(output)
         is_label = np.ndim(user) == 0 and not sparse.issparse(user)
         (place,) = self._item_places().of([item])

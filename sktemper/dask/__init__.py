@@ -2,7 +2,7 @@
 
 From the ground up: `_remote` is what workers call, `_workers` the engine that has the
 blocks of a step worked on there, `_collections` the data that lie there, `_checkpoints`
-what is written of a fit under way, `_fit` and `_after` the functions.
+what is written of a fit under way, `_fit` and `_fitted_functions` the functions.
 
 Everything but the blocks stays in the process that calls: policies, history, early
 stopping, callbacks and each step's commit.  The parameters that `fit` leaves are, bit
@@ -17,7 +17,9 @@ try:
 except ImportError as error:
     raise missing_packages("sktemper.dask", ("dask", "distributed"), "dask") from error
 
-from ._after import (
+from ._counts import counts
+from ._fit import fit, partial_fit
+from ._fitted_functions import (
     lower_bound,
     predict,
     predict_proba,
@@ -25,8 +27,6 @@ from ._after import (
     score_samples,
     transform,
 )
-from ._counts import counts
-from ._fit import fit, partial_fit
 
 __all__ = [
     "counts",

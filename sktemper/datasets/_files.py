@@ -240,7 +240,7 @@ def _header_of(path):
         return shape, by_columns and not is_vector, dtype, file.tell(), size
 
 
-def crc_of(path, array, look=lambda piece: None):
+def crc_of(path, array, inspect=lambda piece: None):
     """Return the CRC-32 of the entries of a ``.npy`` file.
 
     They are read, not taken from the map: a file that is cut off meanwhile ends early,
@@ -251,17 +251,17 @@ def crc_of(path, array, look=lambda piece: None):
     path : str or path
     array : ndarray
         Its map.
-    look : callable
+    inspect : callable
         Called with all entries, piece by piece.
 
     Raises
     ------
     ValueError
-        If it ends early, or ``look`` raises.
+        If it ends early, or ``inspect`` raises.
     """
     crc, left = 0, array.size
-    at_once = max(BYTES_AT_ONCE // max(array.itemsize, 1), 1)
-    buffer = np.empty(min(at_once, left), dtype=array.dtype)
+    chunk_size = max(BYTES_AT_ONCE // max(array.itemsize, 1), 1)
+    buffer = np.empty(min(chunk_size, left), dtype=array.dtype)
     with open(path, "rb") as file:
         file.seek(array.offset)
         while left:
@@ -269,7 +269,7 @@ def crc_of(path, array, look=lambda piece: None):
             if file.readinto(piece.view(np.uint8)) < piece.nbytes:
                 raise ValueError(f"{path} is damaged: it was cut off.")
             crc = zlib.crc32(piece.view(np.uint8), crc)
-            look(piece)
+            inspect(piece)
             left -= len(piece)
     return crc
 

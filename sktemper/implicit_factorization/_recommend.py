@@ -60,7 +60,7 @@ class ImplicitRecommenderMixin(RecommenderMixin):
         explain : Which of a user's items make the score of another.
         similar_items : Items with factors of the same direction.
         """
-        self._ready()
+        self._check_fitted()
         self._check_n_items(n_items)
         if output is not None:
             frame_library(output)
@@ -81,7 +81,7 @@ class ImplicitRecommenderMixin(RecommenderMixin):
         scores : ndarray of shape (n_samples, n_items)
             Also of items with which users have pairs.
         """
-        self._ready()
+        self._check_fitted()
         chosen = self._choose(X)
         return np.ascontiguousarray(products(chosen.vectors, self._item_vectors()))
 
@@ -106,7 +106,7 @@ class ImplicitRecommenderMixin(RecommenderMixin):
             raise ValueError("pairs of users have no weights and targets")
 
     def _item_vectors(self):
-        return self._remembered(
+        return self._cached(
             "item_vectors", lambda: np.ascontiguousarray(self.components_.T)
         )
 

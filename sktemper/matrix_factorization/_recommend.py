@@ -115,7 +115,7 @@ class RatingRecommenderMixin(RecommenderMixin):
         explain : Which of a user's items make the expected rating of another.
         similar_items : Items with factors of the same direction.
         """
-        self._ready()
+        self._check_fitted()
         self._check_n_items(n_items)
         check_scale(clip)
         check_flag(return_std, "return_std")
@@ -128,7 +128,7 @@ class RatingRecommenderMixin(RecommenderMixin):
         )
         columns = {"rating": ratings if clip is None else np.clip(ratings, *clip)}
         if return_std:
-            columns["std"] = self._deviations(items, chosen.told)
+            columns["std"] = self._deviations(items, chosen.posteriors)
         if output is not None or chosen.by_name:
             columns = {"score": scores} | columns
         return self._shown(chosen, items, columns, output)
@@ -148,7 +148,7 @@ class RatingRecommenderMixin(RecommenderMixin):
         scores : ndarray of shape (n_samples, n_items)
             Also of what was rated.
         """
-        self._ready()
+        self._check_fitted()
         rescored = self._rescoring(rank_by, threshold)
         chosen = self._choose(X)
         scores = products(chosen.vectors, self._item_vectors())
@@ -174,14 +174,14 @@ class RatingRecommenderMixin(RecommenderMixin):
         elif not is_number(threshold) or not np.isfinite(threshold):
             refuse("threshold", "a finite number or None", threshold)
         check_values(threshold, self.state_.dtype, "threshold")
-        log_shares = self._remembered("log_shares", self._log_shares)
+        log_shares = self._cached("log_shares", self._log_shares)
         # the log of a probability is not positive: nothing scores more than its share
-        order = self._remembered(
+        order = self._cached(
             "most_popular", lambda: np.argsort(-log_shares, kind="stable")
         )
 
         def of_users(chosen):
-            noise = np.sqrt(self._noise_variances(chosen.told.noise))[:, None]
+            noise = np.sqrt(self._noise_variances(chosen.posteriors.noise))[:, None]
 
             def scores(ratings, users, items):
                 standardised = (ratings - threshold) / noise[users]
@@ -196,7 +196,7 @@ class RatingRecommenderMixin(RecommenderMixin):
     def _log_shares(self):
         """Return logs of the items' shares of the ratings, of new ones too."""
         state = self._state()
-        passes = max(state.samples / max(state.total_rows, 1), 1.0)
+        passes = max(state.progress.samples / max(state.progress.total_rows, 1), 1.0)
         counts = state.hyper.item_counts / passes + UNSEEN
         return np.log(counts / counts.sum())
 
@@ -204,34 +204,34 @@ class RatingRecommenderMixin(RecommenderMixin):
         """Return the expected noise variances of users with such shapes and rates."""
         return self._state().hyper.noise_variance * Noise(*noise.T).inverse_means()
 
-    def _deviations(self, items, told):
+    def _deviations(self, items, posteriors):
         """Return the deviations of what users say of items; NaN where items are -1."""
         user, place = np.nonzero(items >= 0)
         deviations = np.full(items.shape, np.nan, self.state_.dtype)
         if len(user):
             pairs = user, items[user, place]
-            deviations[user, place] = self._expected(*pairs, told, True)[1]
+            deviations[user, place] = self._expected(*pairs, posteriors, True)[1]
         return deviations
 
-    def _expected(self, users, items, told, with_std):
+    def _expected(self, users, items, posteriors, with_std):
         """Return what users say of items, and if asked its standard deviations."""
         dtype, model = self.state_.dtype, self._fitted_model()
         distinct, own_rows = np.unique(users, return_inverse=True)
         mean, variance = model.expected(
             Ratings(np.arange(len(users) + 1), items.astype(np.int32), None),
             self._prepared(model),
-            model.gaussians(told.natural[distinct]),
+            model.gaussians(posteriors.natural[distinct]),
             own_rows.astype(np.int32),
         )
         mean = mean.astype(dtype)
         if not with_std:
             return mean, None
-        variance += self._noise_variances(told.noise[users])
+        variance += self._noise_variances(posteriors.noise[users])
         return mean, np.sqrt(variance).astype(dtype)
 
     # -- what `RecommenderMixin` asks for ----------------------------------------------
     def _item_vectors(self):
-        return self._remembered("item_vectors", self._make_item_vectors)
+        return self._cached("item_vectors", self._make_item_vectors)
 
     def _make_item_vectors(self):
         """Return factors, 1 for the bias of a user, and mean and bias of the item."""
@@ -241,7 +241,7 @@ class RatingRecommenderMixin(RecommenderMixin):
         return np.column_stack(columns).astype(self.state_.dtype, copy=False)
 
     def _user_vectors(self):
-        return self._remembered(
+        return self._cached(
             "user_vectors", lambda: self._vectors_of_means(self._users())
         )
 
@@ -253,15 +253,15 @@ class RatingRecommenderMixin(RecommenderMixin):
         columns = users[:, : self._rank()], biases, np.ones_like(biases)
         return np.column_stack(columns).astype(self.state_.dtype, copy=False)
 
-    def _known(self, places):
+    def _posteriors_of(self, places):
         natural, noise = self._fitted_users()
         return Posteriors(natural[places], noise[places])
 
     def _rows(self, X):
         natural, noise, *rated = zip(*self._map(X, rows_of_users), strict=True)
-        told = Posteriors(np.concatenate(natural), np.concatenate(noise))
+        posteriors = Posteriors(np.concatenate(natural), np.concatenate(noise))
         rated = Rated.joined(map(Rated._make, zip(*rated, strict=True)))
-        return self._vectors_of(told.natural), rated, told
+        return self._vectors_of(posteriors.natural), rated, posteriors
 
     def _fits(self, prepared, model):
         items, n_items = prepared.items, model.n_features
@@ -281,7 +281,7 @@ class RatingRecommenderMixin(RecommenderMixin):
         """Return what each rating adds to the expected rating of an item."""
         model = self._fitted_model()
         prepared, rated = self._prepared(model), chosen.rated
-        told = chosen.told
+        posteriors = chosen.posteriors
         values = rated.values.astype(model.dtype)
         sums = _kernels.own_sums(
             np.arange(len(values) + 1),
@@ -297,12 +297,12 @@ class RatingRecommenderMixin(RecommenderMixin):
         # the precision by which ratings count, as it is in that of the user
         squares = sums[:, :n_packed].sum(axis=0)
         prior = prepared.hyper.users.natural()[:n_packed]
-        scale = (told.natural[0, :n_packed] - prior) @ squares
+        scale = (posteriors.natural[0, :n_packed] - prior) @ squares
         scale /= max(squares @ squares, np.finfo(float).tiny)
         linear = scale * sums[:, n_packed : n_packed + n_own]
         vector = prepared.items.means[item].copy()
         vector[model.n_components :] = 1.0  # of the bias of the user
-        (covariance,) = self._covariances(told.natural).astype(np.float64)
+        (covariance,) = self._covariances(posteriors.natural).astype(np.float64)
         return linear @ (covariance @ vector)
 
 

@@ -1,4 +1,4 @@
-"""Checks for authors of models: the promises of `sktemper.model` as a function."""
+"""Checks for authors of models: `check_model` tests the contract of a model."""
 
 import traceback
 import warnings
@@ -18,7 +18,7 @@ from ._case import Case, Skip
 
 __all__ = ["check_model"]
 
-#: The check that the others need: it makes what they look at.
+#: Name of the check that creates the case for all others.
 START = "check_the_model_starts"
 
 
@@ -53,7 +53,7 @@ def check_model(model, X, *, log_likelihood=None, random_state=0, on_fail="raise
     Returns
     -------
     results : list of dict
-        A dict a check: "check_name", "status" ("passed", "failed" or "skipped"),
+        A dict for each check: "check_name", "status" ("passed", "failed" or "skipped"),
         "reason" (of a skip; else None) and "exception" (of a failure; else None).
 
     Raises
@@ -87,18 +87,18 @@ def check_model(model, X, *, log_likelihood=None, random_state=0, on_fail="raise
         estimator._validate_params()
         X = estimator._validate_training(X, reset=True)
         model = estimator._make_model(X.shape[1], estimator._compute_dtype(X))
-    made, results = [], []
+    built, results = [], []
 
     def start(_):
-        made.append(Case(model, X, random_state, log_likelihood))
+        built.append(Case(model, X, random_state, log_likelihood))
 
     for name, check in {START: start, **checks()}.items():
         result = {"check_name": name, "status": "passed", "reason": None}
         result["exception"] = None
         try:
-            if name != START and not made:
+            if name != START and not built:
                 raise Skip(f"{START} failed")
-            check(made[0].fresh() if made else None)
+            check(built[0].fresh() if built else None)
         except Skip as skip:
             result |= {"status": "skipped", "reason": str(skip)}
         except Exception as error:
@@ -109,7 +109,7 @@ def check_model(model, X, *, log_likelihood=None, random_state=0, on_fail="raise
 
 
 def checks():
-    """Return the checks of a case by their names, in their order."""
+    """Return the checks, a dict by name, in their order."""
     modules = _local_steps, _parameters, _steps, _geometry, _constants
     return {
         name: function
@@ -128,7 +128,7 @@ def _report(name, error, on_fail):
 
 
 def _fault(error):
-    """Return what is wrong: of an error in the model, where it was raised."""
+    """Return a description of a failure, with the place of an error in the model."""
     if isinstance(error, AssertionError) and str(error):
         return str(error)
     last = traceback.extract_tb(error.__traceback__)[-1]

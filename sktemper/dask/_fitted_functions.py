@@ -150,7 +150,7 @@ def _lazily(estimator, method, X):
             f"{n_features} features as input."
         )
     # a worker has a thread for each task
-    model = without_callbacks(estimator, n_jobs=1, _said={"hot": True})
+    model = without_callbacks(estimator, n_jobs=1, _warned={"hot": True})
     meta = _said_of(np.zeros((1, n_features)), model, method, None)[:0]
     one = dask.delayed(model, name=f"fitted-{uuid.uuid4().hex}", traverse=False)
     return X.map_blocks(

@@ -1,4 +1,4 @@
-"""The runs of a fit, one from each start: passes, moves, and what is told of them."""
+"""Runs of a fit, one from each start: passes, moves, early stopping and callbacks."""
 
 import copy
 import functools
@@ -25,7 +25,7 @@ def run_fits(estimator, problem, starts, n_runs):
     """Fit from each start; install and return the best `Run`."""
     runs = (plan_fit(estimator, problem, state) for state in starts)
     run = next(runs)
-    told = {
+    callback_kwargs = {
         "estimator": estimator,
         "X": problem.data.source,
         "y": lambda: np.zeros(len(problem.data)),
@@ -33,26 +33,26 @@ def run_fits(estimator, problem, starts, n_runs):
     context = estimator._init_callback_context(
         max_subtasks=n_runs * tasks_left(run.state)
     )
-    context.call_on_fit_task_begin(**told)
+    context.call_on_fit_task_begin(**callback_kwargs)
     with problem.workers, problem.workers_of_validation:
         if problem.validation is not None:
             check_scorable(run.held_out, run.state)
-        fit = _Fit(estimator, problem, context, told)
+        fit = _Fit(estimator, problem, context, callback_kwargs)
         if n_runs == 1:
             fit.run(run)
         else:
             run = fit.best(itertools.chain([run], runs))
         estimator._finish(problem, run.state)
-    context.call_on_fit_task_end(**told, **_snapshot(estimator))
+    context.call_on_fit_task_end(**callback_kwargs, **_snapshot(estimator))
     return run
 
 
 def _snapshot(estimator):
-    """Return what makes a copy of an estimator as it is now."""
+    """Return the attributes from which callbacks reconstruct the present estimator."""
     return {
         "reconstruction_attributes": lambda: {
             "state_": copy.deepcopy(estimator.state_),
-            "_said": {"hot": True},
+            "_warned": {"hot": True},
         }
     }
 
@@ -65,17 +65,17 @@ class _Fit:
     estimator : TemperedEstimator
     problem : Problem
     context : object
-        Of scikit-learn's callbacks.
-    told : dict
-        What every hook of a callback may ask for.
+        Context of scikit-learn's callbacks.
+    callback_kwargs : dict
+        Keyword arguments of every hook of a callback.
     """
 
-    def __init__(self, estimator, problem, context, told):
+    def __init__(self, estimator, problem, context, callback_kwargs):
         self.estimator, self.problem = estimator, problem
-        self.context, self.told = context, told
+        self.context, self.callback_kwargs = context, callback_kwargs
 
     def best(self, runs):
-        """Fit each of the runs; whatever ends this, the best completed one stays."""
+        """Fit all runs and install the best; after an error the best completed one."""
         best, best_bound, n_init = None, -math.inf, self.estimator.n_init
         for number, run in enumerate(runs, 1):
             try:
@@ -96,16 +96,16 @@ class _Fit:
         return best
 
     def run(self, run):
-        """Make the passes and the moves that the plan of a run still has."""
+        """Finish the passes and moves in the plan of a run."""
         estimator, state, policies = self.estimator, run.state, run.policies
         problem, install = self.problem.on(run.train), self._installing(run)
-        if state.planned_passes == 0:  # the start is what was asked for
+        if state.progress.planned_passes == 0:  # the user asked for the start
             problem.workers.run_whole(install)
             return
         task = _Task(self)
         begin_pass = functools.partial(task.begin, "pass")
         begin_move = functools.partial(task.begin, "move")
-        if not self._judge(run):
+        if not self._check_early_stopping(run):
             run_passes(
                 problem,
                 policies,
@@ -114,25 +114,25 @@ class _Fit:
                 estimator.shuffle,
             )
         problem.workers.run_whole(functools.partial(self._keep_the_best_state, run))
-        hot = state.temperature != 1.0
-        run.moves_were_hot = any(state.moves.left) and hot and not task.stopped
+        hot = state.policies.temperature != 1.0
+        run.moves_were_skipped = any(state.moves.left) and hot and not task.stopped
         if not task.stopped and not hot:
             hooks = Hooks(install, begin_move, task.after_move)
             run_moves(problem, policies, state, hooks, estimator.tol)
         if not tasks_left(state):
-            state.local = None  # of use only to an unfinished plan
+            state.local = None  # only an unfinished plan uses them
 
     def _installing(self, run):
         return functools.partial(self.estimator._install, run.state, run.policies)
 
-    def _judge(self, run):
-        """Decide after a pass whether to go on; return whether to stop early.
+    def _check_early_stopping(self, run):
+        """Score a pass, unless this was done; return whether to stop early.
 
-        In one piece: Ctrl-C before leaves a pass that is not judged, which is then the
-        first thing to be done.
+        The check is committed as a whole.  If Ctrl-C comes first, a fit that continues
+        makes the check before its next pass.
         """
         state = run.state
-        if state.judged == state.passes:
+        if state.progress.checked_passes == state.progress.passes:
             return False
         score, over = self._heldout_score(run), False
 
@@ -140,16 +140,16 @@ class _Fit:
             nonlocal over
             if score is not None:
                 over = self._note_score(run, score)
-            if abs(state.bound_change) < self.estimator.tol:
-                state.planned_passes = state.passes  # converged
-            state.judged = state.passes
+            if abs(state.convergence.bound_change) < self.estimator.tol:
+                state.progress.planned_passes = state.progress.passes  # converged
+            state.progress.checked_passes = state.progress.passes
 
         self.problem.workers.run_whole(commit)
         return over
 
     def _heldout_score(self, run):
-        """Return the held-out score, NaN if nothing is held out, None if not due."""
-        due = run.state.passes % max(self.estimator.evaluate_every, 1) == 0
+        """Return the held-out score, NaN if nothing can be scored, None if not due."""
+        due = run.state.progress.passes % max(self.estimator.evaluate_every, 1) == 0
         if run.held_out is None or not due:
             return None
         return heldout_score(run.held_out, run.state)
@@ -157,7 +157,7 @@ class _Fit:
     def _note_score(self, run, score):
         """Add a held-out score to the history; return whether to stop early.
 
-        Only states at settled temperatures compete.
+        Only states at T=1, or at a settled temperature above it, are compared.
         """
         state, tempering = run.state, run.policies.tempering
         patience = self.estimator.n_iter_no_change
@@ -165,8 +165,8 @@ class _Fit:
         if patience is None or np.isnan(score):
             return False
         clock = state.clock(self.problem.on(run.train).total)
-        is_cool = state.temperature == 1.0 or not tempering.cools
-        if not (tempering.is_settled(state.tempering, clock) and is_cool):
+        is_cool = state.policies.temperature == 1.0 or not tempering.cools
+        if not (tempering.is_settled(state.policies.tempering, clock) and is_cool):
             return False
         if state.best is None:
             state.best = Best.of(state, score)
@@ -175,7 +175,7 @@ class _Fit:
         return state.best.failures >= patience
 
     def _keep_the_best_state(self, run):
-        """End a fit that was evaluated: its best state is the model, its plan over."""
+        """End early stopping: install the best state, and end the plan if it failed."""
         state, patience = run.state, self.estimator.n_iter_no_change
         if patience is None:
             return
@@ -184,12 +184,12 @@ class _Fit:
             return
         state.globals_, state.hyper = state.best.globals_, state.best.hyper
         if state.best.failures >= patience:
-            state.planned_passes = state.passes
+            state.progress.planned_passes = state.progress.passes
         state.best = None
 
 
 class _Task:
-    """The passes and moves of a run as tasks of scikit-learn's callbacks.
+    """Passes and moves of a run, as tasks of scikit-learn's callbacks.
 
     Attributes
     ----------
@@ -203,33 +203,33 @@ class _Task:
     def begin(self, name):
         """Begin a pass or a move."""
         self._task = self.fit.context.subcontext(task_name=name)
-        self._task.call_on_fit_task_begin(**self.fit.told)
+        self._task.call_on_fit_task_begin(**self.fit.callback_kwargs)
 
     def _end(self):
         self.stopped = self._task.call_on_fit_task_end(
-            **self.fit.told, **_snapshot(self.fit.estimator)
+            **self.fit.callback_kwargs, **_snapshot(self.fit.estimator)
         )
         return self.stopped
 
     def after_pass(self, run):
-        """Return what is called after each pass of a run."""
+        """Return the hook that is called after each pass of a run."""
 
         def after():
-            over = self.fit._judge(run)
+            over = self.fit._check_early_stopping(run)
             _log_pass(self.fit.estimator, run.state)
             return self._end() or over
 
         return after
 
     def after_move(self, bound, kept):
-        """Tell of a move; return whether to end the moves."""
+        """Log a move and end its task; return whether a callback ends the moves."""
         outcome = "kept" if kept else "no"
         log(self.fit.estimator, "move: %s, lower bound %.10g", outcome, bound)
         return self._end()
 
 
 def _log_pass(estimator, state):
-    if not estimator.verbose or not estimator._is_logged(state.passes):
+    if not estimator.verbose or not estimator._is_logged(state.progress.passes):
         return
     history = state.history.to_dict()
     score = history["heldout_score"][-1]
@@ -237,11 +237,11 @@ def _log_pass(estimator, state):
         estimator,
         "pass %d of %d: %d steps, %.1f s, temperature %.3g, rate %.3g, "
         "bound per observation %.4f%s",
-        state.passes,
-        state.planned_passes,
-        state.steps,
-        state.seconds,
-        state.temperature,
+        state.progress.passes,
+        state.progress.planned_passes,
+        state.progress.steps,
+        state.progress.seconds,
+        state.policies.temperature,
         history["learning_rate"][-1],
         history["batch_bound"][-1],
         "" if np.isnan(score) else f", held-out score {score:.4f}",

@@ -1,0 +1,175 @@
+"""Checks at the end of a fit.  Each returns the message of a warning, or None."""
+
+import math
+
+import numpy as np
+
+from ..schedules import Clock
+from ._messages import warn_of_fit, warn_once
+from ._plans import AGAIN
+
+__all__ = [
+    "LARGEST_START_SHARE",
+    "is_above_one",
+    "warn_of_a_long_stream",
+    "warn_if_above_one",
+    "warn_of_the_end",
+]
+
+#: Largest share of the random start in a fitted model without a warning.
+LARGEST_START_SHARE = 0.1
+#: Nats per sample by which the lower bound of a converged fit may change in its last
+#: step: the default of ``tol`` for held-out scores.
+LARGEST_CHANGE = 1e-3
+#: A stream warns if it has this many times `total_samples`.
+MOST_TOTALS = 3
+#: Temperatures up to 1 plus this number count as 1.
+TEMPERATURE_TOL = 1e-9
+
+
+def warn_of_the_end(estimator, run):
+    """Run all checks at the end of a fit, and warn of their messages."""
+    if run.state.progress.steps == 0:  # the user asked for the start
+        return
+    if not is_above_one(estimator):
+        estimator._warned.clear()
+    for check in (*END_OF_FIT_CHECKS, *estimator._end_of_fit_checks):
+        message = check(estimator, run)
+        if message is not None:
+            warn_of_fit(message)
+
+
+def nothing_compared(estimator, run):
+    """Warn if early stopping had no score to compare."""
+    if run.compared:
+        return None
+    return (
+        "n_iter_no_change had nothing to compare: no held-out score was taken at a "
+        "settled temperature of 1. Raise max_iter or end the schedule at 1."
+    )
+
+
+def ended_above_one(estimator, run):
+    """Warn if the temperature did not reach 1."""
+    if not is_above_one(estimator):
+        return None
+    temperature, n_steps = run.state.policies.temperature, run.state.progress.steps
+    return (
+        f"The fit ended at temperature {temperature:.3g}, above 1, after {n_steps} "
+        f"steps. {_remedy_above_one(estimator)}"
+    )
+
+
+def moves_waited(estimator, run):
+    """Warn if planned moves were skipped at a temperature that never falls to 1."""
+    if not run.moves_were_skipped or run.policies.tempering.cools:
+        return None
+    return (
+        "No moves were made: they wait for a temperature of 1, and the fit ended at "
+        f"{run.state.policies.temperature:.3g}."
+    )
+
+
+def noise_was_none(estimator, run):
+    """Warn if every factor of the noise policy was 1."""
+    n_steps, batch_size = run.state.progress.steps, run.state.policies.batch_size
+    n_rows = len(run.train)
+    total = estimator.total_samples or n_rows
+    per_pass = math.ceil(n_rows / batch_size)
+    clocks = (Clock(t, t * n_rows // per_pass, total) for t in range(n_steps))
+    if run.policies.gradient_noise.acts(math.ceil(n_rows / per_pass), clocks):
+        return None
+    return (
+        "The effective batch size is at least that of the batch, "
+        f"{batch_size}, at every step: the weights are 1 and the fit was plain."
+    )
+
+
+def start_is_left(estimator, run):
+    """Warn if the random start still has a large weight."""
+    start_share = run.state.convergence.start_share
+    if start_share <= LARGEST_START_SHARE:
+        return None
+    return (
+        f"{start_share:.0%} of the start is left in the model after "
+        f"{run.state.progress.steps} steps. Raise max_iter, make batch_size smaller, "
+        "or lower the offset of the learning rate."
+    )
+
+
+def bound_still_moved(estimator, run):
+    """Warn if the lower bound, where it is computed, did not converge."""
+    progress, change = run.state.progress, run.state.convergence.bound_change
+    stopped = progress.passes < progress.planned_passes or estimator.n_iter_no_change
+    if stopped or not abs(change) > estimator._largest_final_change(run):
+        return None
+    return (
+        f"The lower bound still changed by {change:.3g} in the last of "
+        f"{progress.passes} passes: the fit did not converge. Raise max_iter or tol, "
+        "or go on with warm_start=True."
+    )
+
+
+#: The checks, in the order of their warnings.
+END_OF_FIT_CHECKS = (
+    nothing_compared,
+    ended_above_one,
+    moves_waited,
+    noise_was_none,
+    start_is_left,
+    bound_still_moved,
+)
+
+
+def largest_final_change(estimator, run):
+    """Return the largest last change of the lower bound of a converged fit."""
+    state = run.state
+    rounding = 8 * float(np.finfo(state.dtype).eps) * abs(state.convergence.lower_bound)
+    return max(estimator.tol, LARGEST_CHANGE * len(run.train), rounding)
+
+
+def is_above_one(estimator):
+    """Return whether the temperature is above 1 and meant to fall to 1."""
+    temperature = estimator.state_.policies.temperature
+    return estimator.tempering_.cools and temperature > 1.0 + TEMPERATURE_TOL
+
+
+def warn_if_above_one(estimator):
+    """Warn once that results are of a model above T=1, until T=1 or another fit."""
+    if not is_above_one(estimator):
+        return
+    state = estimator.state_
+    warn_once(
+        estimator,
+        "hot",
+        f"The model is still at temperature {state.policies.temperature:.3g}, above 1, "
+        f"after {state.progress.steps} steps: results are not final until it is 1. "
+        f"{_remedy_above_one(estimator)}",
+    )
+
+
+def warn_of_a_long_stream(estimator):
+    """Warn once if a stream is far longer than `total_samples`.
+
+    No warning follows if samples seem to repeat, according to the first rows of chunks.
+    """
+    total, seen = estimator.total_samples, estimator.n_samples_seen_
+    repeated = estimator.state_.progress.first_row == AGAIN
+    if total is None or seen < MOST_TOTALS * total or repeated:
+        return
+    warn_once(
+        estimator,
+        "long",
+        f"{seen} samples were seen, but total_samples is {total}: each batch counts as "
+        "a part of that many. If the samples are new ones, set total_samples to the "
+        "number of all, or to None; if the same ones come again, all is well.",
+    )
+
+
+def _remedy_above_one(estimator):
+    state = estimator.state_
+    clock = state.clock(estimator.total_samples or state.progress.total_rows)
+    try:
+        return estimator.tempering_.remedy(state.policies.tempering, clock)
+    except Exception as error:  # in a schedule of the user
+        return str(error)
