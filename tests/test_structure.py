@@ -48,7 +48,15 @@ MAY_IMPORT = {
     "_loop": GROUND | POLICIES | {"_data", "_tasks"},
     "_estimator": GROUND | POLICIES | CHECKS | {"_data", "_loop", "_sklearn"},
     "_frames": set(),
-    "_ranking": {"_arguments", "_frames", "_linalg", "_policy", "_simd", "_tasks"},
+    "_ranking": {
+        "_arguments",
+        "_frames",
+        "_linalg",
+        "_policy",
+        "_simd",
+        "_tasks",
+        "_validation",
+    },
     "model_selection": {"_arguments", "_ranking", "_validation"},
     **{model: FACE | USERS_AND_ITEMS for model in MODELS},
     "lda": FACE | {"_frames", "metrics"},  # which know no model

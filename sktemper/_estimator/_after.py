@@ -10,6 +10,7 @@ from .._arguments import positive_int, refuse
 from .._data import data_of
 from .._limits import checked_weights
 from .._loop import Here, Problem, Workers
+from .._validation import check_unmasked
 from ..model import Request
 from ._endings import warn_of_heat
 from ._pickles import Validation
@@ -98,6 +99,7 @@ class AfterFitMixin:
             return None
         if isinstance(sample_weight, bool):
             refuse("sample_weight", "an array of weights, or None", sample_weight)
+        check_unmasked(sample_weight, "sample_weight", may_be_nan=False)
         return checked_weights(
             _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True

@@ -8,8 +8,9 @@ from scipy import sparse
 
 from .._arguments import check_flag, is_integer, refuse
 from .._frames import data_frame, frame_library
+from .._validation import check_unmasked
 from ._best import Rated, best_items, products
-from ._labels import Places, as_labels, labels_of
+from ._labels import Places, as_labels, label_array, labels_of
 from ._memory import Memory
 from ._serving import ServingMixin
 
@@ -115,8 +116,14 @@ class RecommenderMixin(ServingMixin):
     def _check_labels(self, X, reset):
         """Raise if the columns of data have other labels than those of the fit."""
         found, known = labels_of(X, "item_labels"), vars(self).get("item_labels_")
-        if reset or found is None or known is None or found is known:
+        if reset or found is None or found is known:
             return
+        if known is None:
+            known = np.arange(len(found))  # a data frame's columns by number
+            if found.dtype.kind not in "iu" or not np.array_equal(
+                np.sort(found), known
+            ):
+                return
         advice = "make it with item_labels=model.item_labels_."
         if len(found) != len(known):
             raise ValueError(
@@ -163,8 +170,9 @@ class RecommenderMixin(ServingMixin):
     def _choose(self, users):
         """Return the `Chosen` that labels of known users or rows of data stand for."""
         users = as_labels(users)
+        check_unmasked(users)
         if _are_names(users, vars(self).get("user_labels_")):
-            users = np.asarray(users)
+            users = label_array(users)
             vectors = self._user_vectors()
             places = self._user_places().of(users)
             rated = self._rated_.of(places)
@@ -182,7 +190,7 @@ class RecommenderMixin(ServingMixin):
         barred = None
         if exclude is not None:
             barred = np.zeros(len(vectors), bool)
-            barred[self._item_places().of(np.atleast_1d(as_labels(exclude)))] = True
+            barred[self._item_places().of(_vector_of_labels(exclude))] = True
         return best_items(
             chosen.vectors,
             vectors,
@@ -248,7 +256,7 @@ class RecommenderMixin(ServingMixin):
         self._ready()
         frame_library(output)
         self._check_n_items(n_items)
-        names = np.atleast_1d(as_labels(items))
+        names = _vector_of_labels(items)
         places = self._item_places().of(names)
         vectors = self._remembered("directions", self._directions)
         starts = np.arange(len(places) + 1, dtype=np.int64)
@@ -330,6 +338,12 @@ class RecommenderMixin(ServingMixin):
 def _first(values):
     """Return the first that is not None, or None."""
     return next((value for value in values if value is not None), None)
+
+
+def _vector_of_labels(wanted):
+    """Return labels, or a single one, as an array; see `label_array`."""
+    wanted = as_labels(wanted)
+    return label_array(wanted if np.ndim(wanted) else np.atleast_1d(wanted))
 
 
 def _are_names(users, labels):
