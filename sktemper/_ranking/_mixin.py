@@ -119,11 +119,8 @@ class RecommenderMixin(ServingMixin):
         if reset or found is None or found is known:
             return
         if known is None:
-            known = np.arange(len(found))  # a data frame's columns by number
-            if found.dtype.kind not in "iu" or not np.array_equal(
-                np.sort(found), known
-            ):
-                return
+            _check_numbers_of_columns(X, found)
+            return
         advice = "make it with item_labels=model.item_labels_."
         if len(found) != len(known):
             raise ValueError(
@@ -338,6 +335,21 @@ class RecommenderMixin(ServingMixin):
 def _first(values):
     """Return the first that is not None, or None."""
     return next((value for value in values if value is not None), None)
+
+
+def _check_numbers_of_columns(X, found):
+    """Raise if the columns of a data frame are all the numbers, in another order.
+
+    Numbers in order are no labels, so that a fit to such a frame has none to compare.
+    """
+    if hasattr(type(X), "item_labels") or found.dtype.kind not in "iu":
+        return
+    numbers = np.arange(len(found))
+    if np.array_equal(np.sort(found), numbers) and not np.array_equal(found, numbers):
+        raise ValueError(
+            "The columns of X are the numbers of those of the fit in another order: "
+            "pass X.sort_index(axis=1)."
+        )
 
 
 def _vector_of_labels(wanted):

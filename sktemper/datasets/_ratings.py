@@ -69,7 +69,7 @@ default=None
         If a label or a rating is missing, or labels given occur twice; and by default
         for duplicates and for unknown labels.
     TypeError
-        If labels cannot be sorted.
+        If labels cannot be sorted, values are masked, or ratings are dates.
 
     Examples
     --------
@@ -171,7 +171,7 @@ default=None
         If a label or a weight is missing, a weight negative, or labels given occur
         twice; and by default for unknown labels.
     TypeError
-        If labels cannot be sorted.
+        If labels cannot be sorted, values are masked, or weights are dates.
 
     See Also
     --------

@@ -48,8 +48,9 @@ def read_text(paths, column="text", *, batch_size=10_000):
         If there is a table, and pyarrow is not installed.
     ValueError
         If a file ends otherwise, or an argument is none of these; and, while they are
-        read, if one cannot be parsed, has no such column or several, or a text is
-        missing.  The message names the file, and the line or row.
+        read, if one cannot be parsed, is binary or in UTF-16, ends its lines with
+        carriage returns alone, has no such column or several, or a text is missing.
+        The message names the file, and the line or row.
 
     Examples
     --------
