@@ -44,8 +44,16 @@ def check_data(estimator, X, **options):
         raise TypeError(f"X has entries that are no numbers: {error}.") from error
 
 
-def check_unmasked(X, name="X"):
+def check_unmasked(X, name="X", may_be_nan=True):
     """Raise if some values are masked, because later code ignores the mask.
+
+    Parameters
+    ----------
+    X : object
+    name : str, default="X"
+        Of the argument, for the message.
+    may_be_nan : bool, default=True
+        Whether there are estimators for which missing values may be NaN.
 
     Raises
     ------
@@ -53,10 +61,15 @@ def check_unmasked(X, name="X"):
         If ``X`` is a masked array of numpy with a value that is masked.
     """
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        remedy = "Leave out what is masked, and all that belongs to it."
+        if may_be_nan:
+            remedy = (
+                f"Where missing values may be NaN pass {name}.astype(float)"
+                ".filled(numpy.nan)."
+            )
         raise TypeError(
             f"{name} is a masked array, and what its mask hides would be taken for "
-            f"data. Where missing values may be NaN pass {name}.astype(float)"
-            ".filled(numpy.nan)."
+            f"data. {remedy}"
         )
 
 
@@ -92,6 +105,8 @@ def check_sparse(X):
     X : object
         The same matrix.  Formats "lil" and "dok" are converted to CSR, surplus entries
         of the arrays are cut off, and indices of compressed formats are int32 or int64.
+        A COO matrix of small integers is returned as CSR, of int64 where sums of
+        duplicates need it.
 
     Raises
     ------
@@ -108,6 +123,7 @@ def check_sparse(X):
         return _check_compressed(X)
     if X.format == "coo":
         _check_coordinates(X)
+        return _with_whole_sums(X)
     if X.format == "dia":
         _check_diagonals(X)
     return X
@@ -177,6 +193,21 @@ def _check_coordinates(X):
         if len(places) != len(X.data):
             _refuse(X, f"{name} has {len(places)} entries, but data {len(X.data)}")
         _check_range(X, name, places, size)
+
+
+def _with_whole_sums(X):
+    """Return a COO matrix of small integers as CSR, with sums that did not wrap around.
+
+    scipy adds entries of the same place in the type of the matrix: of uint8, the sum of
+    200 and 100 is 44.
+    """
+    if X.ndim != 2 or X.dtype.kind not in "iu" or X.dtype.itemsize == 8:
+        return X
+    found = X.tocsr()
+    if found.nnz == X.nnz:
+        return found
+    sums = X.astype(np.int64).tocsr()
+    return found if (sums.data == found.data).all() else sums
 
 
 def _check_diagonals(X):

@@ -790,3 +790,35 @@ def test_true_is_no_number_of_components(name):
     with pytest.raises(ValueError, match="'n_components' parameter .* Got True"):
         estimator.fit(data_of(estimator))
     assert not hasattr(estimator, "state_")
+
+
+@pytest.mark.parametrize("kind", [sparse.coo_array, sparse.coo_matrix])
+def test_sums_of_small_integers_do_not_wrap_around(kind):
+    rows, columns = np.repeat([0, 1], 300), np.tile([0, 0, 1], 200)
+    for dtype in (np.uint8, np.int8, np.uint16):
+        values = np.full(600, 100, dtype)
+        X = kind((values, (rows, columns)), shape=(2, 2))
+        found = check_sparse(X)
+        np.testing.assert_array_equal(found.toarray(), [[20_000, 10_000]] * 2)
+        few = check_sparse(kind((values[:2], ([0, 1], [0, 1])), shape=(2, 2)))
+        assert few.dtype == dtype
+    X = kind((np.full(600, 100, np.uint8), (rows, columns)), shape=(2, 2))
+    lda = TemperedLDA(2, random_state=0).fit(X.astype(float))
+    assert lda.score(X) == lda.score(X.astype(float))
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "score", "lower_bound"])
+def test_masked_weights_are_refused(counts, method):
+    lda = TemperedLDA(2, random_state=0).fit(counts)
+    weight = np.ma.masked_array(np.ones(counts.shape[0]))
+    getattr(lda, method)(counts, sample_weight=weight)
+    weight[3] = np.ma.masked
+    with pytest.raises(TypeError, match="sample_weight is a masked array"):
+        getattr(lda, method)(counts, sample_weight=weight)
+
+
+def test_masked_components_are_refused():
+    masked = np.ma.masked_less(np.arange(6.0).reshape(2, 3), 2)
+    for pair in ((masked, masked.data), (masked.data, masked)):
+        with pytest.raises(TypeError, match="components_[ab] is a masked array"):
+            metrics.match_components(*pair)

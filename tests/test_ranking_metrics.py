@@ -248,3 +248,20 @@ def test_a_grid_search_ranks():
     model = TemperedMatrixFactorization(4, max_iter=10, random_state=0).fit(X[75:])
     expected = precision_at_k(model, test, k=5, X_seen=seen, relevant=4)
     assert search.cv_results_["split0_test_score"][1] == pytest.approx(expected)
+
+
+@pytest.mark.filterwarnings("ignore:k=.* shows all")
+def test_lists_that_are_longer_than_there_are_items():
+    random = np.random.default_rng(0)
+    scores, X_test = random.normal(size=(30, 20)), random.random((30, 20)) < 0.2
+    for k in (21, 10**9, 10**30):  # of which no array could hold the places
+        for measure in (ndcg_at_k, recall_at_k):
+            assert measure(scores, X_test, k=k) == measure(scores, X_test, k=20)
+        found = precision_at_k(scores, X_test, k=k)
+        assert found == pytest.approx(X_test.sum(axis=1).mean() / k)
+
+
+def test_masked_scores_are_refused():
+    scores = np.ma.masked_less(np.arange(6.0).reshape(2, 3), 2)
+    with pytest.raises(TypeError, match="scores is a masked array"):
+        ndcg_at_k(scores, np.eye(2, 3), k=1)

@@ -806,3 +806,21 @@ def test_any_number_of_jobs_recommends_the_same(fitted, monkeypatch):
     model = pickle.loads(pickle.dumps(fitted.model)).set_params(n_jobs=3)
     for ours, theirs in zip(model.recommend(fitted.X), expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("name", ["item_vectors", "user_vectors", "directions"])
+def test_what_serves_lies_row_by_row(fitted, name):
+    served = fitted.model.for_serving()
+    values = served._cache.values(served._fit_key())
+    if name not in values:
+        pytest.skip("this model keeps no such array")
+    array = np.array(values[name])
+    assert np.array_equal(
+        pickle.loads(pickle.dumps(served)).item_scores(fitted.X),
+        (fitted.model.item_scores(fitted.X)),
+    )
+    values[name] = np.asfortranarray(array)
+    state = pickle.dumps(served)
+    values[name] = array
+    with pytest.raises(ValueError, match="cannot be loaded"):
+        pickle.loads(state)

@@ -65,6 +65,7 @@ MAY_IMPORT = {
         "_policy",
         "_simd",
         "_tasks",
+        "_validation",
     },
     "model_selection": {"_arguments", "_ranking", "_validation"},
     **{model: FACE | USERS_AND_ITEMS for model in MODELS},

@@ -10,6 +10,7 @@ from .._arguments import positive_int, refuse
 from .._data import data_of
 from .._limits import checked_weights
 from .._loop import InlineWorkers, Problem, Workers
+from .._validation import check_unmasked
 from ..model import Request
 from ._end_of_fit import warn_if_above_one
 from ._pickles import Validation
@@ -98,6 +99,7 @@ class FittedMethodsMixin:
             return None
         if isinstance(sample_weight, bool):
             refuse("sample_weight", "an array of weights, or None", sample_weight)
+        check_unmasked(sample_weight, "sample_weight", may_be_nan=False)
         return checked_weights(
             _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True

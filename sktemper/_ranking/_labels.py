@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from .._frames import frame_labels
+from .._validation import check_unmasked
 
 __all__ = [
     "LabelledMixin",
@@ -39,6 +40,8 @@ class LabelledMixin:
         if not isinstance(found, LabelledMixin) or found.ndim != 2:
             return found
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        if not _is_grid(rows, columns):
+            return found
         labels = _taken(self.user_labels, rows), _taken(self.item_labels, columns)
         sizes = tuple(-1 if of is None else len(of) for of in labels)
         if sizes == found.shape:
@@ -48,6 +51,14 @@ class LabelledMixin:
     def _with_data(self, data, copy=True):
         # by which scipy makes a matrix with the same entries and other numbers
         return self._with_labels(super()._with_data(data, copy=copy))
+
+    def resize(self, *shape):
+        """Change the shape in place; labels of a side that has another length go."""
+        super().resize(*shape)
+        for name, size in zip(("user_labels", "item_labels"), self.shape, strict=True):
+            labels = getattr(self, name)
+            if labels is not None and len(labels) != size:
+                setattr(self, name, None)
 
     def copy(self):
         """Return a copy with the same labels."""
@@ -89,6 +100,18 @@ class LabelledCSRArray(LabelledMixin, sparse.csr_array):
     """A CSR array with the labels of its rows and columns."""
 
 
+def _is_grid(rows, columns):
+    """Return whether indices take whole rows and columns, and not single entries.
+
+    Two arrays do so only if the first one is a column and the second one a row.
+    """
+    if np.ndim(rows) == 0 or np.ndim(columns) == 0:
+        return True
+    if sparse.issparse(rows) or sparse.issparse(columns):
+        return True
+    return np.shape(rows)[1:] == (1,) and len(np.atleast_2d(columns)) == 1
+
+
 def _taken(labels, key):
     """Return the labels that an index of rows, or of columns, takes; None without."""
     if labels is None or sparse.issparse(key):
@@ -115,8 +138,7 @@ def labels_of(X, name):
     name : {"user_labels", "item_labels"}
     """
     if not isinstance(X, list):
-        labels = _labels(X, name)
-        return None if labels is None else np.asarray(labels)
+        return _labels(X, name)
     parts = [_labels(part, name) for part in X]
     if not parts or any(part is None for part in parts):
         return None
@@ -125,9 +147,18 @@ def labels_of(X, name):
 
 def _labels(X, name):
     """Return an attribute of the class; some objects, as Dask's, answer to any name."""
-    if hasattr(type(X), name):
-        return getattr(X, name)
-    return frame_labels(X, "index" if name == "user_labels" else "columns")
+    if not hasattr(type(X), name):
+        return frame_labels(X, "index" if name == "user_labels" else "columns")
+    labels = getattr(X, name)
+    if labels is None:
+        return None
+    labels, size = np.asarray(labels), X.shape[name == "item_labels"]
+    if labels.shape != (size,):
+        raise ValueError(
+            f"{name} of X has the shape {labels.shape}; expected ({size},): X was "
+            "changed after it was labelled."
+        )
+    return labels
 
 
 def as_labels(wanted):
@@ -152,7 +183,13 @@ def label_array(values):
     -------
     labels : ndarray
         Of objects, where another type would not keep them apart.
+
+    Raises
+    ------
+    TypeError
+        If some are masked.
     """
+    check_unmasked(values, "labels", may_be_nan=False)
     labels = np.asarray(values)
     if not isinstance(values, list | tuple) or labels.ndim != 1:
         return labels
@@ -219,7 +256,21 @@ class Places:
         unknown = [w for w, p in zip(wanted.tolist(), places, strict=True) if p < 0]
         if unknown:
             self._refuse(unknown)
-        return np.array(places, dtype=np.intp)
+        places = np.array(places, dtype=np.intp)
+        self._check_bools(wanted, places)
+        return places
+
+    def _check_bools(self, wanted, places):
+        """Raise if True and False stand for the labels 1 and 0, which equal them."""
+        found = self.labels[places]
+        if wanted.dtype.kind not in "bO" or found.dtype.kind == "b":
+            return
+        pairs = zip(wanted.tolist(), found.tolist(), strict=True)
+        if any(type(w) is bool and type(f) is not bool for w, f in pairs):
+            raise ValueError(
+                f"{self.kind}s must be labels, not True and False. If you have a mask, "
+                "pass the labels that it chooses, labels[mask]."
+            )
 
     def _places_of_labels(self):
         labels = self.labels.tolist()

@@ -9,8 +9,9 @@ from scipy import sparse
 from .._arguments import check_flag, is_integer, refuse
 from .._cache import LastCall, is_same_fit
 from .._frames import data_frame, frame_library
+from .._validation import check_unmasked
 from ._best import Rated, best_items, products
-from ._labels import Places, as_labels, labels_of
+from ._labels import Places, as_labels, label_array, labels_of
 from ._serving import ServingMixin
 
 __all__ = ["Chosen", "RecommenderMixin"]
@@ -115,7 +116,10 @@ class RecommenderMixin(ServingMixin):
     def _check_labels(self, X, reset):
         """Raise if the columns of data have other labels than those of the fit."""
         found, known = labels_of(X, "item_labels"), vars(self).get("item_labels_")
-        if reset or found is None or known is None or found is known:
+        if reset or found is None or found is known:
+            return
+        if known is None:
+            _check_numbers_of_columns(X, found)
             return
         advice = "make it with item_labels=model.item_labels_."
         if len(found) != len(known):
@@ -163,8 +167,9 @@ class RecommenderMixin(ServingMixin):
     def _choose(self, users):
         """Return the `Chosen` that labels of known users or rows of data stand for."""
         users = as_labels(users)
+        check_unmasked(users)
         if _are_names(users, vars(self).get("user_labels_")):
-            users = np.asarray(users)
+            users = label_array(users)
             vectors = self._user_vectors()
             places = self._user_places().of(users)
             rated = self._rated_.of(places)
@@ -184,7 +189,7 @@ class RecommenderMixin(ServingMixin):
         barred = None
         if exclude is not None:
             barred = np.zeros(len(vectors), bool)
-            barred[self._item_places().of(np.atleast_1d(as_labels(exclude)))] = True
+            barred[self._item_places().of(_vector_of_labels(exclude))] = True
         return best_items(
             chosen.vectors,
             vectors,
@@ -250,7 +255,7 @@ class RecommenderMixin(ServingMixin):
         self._check_fitted()
         frame_library(output)
         self._check_n_items(n_items)
-        names = np.atleast_1d(as_labels(items))
+        names = _vector_of_labels(items)
         places = self._item_places().of(names)
         vectors = self._cached("directions", self._directions)
         starts = np.arange(len(places) + 1, dtype=np.int64)
@@ -332,6 +337,27 @@ class RecommenderMixin(ServingMixin):
 def _first(values):
     """Return the first that is not None, or None."""
     return next((value for value in values if value is not None), None)
+
+
+def _check_numbers_of_columns(X, found):
+    """Raise if the columns of a data frame are all the numbers, in another order.
+
+    Numbers in order are no labels, so that a fit to such a frame has none to compare.
+    """
+    if hasattr(type(X), "item_labels") or found.dtype.kind not in "iu":
+        return
+    numbers = np.arange(len(found))
+    if np.array_equal(np.sort(found), numbers) and not np.array_equal(found, numbers):
+        raise ValueError(
+            "The columns of X are the numbers of those of the fit in another order: "
+            "pass X.sort_index(axis=1)."
+        )
+
+
+def _vector_of_labels(wanted):
+    """Return labels, or a single one, as an array; see `label_array`."""
+    wanted = as_labels(wanted)
+    return label_array(wanted if np.ndim(wanted) else np.atleast_1d(wanted))
 
 
 def _are_names(users, labels):

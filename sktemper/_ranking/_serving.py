@@ -152,6 +152,7 @@ class ServingMixin:
             and all(
                 (array.shape, array.dtype) == expected[name]
                 and isinstance(array, np.ndarray)
+                and array.flags.c_contiguous  # as kernels need it
                 and _is_finite(array)
                 for name, array in arrays.items()
             )

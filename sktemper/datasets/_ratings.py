@@ -5,6 +5,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from .._ranking._labels import label_array, labelled, listed
+from .._validation import check_unmasked
 from ._sparse import csr_container
 
 
@@ -68,7 +69,7 @@ default=None
         If a label or a rating is missing, or labels given occur twice; and by default
         for duplicates and for unknown labels.
     TypeError
-        If labels cannot be sorted.
+        If labels cannot be sorted, values are masked, or ratings are dates.
 
     Examples
     --------
@@ -92,15 +93,7 @@ default=None
     array([[0., 2., 0.]])
     """
     users, items = _labels(users, "users"), _labels(items, "items")
-    ratings = check_array(
-        ratings,
-        dtype=[np.float64, np.float32],
-        ensure_2d=False,
-        ensure_min_samples=0,
-        input_name="ratings",
-    )
-    if ratings.ndim != 1:
-        raise ValueError(f"ratings must be of one dimension, got {ratings.ndim}.")
+    ratings = _numbers(ratings, "ratings")
     check_consistent_length(users, items, ratings)
     rows, user_labels = _encoded(users, user_labels, unknown, "user")
     columns, item_labels = _encoded(items, item_labels, unknown, "item")
@@ -178,7 +171,7 @@ default=None
         If a label or a weight is missing, a weight negative, or labels given occur
         twice; and by default for unknown labels.
     TypeError
-        If labels cannot be sorted.
+        If labels cannot be sorted, values are masked, or weights are dates.
 
     See Also
     --------
@@ -198,15 +191,7 @@ default=None
     """
     users, items = _labels(users, "users"), _labels(items, "items")
     weights = np.ones(len(users)) if weights is None else weights
-    weights = check_array(
-        weights,
-        dtype=[np.float64, np.float32],
-        ensure_2d=False,
-        ensure_min_samples=0,
-        input_name="weights",
-    )
-    if weights.ndim != 1:
-        raise ValueError(f"weights must be of one dimension, got {weights.ndim}.")
+    weights = _numbers(weights, "weights")
     check_consistent_length(users, items, weights)
     if len(weights) and weights.min() < 0:
         raise ValueError(f"weights must not be negative, got {weights.min():g}.")
@@ -249,6 +234,23 @@ def csr_of_keys(keys, ratings, shape):
     X = csr_container()((ratings, columns.astype(index), indptr), shape=shape)
     X.has_canonical_format = True
     return X
+
+
+def _numbers(values, name):
+    """Return ratings or weights as an array of floats, none of them missing."""
+    check_unmasked(values, name, may_be_nan=False)
+    if getattr(getattr(values, "dtype", None), "kind", None) in ("m", "M"):
+        raise TypeError(f"{name} must be numbers, got {values.dtype}.")
+    values = check_array(
+        values,
+        dtype=[np.float64, np.float32],
+        ensure_2d=False,
+        ensure_min_samples=0,
+        input_name=name,
+    )
+    if values.ndim != 1:
+        raise ValueError(f"{name} must be of one dimension, got {values.ndim}.")
+    return values
 
 
 def _labels(values, name):

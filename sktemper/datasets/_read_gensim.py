@@ -1,6 +1,6 @@
 """Reader of gensim's corpora, and of any other bags of words in memory."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from itertools import islice
 from numbers import Integral
 
@@ -104,7 +104,7 @@ def _names_of_ids(id2word, n_features):
     if id2word is None:
         return None
     is_mapping = hasattr(id2word, "items")
-    if isinstance(id2word, (str, bytes)) or not (
+    if isinstance(id2word, (str, bytes, Set)) or not (
         is_mapping or isinstance(id2word, Iterable)
     ):
         refuse_argument("id2word", "a mapping or a sequence of words", id2word)

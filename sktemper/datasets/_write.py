@@ -75,7 +75,7 @@ def write_counts(
         cannot be encoded, or are not as many as the columns.  Until all is written, a
         new folder does not open, so nothing incomplete is ever fitted to.
     TypeError
-        If names of features are neither strings nor numbers.
+        If names of features are neither strings nor numbers, or values are masked.
 
     Warns
     -----
@@ -167,7 +167,7 @@ def write_dense(
         rows at all; if names of features cannot be encoded, or are not as many as the
         columns.
     TypeError
-        If names of features are neither strings nor numbers.
+        If names of features are neither strings nor numbers, or values are masked.
 
     Warns
     -----

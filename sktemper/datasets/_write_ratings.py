@@ -84,7 +84,8 @@ def write_ratings(
         duplicates; if there are no ratings; if a label ends with a null character, or
         is a float of 2**53 or more, where neighbouring numbers become one.
     TypeError
-        If labels are neither numbers nor strings, or partly these and partly those.
+        If labels are neither numbers nor strings, or partly these and partly those; or
+        if values are masked.
 
     Warns
     -----

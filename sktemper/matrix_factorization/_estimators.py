@@ -21,7 +21,7 @@ from .._limits import check_values, check_variances
 from .._linalg import tiled_matmul
 from .._notices import warn
 from .._ranking._best import Rated
-from .._validation import check_data, check_init
+from .._validation import check_data, check_init, check_unmasked
 from ._model import MatrixFactorizationModel
 from ._noise import Noise
 from ._recommend import Posteriors, RatingRecommenderMixin, rows_of_users
@@ -250,6 +250,9 @@ class _MatrixFactorization(
         return (mean, std) if return_std else mean
 
     def _check_pairs(self, pairs, n_users):
+        check_unmasked(pairs, "pairs", may_be_nan=False)
+        if list(getattr(pairs, "columns", ())) == ["item", "user"]:
+            raise ValueError("pairs has the columns item, user; expected user, item.")
         pairs = check_array(pairs, dtype=None, ensure_min_samples=0, input_name="pairs")
         if pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
             raise ValueError(

@@ -36,7 +36,8 @@ class Ratings(NamedTuple):
 
     def per_user(self, values):
         """Return the sums over each user's ratings."""
-        return np.bincount(self.users(), weights=values, minlength=len(self.starts) - 1)
+        sums = np.bincount(self.users(), values, minlength=len(self.starts) - 1)
+        return sums.astype(np.float64, copy=False)  # of no ratings numpy's are integers
 
     def users(self):
         """Return the row of each rating."""

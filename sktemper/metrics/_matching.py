@@ -7,6 +7,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions, validate_params
 
+from .._validation import check_unmasked
 from ._topics import scaled
 
 __all__ = ["match_components"]
@@ -66,6 +67,8 @@ def match_components(components_a, components_b, *, metric="cosine"):
     array([1., 1.])
     """
     non_negative = metric == "jensenshannon"
+    check_unmasked(components_a, "components_a", may_be_nan=False)
+    check_unmasked(components_b, "components_b", may_be_nan=False)
     a, b = (
         scaled(
             check_array(

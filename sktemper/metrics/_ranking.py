@@ -427,6 +427,7 @@ def _scores_of(scores, X_seen, shape):
         (m for m in ("item_scores", "predict") if hasattr(scores, m)), "__call__"
     )
     if not callable(getattr(scores, method, None)):
+        check_unmasked(scores, "scores", may_be_nan=False)
         scores = check_array(
             scores,
             dtype=[np.float64, np.float32],
@@ -479,13 +480,14 @@ def _of_block(scores, held_out, wanted):
     own = scores[rows, held_out.indices]
     values = []
     for kind, k in wanted:
-        first, size = _ties(scores, rows, own, k)
-        gains = _MEASURES[kind][0](k)
+        most = min(k, scores.shape[1])  # the list ends there
+        first, size = _ties(scores, rows, own, most)
+        gains = _MEASURES[kind][0](most)
         # the mean gain of the places that an item may have
         sums = np.concatenate([[0.0], np.cumsum(gains)])
-        ends = np.minimum(first + size, k)
+        ends = np.minimum(first + size, most)
         gained = np.where(
-            first < k, (sums[ends] - sums[np.minimum(first, k)]) / size, 0
+            first < most, (sums[ends] - sums[np.minimum(first, most)]) / size, 0
         )
         total = np.bincount(rows, weights=gained, minlength=len(scores))
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -501,7 +503,6 @@ def _ties(scores, rows, own, k):
     behind k others.
     """
     n_items = scores.shape[1]
-    k = min(k, n_items)
     top = -np.sort(-np.partition(scores, n_items - k, axis=1)[:, n_items - k :], axis=1)
     last = top[:, -1]
     at_last = (scores == last[:, None]).sum(axis=1)
@@ -525,9 +526,14 @@ def _discounts(k):
     return 1 / np.log2(np.arange(2, k + 2))
 
 
+def _most_gained(sums, n_relevant):
+    """Return the gains of lists that begin with all relevant items."""
+    return sums[np.minimum(n_relevant, len(sums) - 1)]
+
+
 #: Of each measure the gain of a relevant item by its place, and what the sum is over.
 _MEASURES = {
     "precision": (_hits, lambda sums, n_relevant, k: float(k)),
-    "recall": (_hits, lambda sums, n_relevant, k: sums[np.minimum(n_relevant, k)]),
-    "ndcg": (_discounts, lambda sums, n_relevant, k: sums[np.minimum(n_relevant, k)]),
+    "recall": (_hits, lambda sums, n_relevant, k: _most_gained(sums, n_relevant)),
+    "ndcg": (_discounts, lambda sums, n_relevant, k: _most_gained(sums, n_relevant)),
 }

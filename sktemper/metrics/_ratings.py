@@ -246,6 +246,10 @@ def _pairs(estimator, X):
     """Return ratings, and the rows and columns that these are of."""
     if isinstance(estimator, BaseEstimator):
         check_is_fitted(estimator)
+    if not hasattr(estimator, "predict_pairs"):
+        raise TypeError(
+            f"{type(estimator).__name__} predicts no ratings: it has no predict_pairs."
+        )
     for name in ("user_labels", "item_labels"):
         _check_labels(estimator, X, name)
     X = _as_ratings(X)
