@@ -63,7 +63,7 @@ def train_test_split_entries(X, *, test_size=0.1, per="user", random_state=None)
 
     See Also
     --------
-    sktemper.metrics.ranking_scorer : The same within a grid search.
+    sktemper.metrics.make_ranking_scorer : The same within a grid search.
     sktemper.metrics.ranking_report : What a model makes of the split.
 
     Examples

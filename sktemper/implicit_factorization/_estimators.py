@@ -5,7 +5,6 @@ from numbers import Real
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -290,16 +289,13 @@ class ImplicitFactorization(
 
     def _install(self, state, policies):
         super()._install(state, policies)
-        self._users_ = self._item_means_ = None  # those of an earlier state
+        self._item_means_ = None  # those of an earlier state
 
     def _finish(self, problem, state):
-        """Keep the posterior means of items, and of the users of the training data."""
-        prepared = problem.model.prepare(state.globals_, state.hyper)
-        dtype = state.dtype
-        users = np.concatenate(list(problem.map(_factors_of_users, prepared)))
-        self._item_means_ = prepared.items.means.astype(dtype)
-        self._users_ = users.astype(dtype)
+        """Keep the users of the training data, and the posterior means of items."""
         super()._finish(problem, state)
+        prepared = problem.model.prepare(state.globals_, state.hyper)
+        self._item_means_ = prepared.items.means.astype(state.dtype)
 
     # -- what users call ---------------------------------------------------------------
     def transform(self, X):
@@ -422,13 +418,7 @@ class ImplicitFactorization(
     @property
     def user_factors_(self):
         """Posterior means of the users' factors, ndarray (n_users, n_components)."""
-        self._state()
-        if self._users_ is None:
-            raise NotFittedError(
-                "The last fit was not completed: there are no factors of its users. "
-                "Go on with it, or use transform."
-            )
-        return self._users_
+        return self._fitted_users()[0]
 
     @property
     def zero_weight_(self):

@@ -14,7 +14,7 @@ from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
 from . import _kernels
 from ._pairs import add_sums, pairs_of
 from ._parameters import Gaussians, Items, Prepared, moments_of
-from ._rankings import gains_of_held_out
+from ._rankings import ndcg_of_held_out
 from ._starts import first_hyper, first_items
 from ._users import UserInference
 
@@ -336,7 +336,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         number = np.arange(len(block.items)) - block.starts[block.users()]
         held_out = number % 2 == 1
         observed, rest = block.part(~held_out), block.part(held_out)
-        gains = gains_of_held_out(
+        gains = ndcg_of_held_out(
             self.factors(observed, prepared).astype(self.dtype),
             prepared.items.means.astype(self.dtype),
             observed,

@@ -5,7 +5,6 @@ from numbers import Real
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 
@@ -24,12 +23,11 @@ from .._expfam import unpacked
 from .._limits import check_values, check_variances
 from .._linalg import tiled_matmul
 from .._notices import warn
-from .._ranking._best import Rated
 from .._ranking._memory import read_only
 from .._validation import check_data, check_init
 from ._model import MatrixFactorizationModel
 from ._noise import Noise
-from ._recommend import Posteriors, RatingRecommenderMixin, rows_of_users
+from ._recommend import RatingRecommenderMixin
 
 #: From this share of zeros on, ratings without NaN look as if filled with zeros.
 MANY_ZEROS = 0.25
@@ -116,28 +114,6 @@ class _MatrixFactorization(
         init = check_init(self.init, self.n_components, n_features)
         check_values(init, dtype, "init")
         return init
-
-    def _finish(self, problem, state):
-        """Keep the posteriors of the users of the training data, and their ratings."""
-        model = problem.model
-        prepared = model.prepare(state.globals_, state.hyper)
-        parts = problem.map(rows_of_users, prepared)
-        natural, noise, *rated = zip(*parts, strict=True)
-        self._rated_ = Rated.joined(map(Rated._make, zip(*rated, strict=True)))
-        self._users_ = np.concatenate(natural), np.concatenate(noise)
-        self._keep_labels(problem.data)
-
-    def _check_kept(self, model):
-        """Raise if the posteriors of the users are not such."""
-        if getattr(self, "_users_", None) is None:
-            return
-        natural, noise = self._users_
-        shapes = natural.shape[1:], noise.shape
-        if shapes != ((model.n_natural,), (len(natural), 2)):
-            raise ValueError("posteriors of users have the wrong shapes")
-        if not (np.isfinite(natural).all() and np.isfinite(noise).all()):
-            raise ValueError("posteriors of users are not finite")
-        self._check_ranked(len(natural), model.n_features)
 
     # -- what users call ---------------------------------------------------------------
     def _local_parameters(self, X):
@@ -230,42 +206,50 @@ class _MatrixFactorization(
         columns = [*items[:, : self._rank()].T, np.ones_like(biases), biases]
         return tiled_matmul(rows, np.array(columns, dtype=rows.dtype))
 
-    def predict_pairs(self, pairs, return_std=False):
+    def predict_pairs(self, pairs, return_std=False, *, by_position=False):
         """Return the expected ratings of items by users of the training data.
 
         Parameters
         ----------
-        pairs : array-like of int of shape (n_pairs, 2)
-            A row of the data of the last `fit` or `partial_fit`, and an item.
+        pairs : array-like or data frame of shape (n_pairs, 2)
+            Users of the last `fit` or `partial_fit`, and items: labels if the data had
+            labels, such as ``[("u195", "m12")]``, else row and column numbers.
         return_std : bool, default=False
-            Whether to return the predictive standard deviations too.
+            Whether to also return the predictive standard deviations.
+        by_position : bool, default=False
+            Whether pairs are row and column numbers although the data had labels.
 
         Returns
         -------
         ratings : ndarray of shape (n_pairs,)
             Expected ratings.
         std : ndarray of shape (n_pairs,)
-            Of what a user would say, noise included.  Only if ``return_std``.
+            Standard deviations of the ratings, noise included.  Only if
+            ``return_std``.
+
+        Raises
+        ------
+        ValueError
+            If a user or an item is unknown, or ``pairs`` has another shape.
+
+        Examples
+        --------
+        >>> from sktemper import TemperedMatrixFactorization
+        >>> from sktemper.datasets import ratings_matrix
+        >>> X, users, items = ratings_matrix(
+        ...     ["ann", "ann", "bob", "bob"], ["x", "y", "x", "z"], [5.0, 1.0, 4.0, 2.0]
+        ... )
+        >>> model = TemperedMatrixFactorization(1, max_iter=300, random_state=0).fit(X)
+        >>> model.predict_pairs([("ann", "z"), ("bob", "y")]).shape
+        (2,)
         """
         self._ready()
         check_flag(return_std, "return_std")
-        told = Posteriors(*self._fitted_users())
-        users, items = self._check_pairs(pairs, len(told.natural))
-        mean, std = self._expected(users, items, told, return_std)
+        check_flag(by_position, "by_position")
+        posteriors = self._fitted_users()
+        users, items = self._positions_of_pairs(pairs, by_position)
+        mean, std = self._expected(users, items, posteriors, return_std)
         return (mean, std) if return_std else mean
-
-    def _check_pairs(self, pairs, n_users):
-        pairs = check_array(pairs, dtype=None, ensure_min_samples=0, input_name="pairs")
-        if pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-            raise ValueError(
-                "pairs must be integers of shape (n_pairs, 2): rows and items; they "
-                f"are {pairs.dtype} of shape {pairs.shape}."
-            )
-        sizes = n_users, len(self.state_.globals_)
-        for column, size, name in zip(pairs.T, sizes, ("row", "item"), strict=True):
-            if len(column) and (column.min() < 0 or column.max() >= size):
-                raise ValueError(f"pairs has a {name} outside of 0 to {size - 1}.")
-        return pairs.T
 
     # -- views of the state ------------------------------------------------------------
     def _rank(self):
@@ -294,16 +278,6 @@ class _MatrixFactorization(
 
     def _items(self):
         return self._remembered("items", lambda: self._means(self._state().globals_))
-
-    def _fitted_users(self):
-        """Return natural parameters and noise of the users in the last data."""
-        self._state()
-        if getattr(self, "_users_", None) is None:
-            raise NotFittedError(
-                "The last fit was not completed: there are no posteriors of its users. "
-                "Go on with it, or use transform and predict."
-            )
-        return self._users_
 
     def _users(self):
         fitted = self._fitted_users()[0]

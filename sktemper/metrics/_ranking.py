@@ -13,12 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._arguments import Interval
 from .._notices import warn
 from .._ranking._labels import labels_of
+from .._ranking._measures import MEASURES, MOST_SCORES, ranking_measures
 from .._validation import check_sparse, check_unmasked
 
 __all__ = ["ndcg_at_k", "precision_at_k", "ranking_report", "recall_at_k"]
-
-#: Scores that are held at a time.
-MOST_SCORES = 2**22
 
 _ENTRIES = ["array-like", "sparse matrix"]
 _CONSTRAINTS = {
@@ -250,9 +248,9 @@ ranking_report.__doc__ = ranking_report.__doc__.replace("$SCORES\n", _before).re
 def _parsed(name):
     """Return the kind and k of a measure such as "ndcg@100"."""
     kind, _, k = str(name).partition("@")
-    if kind not in _MEASURES or not k.isdecimal() or int(k) < 1:
+    if kind not in MEASURES or not k.isdecimal() or int(k) < 1:
         raise ValueError(
-            f"{name!r} is no measure: expected one of {', '.join(_MEASURES)}, an @ and "
+            f"{name!r} is no measure: expected one of {', '.join(MEASURES)}, an @ and "
             "a number, such as 'ndcg@100'."
         )
     return kind, int(k)
@@ -286,7 +284,8 @@ def _values(scores, X_test, X_seen, relevant, wanted):
     for start in range(0, n_users, size):
         rows = slice(start, start + size)
         block = _candidates(of_rows(rows), None if seen is None else seen[rows])
-        values[:, rows] = _of_block(block, held_out[rows], wanted)
+        relevant_of = held_out[rows].tocoo()
+        values[:, rows] = ranking_measures(block, *relevant_of.coords, wanted)
     return values
 
 
@@ -406,64 +405,3 @@ def _candidates(scores, seen):
         rows = np.repeat(np.arange(seen.shape[0]), np.diff(seen.indptr))
         scores[rows, seen.indices] = -np.inf
     return scores
-
-
-def _of_block(scores, held_out, wanted):
-    """Return the measures of a few users, ndarray of shape (n_measures, n_rows)."""
-    n_relevant = np.diff(held_out.indptr)
-    rows = np.repeat(np.arange(len(scores)), n_relevant)
-    own = scores[rows, held_out.indices]
-    values = []
-    for kind, k in wanted:
-        first, size = _ties(scores, rows, own, k)
-        gains = _MEASURES[kind][0](k)
-        # the mean gain of the places that an item may have
-        sums = np.concatenate([[0.0], np.cumsum(gains)])
-        ends = np.minimum(first + size, k)
-        gained = np.where(
-            first < k, (sums[ends] - sums[np.minimum(first, k)]) / size, 0
-        )
-        total = np.bincount(rows, weights=gained, minlength=len(scores))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            best = _MEASURES[kind][1](sums, n_relevant, k)
-            values.append(np.where(n_relevant > 0, total / best, np.nan))
-    return values
-
-
-def _ties(scores, rows, own, k):
-    """Return how many candidates are before some items, and how many have their score.
-
-    Exact for those of which some place is among the first k; others are said to be
-    behind k others.
-    """
-    n_items = scores.shape[1]
-    k = min(k, n_items)
-    top = -np.sort(-np.partition(scores, n_items - k, axis=1)[:, n_items - k :], axis=1)
-    last = top[:, -1]
-    at_last = (scores == last[:, None]).sum(axis=1)
-    first = np.empty(len(own), np.intp)
-    size = np.empty(len(own), np.intp)
-    for start in range(0, len(own), MOST_SCORES // k + 1):
-        part = slice(start, start + MOST_SCORES // k + 1)
-        best = top[rows[part]]
-        first[part] = (best > own[part, None]).sum(axis=1)
-        size[part] = (best == own[part, None]).sum(axis=1)
-    size = np.where(own == last[rows], at_last[rows], size)
-    behind = own < last[rows]
-    return np.where(behind, n_items, first), np.where(behind, 1, size)
-
-
-def _hits(k):
-    return np.ones(k)
-
-
-def _discounts(k):
-    return 1 / np.log2(np.arange(2, k + 2))
-
-
-#: Of each measure the gain of a relevant item by its place, and what the sum is over.
-_MEASURES = {
-    "precision": (_hits, lambda sums, n_relevant, k: float(k)),
-    "recall": (_hits, lambda sums, n_relevant, k: sums[np.minimum(n_relevant, k)]),
-    "ndcg": (_discounts, lambda sums, n_relevant, k: sums[np.minimum(n_relevant, k)]),
-}
