@@ -29,7 +29,8 @@ def data_of(model, n_columns):
     random = np.random.default_rng(0)
     if model in ("LDA", "MultinomialMixture", "BernoulliMixture"):
         n_rows = 20 if model == "LDA" else 210
-        return random.poisson(0.5, (n_rows, n_columns)).astype(np.float64)
+        X = random.poisson(0.5, (n_rows, n_columns)).astype(np.float64)
+        return np.minimum(X, 1) if model == "BernoulliMixture" else X
     if model.endswith("Factorization"):
         return 1.0 + random.poisson(0.5, (4, n_columns))
     return random.normal(size=(210 if model == "GaussianMixture" else 20, n_columns))

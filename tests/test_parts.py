@@ -267,7 +267,7 @@ class Handle(InMemory):
 
     @property
     def X(self):
-        raise AssertionError("the whole part was asked for")
+        raise AttributeError("the whole part was asked for")
 
     @X.setter
     def X(self, X):

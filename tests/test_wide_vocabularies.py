@@ -232,7 +232,11 @@ def fitted(name, how="fit", data=X, **parameters):
         model.set_params(evaluate_every=1, n_iter_no_change=2)
         return model.fit(data, X_val=OTHERS)
     for chunk in (data[:30], OTHERS, data[30:]):
-        model.partial_fit(chunk.toarray() if how == "dense" else chunk)
+        if how == "dense":
+            chunk = chunk.toarray()
+            if name.endswith("BernoulliMixture"):
+                chunk = np.minimum(chunk, 1)
+        model.partial_fit(chunk)
         if how == "pickled":
             model = pickle.loads(pickle.dumps(model))
     return model

@@ -179,6 +179,9 @@ def are_normalised(X):
     if X.dtype.kind != "f":
         return False
     X = X[:: -(-X.shape[0] // MOST_ROWS)]
+    if issparse(X):
+        X = X.copy()
+        X.sum_duplicates()
     values = X.data if issparse(X) else X
     if (values == np.rint(values)).all():
         return False

@@ -10,7 +10,7 @@ import dask
 import distributed
 from distributed.comm import CommClosedError
 
-from .._estimator import warn
+from .._notices import warn
 from . import _remote
 
 __all__ = ["Cluster", "ClusterLost", "client_of"]

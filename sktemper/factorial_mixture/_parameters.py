@@ -108,7 +108,7 @@ def inclusion_probabilities(priors, n_components):
         ensure_min_samples=0,
         input_name="partition_priors",
     )
-    if inclusion.shape not in ((1,), (n_components,)):
+    if inclusion.shape not in ((), (1,), (n_components,)):
         raise ValueError(
             f"partition_priors has shape {inclusion.shape}; expected one inclusion "
             f"probability for each of the {n_components} components."
