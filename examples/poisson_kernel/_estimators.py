@@ -41,21 +41,28 @@ class _PoissonMixture(MixtureMixin, TemperedEstimator):
 class TemperedPoissonMixture(_PoissonMixture):
     """Mixture of Poissons, for counts of events: under any tempering.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components``); temperature and step (``tempering`` to ``gradient_noise``);
+    length of the fit (``max_iter`` to ``warm_start``); data and machine
+    (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=8
         Number of components; more than are needed stay empty.
     tempering : Tempering, "global", "local" or None, default=None
         The temperature during training, see `sktemper.tempering`; None is T=1.
-    gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target, see `sktemper.learning_rates`.
     moves : Moves, "split-merge" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
         `sktemper.moves`: births, splits and merges of components.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
         100,000 samples at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Rows of a step; None is all of them.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target, see `sktemper.learning_rates`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     max_iter : int, default=100
         Passes over the data.
     n_init : int, default=1
@@ -64,36 +71,34 @@ class TemperedPoissonMixture(_PoissonMixture):
         ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
         If ``init`` is an array, only the order of the samples and the noise differ.
         A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    batch_size : int, "auto" or None, default=None
-        Rows of a step; None is all of them.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
         which are scored after each pass.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.  An
         interrupted pass goes on at the batch where it was, with another ``batch_size``
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -135,43 +140,48 @@ class TemperedPoissonMixture(_PoissonMixture):
         n_components=8,
         *,
         tempering=None,
-        gradient_noise=None,
-        learning_rate=None,
         moves=None,
+        batch_size=None,
+        learning_rate=None,
+        gradient_noise=None,
         max_iter=100,
         n_init=1,
-        batch_size=None,
-        total_samples=None,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        total_samples=None,
     ):
         self.n_components = n_components
         self.tempering = tempering
-        self.gradient_noise = gradient_noise
-        self.learning_rate = learning_rate
         self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
         self.max_iter = max_iter
         self.n_init = n_init
-        self.batch_size = batch_size
-        self.total_samples = total_samples
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
+        self.total_samples = total_samples
 
 
 class AnnealedPoissonMixture(AnnealedMixin, _PoissonMixture):
     """Mixture of Poissons, for counts of events: annealed.
+
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components``); temperature and step (``schedule`` to ``gradient_noise``);
+    length of the fit (``max_iter`` to ``warm_start``); data and machine
+    (``random_state`` to ``total_samples``).
 
     Parameters
     ----------
@@ -182,15 +192,17 @@ class AnnealedPoissonMixture(AnnealedMixin, _PoissonMixture):
         ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         What the temperature flattens, see `sktemper.tempering.Annealing`.
-    gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target, see `sktemper.learning_rates`.
     moves : Moves, "split-merge" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
         `sktemper.moves`: births, splits and merges of components.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
         100,000 samples at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Rows of a step; None is all of them.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target, see `sktemper.learning_rates`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     max_iter : int, default=100
         Passes over the data.
     n_init : int, default=1
@@ -199,36 +211,34 @@ class AnnealedPoissonMixture(AnnealedMixin, _PoissonMixture):
         ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
         If ``init`` is an array, only the order of the samples and the noise differ.
         A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    batch_size : int, "auto" or None, default=None
-        Rows of a step; None is all of them.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
         which are scored after each pass.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.  An
         interrupted pass goes on at the batch where it was, with another ``batch_size``
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -271,44 +281,49 @@ class AnnealedPoissonMixture(AnnealedMixin, _PoissonMixture):
         *,
         schedule=None,
         target="local_step",
-        gradient_noise=None,
-        learning_rate=None,
         moves=None,
+        batch_size=None,
+        learning_rate=None,
+        gradient_noise=None,
         max_iter=100,
         n_init=1,
-        batch_size=None,
-        total_samples=None,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        total_samples=None,
     ):
         self.n_components = n_components
         self.schedule = schedule
         self.target = target
-        self.gradient_noise = gradient_noise
-        self.learning_rate = learning_rate
         self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
         self.max_iter = max_iter
         self.n_init = n_init
-        self.batch_size = batch_size
-        self.total_samples = total_samples
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
+        self.total_samples = total_samples
 
 
 class SVIPlusPoissonMixture(SVIPlusMixin, _PoissonMixture):
     """Mixture of Poissons, for counts of events: with tuneable gradient noise.
+
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components``); temperature and step (``effective_batch_size`` to
+    ``learning_rate``); length of the fit (``max_iter`` to ``warm_start``); data and
+    machine (``random_state`` to ``total_samples``).
 
     Parameters
     ----------
@@ -321,13 +336,15 @@ class SVIPlusPoissonMixture(SVIPlusMixin, _PoissonMixture):
         Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         The temperature during training, see `sktemper.tempering`; None is T=1.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target, see `sktemper.learning_rates`.
     moves : Moves, "split-merge" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
         `sktemper.moves`: births, splits and merges of components.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
         100,000 samples at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Rows of a step; None is all of them.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target, see `sktemper.learning_rates`.
     max_iter : int, default=100
         Passes over the data.
     n_init : int, default=1
@@ -336,36 +353,34 @@ class SVIPlusPoissonMixture(SVIPlusMixin, _PoissonMixture):
         ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
         If ``init`` is an array, only the order of the samples and the noise differ.
         A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    batch_size : int, "auto" or None, default=None
-        Rows of a step; None is all of them.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
         which are scored after each pass.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.  An
         interrupted pass goes on at the batch where it was, with another ``batch_size``
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -409,36 +424,36 @@ class SVIPlusPoissonMixture(SVIPlusMixin, _PoissonMixture):
         effective_batch_size=0.5,
         distribution="dirichlet",
         tempering=None,
-        learning_rate=None,
         moves=None,
+        batch_size=None,
+        learning_rate=None,
         max_iter=100,
         n_init=1,
-        batch_size=None,
-        total_samples=None,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        total_samples=None,
     ):
         self.n_components = n_components
         self.effective_batch_size = effective_batch_size
         self.distribution = distribution
         self.tempering = tempering
-        self.learning_rate = learning_rate
         self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
         self.max_iter = max_iter
         self.n_init = n_init
-        self.batch_size = batch_size
-        self.total_samples = total_samples
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
+        self.total_samples = total_samples

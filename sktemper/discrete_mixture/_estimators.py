@@ -297,27 +297,15 @@ class TemperedMultinomialMixture(_MultinomialMixture):
 
     Fitted under any tempering [4]_.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``weight_concentration_prior``); temperature and step
+    (``tempering`` to ``gradient_noise``); length of the fit (``max_iter`` to
+    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=8
         Number of components K; more than are needed stay empty.
-    tempering : Tempering, "global", "local" or None, default="global"
-        The temperature during training, see `sktemper.tempering`: "global" is
-        `GlobalTempering` as it comes, "local" `LocalTempering`, and None is T=1: plain
-        variational inference.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
-    moves : Moves, "birth", "split-merge", "all" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 documents at most.  `partial_fit` makes none.
     feature_prior : float, default=0.1
         Concentration of the Dirichlet prior of the word
         probabilities of a component.
@@ -328,6 +316,25 @@ class TemperedMultinomialMixture(_MultinomialMixture):
     weight_concentration_prior : float, default=None
         Small ones leave components empty; at least 1e-12.  None is
         ``1 / n_components``.
+    tempering : Tempering, "global", "local" or None, default="global"
+        The temperature during training, see `sktemper.tempering`: "global" is
+        `GlobalTempering` as it comes, "local" `LocalTempering`, and None is T=1: plain
+        variational inference.
+    moves : Moves, "birth", "split-merge", "all" or None, default=None
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 documents at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     max_iter : int, default=100
         Most passes of `fit` over the data.
     n_init : int, default=1
@@ -336,40 +343,38 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
         If ``init`` is an array, only the order of the documents and the noise differ.
         A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the documents in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
         which are scored after each pass.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.  An
         interrupted pass goes on at the batch where it was, with another ``batch_size``
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the documents.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the documents.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the documents in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -453,48 +458,48 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         self,
         n_components=8,
         *,
-        tempering="global",
-        learning_rate=None,
-        gradient_noise=None,
-        moves=None,
         feature_prior=0.1,
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
+        tempering="global",
+        moves=None,
+        batch_size=None,
+        learning_rate=None,
+        gradient_noise=None,
         max_iter=100,
         n_init=1,
-        batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
         self.n_components = n_components
-        self.tempering = tempering
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.moves = moves
         self.feature_prior = feature_prior
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
+        self.tempering = tempering
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
         self.max_iter = max_iter
         self.n_init = n_init
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
 class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
@@ -506,28 +511,15 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
     Fitted by deterministic annealing [3]_, and then by moves that split and merge
     components.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``weight_concentration_prior``); temperature and step
+    (``schedule`` to ``gradient_noise``); length of the fit (``max_iter`` to
+    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=8
         Number of components K; more than are needed stay empty.
-    schedule : Schedule or callable, default=None
-        The temperature at each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``.
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        What the temperature flattens, see `sktemper.tempering.Annealing`.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
-    moves : Moves, "birth", "split-merge", "all" or None, default="split-merge"
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 documents at most.  `partial_fit` makes none.
     feature_prior : float, default=0.1
         Concentration of the Dirichlet prior of the word
         probabilities of a component.
@@ -538,6 +530,26 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
     weight_concentration_prior : float, default=None
         Small ones leave components empty; at least 1e-12.  None is
         ``1 / n_components``.
+    schedule : Schedule or callable, default=None
+        The temperature at each step, see `sktemper.schedules`.  None is
+        ``ExponentialSchedule()``.
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        What the temperature flattens, see `sktemper.tempering.Annealing`.
+    moves : Moves, "birth", "split-merge", "all" or None, default="split-merge"
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 documents at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     max_iter : int, default=100
         Most passes of `fit` over the data.
     n_init : int, default=1
@@ -546,40 +558,38 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
         If ``init`` is an array, only the order of the documents and the noise differ.
         A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the documents in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
         which are scored after each pass.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.  An
         interrupted pass goes on at the batch where it was, with another ``batch_size``
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the documents.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the documents.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the documents in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -663,50 +673,50 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         self,
         n_components=8,
         *,
-        schedule=None,
-        target="local_step",
-        learning_rate=None,
-        gradient_noise=None,
-        moves="split-merge",
         feature_prior=0.1,
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
+        schedule=None,
+        target="local_step",
+        moves="split-merge",
+        batch_size=None,
+        learning_rate=None,
+        gradient_noise=None,
         max_iter=100,
         n_init=1,
-        batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
         self.n_components = n_components
-        self.schedule = schedule
-        self.target = target
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.moves = moves
         self.feature_prior = feature_prior
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
+        self.schedule = schedule
+        self.target = target
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
         self.max_iter = max_iter
         self.n_init = n_init
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
 class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
@@ -718,28 +728,15 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
     Fitted by SVI+ [2]_, with tuneable noise on the gradients, see
     `sktemper.noise.SVIPlusNoise`.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``weight_concentration_prior``); temperature and step
+    (``effective_batch_size`` to ``learning_rate``); length of the fit (``max_iter`` to
+    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=8
         Number of components K; more than are needed stay empty.
-    effective_batch_size : float, int, Schedule or callable, default=0.5
-        M: a share of the batch, a number of documents, or a number at each step; see
-        `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Of the weights of documents, see `sktemper.noise.SVIPlusNoise`.
-    tempering : Tempering, "global", "local" or None, default=None
-        The temperature during training, see `sktemper.tempering`; None is T=1.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
-    moves : Moves, "birth", "split-merge", "all" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 documents at most.  `partial_fit` makes none.
     feature_prior : float, default=0.1
         Concentration of the Dirichlet prior of the word
         probabilities of a component.
@@ -750,6 +747,26 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
     weight_concentration_prior : float, default=None
         Small ones leave components empty; at least 1e-12.  None is
         ``1 / n_components``.
+    effective_batch_size : float, int, Schedule or callable, default=0.5
+        M: a share of the batch, a number of documents, or a number at each step; see
+        `sktemper.noise.SVIPlusNoise`.
+    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Of the weights of documents, see `sktemper.noise.SVIPlusNoise`.
+    tempering : Tempering, "global", "local" or None, default=None
+        The temperature during training, see `sktemper.tempering`; None is T=1.
+    moves : Moves, "birth", "split-merge", "all" or None, default=None
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 documents at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
     max_iter : int, default=100
         Most passes of `fit` over the data.
     n_init : int, default=1
@@ -758,40 +775,38 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
         ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
         If ``init`` is an array, only the order of the documents and the noise differ.
         A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the documents in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
         which are scored after each pass.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.  An
         interrupted pass goes on at the batch where it was, with another ``batch_size``
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the documents.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the documents.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the documents in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -873,50 +888,50 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
         self,
         n_components=8,
         *,
-        effective_batch_size=0.5,
-        distribution="dirichlet",
-        tempering=None,
-        learning_rate=None,
-        moves=None,
         feature_prior=0.1,
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
+        effective_batch_size=0.5,
+        distribution="dirichlet",
+        tempering=None,
+        moves=None,
+        batch_size=None,
+        learning_rate=None,
         max_iter=100,
         n_init=1,
-        batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
         self.n_components = n_components
-        self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
-        self.tempering = tempering
-        self.learning_rate = learning_rate
-        self.moves = moves
         self.feature_prior = feature_prior
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
+        self.effective_batch_size = effective_batch_size
+        self.distribution = distribution
+        self.tempering = tempering
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
         self.max_iter = max_iter
         self.n_init = n_init
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
 class TemperedBernoulliMixture(_BernoulliMixture):
@@ -927,27 +942,15 @@ class TemperedBernoulliMixture(_BernoulliMixture):
 
     Fitted under any tempering [4]_.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``weight_concentration_prior``); temperature and step
+    (``tempering`` to ``gradient_noise``); length of the fit (``max_iter`` to
+    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=8
         Number of components K; more than are needed stay empty.
-    tempering : Tempering, "global", "local" or None, default="global"
-        The temperature during training, see `sktemper.tempering`: "global" is
-        `GlobalTempering` as it comes, "local" `LocalTempering`, and None is T=1: plain
-        variational inference.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
-    moves : Moves, "birth", "split-merge", "all" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
     feature_prior : float, default=1.0
         Both concentrations of the Beta prior of the
         probability that a feature is 1, the same for all.
@@ -963,6 +966,25 @@ class TemperedBernoulliMixture(_BernoulliMixture):
     weight_concentration_prior : float, default=None
         Small ones leave components empty; at least 1e-12.  None is
         ``1 / n_components``.
+    tempering : Tempering, "global", "local" or None, default="global"
+        The temperature during training, see `sktemper.tempering`: "global" is
+        `GlobalTempering` as it comes, "local" `LocalTempering`, and None is T=1: plain
+        variational inference.
+    moves : Moves, "birth", "split-merge", "all" or None, default=None
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 samples at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     max_iter : int, default=100
         Most passes of `fit` over the data.
     n_init : int, default=1
@@ -971,40 +993,38 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
         If ``init`` is an array, only the order of the samples and the noise differ.
         A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
         which are scored after each pass.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.  An
         interrupted pass goes on at the batch where it was, with another ``batch_size``
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -1087,50 +1107,50 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         self,
         n_components=8,
         *,
-        tempering="global",
-        learning_rate=None,
-        gradient_noise=None,
-        moves=None,
         feature_prior=1.0,
         binarize=0.0,
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
+        tempering="global",
+        moves=None,
+        batch_size=None,
+        learning_rate=None,
+        gradient_noise=None,
         max_iter=100,
         n_init=1,
-        batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
         self.n_components = n_components
-        self.tempering = tempering
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.moves = moves
         self.feature_prior = feature_prior
         self.binarize = binarize
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
+        self.tempering = tempering
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
         self.max_iter = max_iter
         self.n_init = n_init
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
 class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
@@ -1142,28 +1162,15 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
     Fitted by deterministic annealing [3]_, and then by moves that split and merge
     components.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``weight_concentration_prior``); temperature and step
+    (``schedule`` to ``gradient_noise``); length of the fit (``max_iter`` to
+    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=8
         Number of components K; more than are needed stay empty.
-    schedule : Schedule or callable, default=None
-        The temperature at each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``.
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        What the temperature flattens, see `sktemper.tempering.Annealing`.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
-    moves : Moves, "birth", "split-merge", "all" or None, default="split-merge"
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
     feature_prior : float, default=1.0
         Both concentrations of the Beta prior of the
         probability that a feature is 1, the same for all.
@@ -1179,6 +1186,26 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
     weight_concentration_prior : float, default=None
         Small ones leave components empty; at least 1e-12.  None is
         ``1 / n_components``.
+    schedule : Schedule or callable, default=None
+        The temperature at each step, see `sktemper.schedules`.  None is
+        ``ExponentialSchedule()``.
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        What the temperature flattens, see `sktemper.tempering.Annealing`.
+    moves : Moves, "birth", "split-merge", "all" or None, default="split-merge"
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 samples at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     max_iter : int, default=100
         Most passes of `fit` over the data.
     n_init : int, default=1
@@ -1187,40 +1214,38 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
         If ``init`` is an array, only the order of the samples and the noise differ.
         A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
         which are scored after each pass.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.  An
         interrupted pass goes on at the batch where it was, with another ``batch_size``
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -1303,52 +1328,52 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         self,
         n_components=8,
         *,
-        schedule=None,
-        target="local_step",
-        learning_rate=None,
-        gradient_noise=None,
-        moves="split-merge",
         feature_prior=1.0,
         binarize=0.0,
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
+        schedule=None,
+        target="local_step",
+        moves="split-merge",
+        batch_size=None,
+        learning_rate=None,
+        gradient_noise=None,
         max_iter=100,
         n_init=1,
-        batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
         self.n_components = n_components
-        self.schedule = schedule
-        self.target = target
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.moves = moves
         self.feature_prior = feature_prior
         self.binarize = binarize
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
+        self.schedule = schedule
+        self.target = target
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
         self.max_iter = max_iter
         self.n_init = n_init
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
 class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
@@ -1360,28 +1385,15 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
     Fitted by SVI+ [2]_, with tuneable noise on the gradients, see
     `sktemper.noise.SVIPlusNoise`.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``weight_concentration_prior``); temperature and step
+    (``effective_batch_size`` to ``learning_rate``); length of the fit (``max_iter`` to
+    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=8
         Number of components K; more than are needed stay empty.
-    effective_batch_size : float, int, Schedule or callable, default=0.5
-        M: a share of the batch, a number of samples, or a number at each step; see
-        `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
-    tempering : Tempering, "global", "local" or None, default=None
-        The temperature during training, see `sktemper.tempering`; None is T=1.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
-    moves : Moves, "birth", "split-merge", "all" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
     feature_prior : float, default=1.0
         Both concentrations of the Beta prior of the
         probability that a feature is 1, the same for all.
@@ -1397,6 +1409,26 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
     weight_concentration_prior : float, default=None
         Small ones leave components empty; at least 1e-12.  None is
         ``1 / n_components``.
+    effective_batch_size : float, int, Schedule or callable, default=0.5
+        M: a share of the batch, a number of samples, or a number at each step; see
+        `sktemper.noise.SVIPlusNoise`.
+    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
+    tempering : Tempering, "global", "local" or None, default=None
+        The temperature during training, see `sktemper.tempering`; None is T=1.
+    moves : Moves, "birth", "split-merge", "all" or None, default=None
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 samples at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
     max_iter : int, default=100
         Most passes of `fit` over the data.
     n_init : int, default=1
@@ -1405,40 +1437,38 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
         ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
         If ``init`` is an array, only the order of the samples and the noise differ.
         A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
         which are scored after each pass.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.  An
         interrupted pass goes on at the batch where it was, with another ``batch_size``
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -1519,49 +1549,49 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
         self,
         n_components=8,
         *,
-        effective_batch_size=0.5,
-        distribution="dirichlet",
-        tempering=None,
-        learning_rate=None,
-        moves=None,
         feature_prior=1.0,
         binarize=0.0,
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
+        effective_batch_size=0.5,
+        distribution="dirichlet",
+        tempering=None,
+        moves=None,
+        batch_size=None,
+        learning_rate=None,
         max_iter=100,
         n_init=1,
-        batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
         self.n_components = n_components
-        self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
-        self.tempering = tempering
-        self.learning_rate = learning_rate
-        self.moves = moves
         self.feature_prior = feature_prior
         self.binarize = binarize
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
+        self.effective_batch_size = effective_batch_size
+        self.distribution = distribution
+        self.tempering = tempering
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
         self.max_iter = max_iter
         self.n_init = n_init
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples

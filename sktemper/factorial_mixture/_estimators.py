@@ -238,32 +238,15 @@ class TemperedFactorialMixture(_FactorialMixture):
     Each sample is the sum of the components whose features it has, and of noise: a
     factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``tempering`` to
+    ``local_cooling``); length of the fit (``max_iter`` to ``max_local_iter``); data and
+    machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=10
         Number of features K.
-    tempering : Tempering, "global", "local" or None, default="global"
-        The temperature during training, see `sktemper.tempering`.
-
-        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
-          well the model fits, the mean squared residual over the noise variance, and
-          never above a cap that falls to 1.
-        - "local", `LocalTempering` as it comes: a temperature for each sample, a noise
-          variance of its own.  Outliers weigh less, and `temperatures` tells them.
-        - An `Annealing`, for schedules and targets of your own;
-          `AnnealedFactorialMixture` says it in fewer words, and is the first to try.
-        - None, T=1: plain variational inference.  A baseline.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
-    moves : Moves, "birth" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
     inclusion_probability : float, array-like or None, default=None
         Prior probability pi that a sample has a feature, in (0, 1), or one for each
         feature.  None begins with 0.2 and is learned.
@@ -287,59 +270,81 @@ class TemperedFactorialMixture(_FactorialMixture):
         scikit-learn's FastICA or NMF (of data that are not far below 0) with each
         component scaled to be on or off, or an array of shape (n_components,
         n_features).
-    n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the samples and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    max_iter : int, default=100
-        Passes of `fit` over the data.
+    tempering : Tempering, "global", "local" or None, default="global"
+        The temperature during training, see `sktemper.tempering`.
+
+        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
+          well the model fits, the mean squared residual over the noise variance, and
+          never above a cap that falls to 1.
+        - "local", `LocalTempering` as it comes: a temperature for each sample, a noise
+          variance of its own.  Outliers weigh less, and `temperatures` tells them.
+        - An `Annealing`, for schedules and targets of your own;
+          `AnnealedFactorialMixture` says it in fewer words, and is the first to try.
+        - None, T=1: plain variational inference.  A baseline.
+    moves : Moves, "birth" or None, default=None
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 samples at most.  `partial_fit` makes none.
     batch_size : int, "auto" or None, default=None
         Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
         "auto": a tenth of the data, from 100 to 1,000; in `partial_fit` 1,000.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
-    local_tol : float, default=1e-3
-        A sample is done once none of its probabilities changes by this in a sweep.
-    max_local_iter : int, default=100
-        Most sweeps on a sample, beside those that cool.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     local_cooling : float > 1 or None, default=2.0
         Each sample is annealed on its own, one sweep a temperature: from where every
         feature is undecided, divided by this in each sweep, to the temperature of the
         model.  Without it (None) features that overlap are taken for one another:
         where components were the true ones it inferred 11 % of samples wrongly, and
         none with it.
+    max_iter : int, default=100
+        Passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the samples and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
         which are scored after each pass.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.  An
         interrupted pass goes on at the batch where it was, with another ``batch_size``
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
+    local_tol : float, default=1e-3
+        A sample is done once none of its probabilities changes by this in a sweep.
+    max_local_iter : int, default=100
+        Most sweeps on a sample, beside those that cool.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -423,10 +428,6 @@ class TemperedFactorialMixture(_FactorialMixture):
         self,
         n_components=10,
         *,
-        tempering="global",
-        learning_rate=None,
-        gradient_noise=None,
-        moves=None,
         inclusion_probability=None,
         noise_variance=None,
         component_variance=None,
@@ -434,28 +435,28 @@ class TemperedFactorialMixture(_FactorialMixture):
         learn_inclusion_probability="auto",
         posterior="structured",
         init="random",
-        n_init=1,
-        max_iter=100,
+        tempering="global",
+        moves=None,
         batch_size=None,
-        shuffle=True,
-        total_samples=None,
-        local_tol=1e-3,
-        max_local_iter=100,
+        learning_rate=None,
+        gradient_noise=None,
         local_cooling=2.0,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
+        local_tol=1e-3,
+        max_local_iter=100,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
         self.n_components = n_components
-        self.tempering = tempering
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.moves = moves
         self.inclusion_probability = inclusion_probability
         self.noise_variance = noise_variance
         self.component_variance = component_variance
@@ -463,22 +464,26 @@ class TemperedFactorialMixture(_FactorialMixture):
         self.learn_inclusion_probability = learn_inclusion_probability
         self.posterior = posterior
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
+        self.tempering = tempering
+        self.moves = moves
         self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.local_tol = local_tol
-        self.max_local_iter = max_local_iter
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
         self.local_cooling = local_cooling
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
+        self.local_tol = local_tol
+        self.max_local_iter = max_local_iter
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
 class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
@@ -489,26 +494,15 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     fitted from a high temperature down [3]_, and then by moves that put superfluous
     components where they are missed.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``schedule`` to
+    ``local_cooling``); length of the fit (``max_iter`` to ``max_local_iter``); data and
+    machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=10
         Number of features K.
-    schedule : Schedule or callable, default=None
-        The temperature at each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``.
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        What the temperature flattens, see `sktemper.tempering.Annealing`.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
-    moves : Moves, "birth" or None, default="birth"
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
     inclusion_probability : float, array-like or None, default=None
         Prior probability pi that a sample has a feature, in (0, 1), or one for each
         feature.  None begins with 0.2 and is learned.
@@ -532,59 +526,75 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         scikit-learn's FastICA or NMF (of data that are not far below 0) with each
         component scaled to be on or off, or an array of shape (n_components,
         n_features).
-    n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the samples and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    max_iter : int, default=100
-        Passes of `fit` over the data.
+    schedule : Schedule or callable, default=None
+        The temperature at each step, see `sktemper.schedules`.  None is
+        ``ExponentialSchedule()``.
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        What the temperature flattens, see `sktemper.tempering.Annealing`.
+    moves : Moves, "birth" or None, default="birth"
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 samples at most.  `partial_fit` makes none.
     batch_size : int, "auto" or None, default=None
         Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
         "auto": a tenth of the data, from 100 to 1,000; in `partial_fit` 1,000.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
-    local_tol : float, default=1e-3
-        A sample is done once none of its probabilities changes by this in a sweep.
-    max_local_iter : int, default=100
-        Most sweeps on a sample, beside those that cool.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     local_cooling : float > 1 or None, default=2.0
         Each sample is annealed on its own, one sweep a temperature: from where every
         feature is undecided, divided by this in each sweep, to the temperature of the
         model.  Without it (None) features that overlap are taken for one another:
         where components were the true ones it inferred 11 % of samples wrongly, and
         none with it.
+    max_iter : int, default=100
+        Passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the samples and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
         which are scored after each pass.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.  An
         interrupted pass goes on at the batch where it was, with another ``batch_size``
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
+    local_tol : float, default=1e-3
+        A sample is done once none of its probabilities changes by this in a sweep.
+    max_local_iter : int, default=100
+        Most sweeps on a sample, beside those that cool.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -670,11 +680,6 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         self,
         n_components=10,
         *,
-        schedule=None,
-        target="local_step",
-        learning_rate=None,
-        gradient_noise=None,
-        moves="birth",
         inclusion_probability=None,
         noise_variance=None,
         component_variance=None,
@@ -682,29 +687,29 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         learn_inclusion_probability="auto",
         posterior="structured",
         init="random",
-        n_init=1,
-        max_iter=100,
+        schedule=None,
+        target="local_step",
+        moves="birth",
         batch_size=None,
-        shuffle=True,
-        total_samples=None,
-        local_tol=1e-3,
-        max_local_iter=100,
+        learning_rate=None,
+        gradient_noise=None,
         local_cooling=2.0,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
+        local_tol=1e-3,
+        max_local_iter=100,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
         self.n_components = n_components
-        self.schedule = schedule
-        self.target = target
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.moves = moves
         self.inclusion_probability = inclusion_probability
         self.noise_variance = noise_variance
         self.component_variance = component_variance
@@ -712,22 +717,27 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         self.learn_inclusion_probability = learn_inclusion_probability
         self.posterior = posterior
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
+        self.schedule = schedule
+        self.target = target
+        self.moves = moves
         self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.local_tol = local_tol
-        self.max_local_iter = max_local_iter
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
         self.local_cooling = local_cooling
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
+        self.local_tol = local_tol
+        self.max_local_iter = max_local_iter
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
 class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
@@ -738,26 +748,15 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
     steps are as noisy as those of a smaller batch [4]_, see
     `sktemper.noise.SVIPlusNoise`.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``effective_batch_size`` to
+    ``local_cooling``); length of the fit (``max_iter`` to ``max_local_iter``); data and
+    machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=10
         Number of features K.
-    effective_batch_size : float, int, Schedule or callable, default=0.5
-        M: a share of the batch, a number of samples, or a number at each step; see
-        `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
-    tempering : Tempering, "global", "local" or None, default=None
-        The temperature during training, see `sktemper.tempering`; None is T=1.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
-    moves : Moves, "birth" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
     inclusion_probability : float, array-like or None, default=None
         Prior probability pi that a sample has a feature, in (0, 1), or one for each
         feature.  None begins with 0.2 and is learned.
@@ -781,59 +780,75 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
         scikit-learn's FastICA or NMF (of data that are not far below 0) with each
         component scaled to be on or off, or an array of shape (n_components,
         n_features).
-    n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the samples and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    max_iter : int, default=100
-        Passes of `fit` over the data.
+    effective_batch_size : float, int, Schedule or callable, default=0.5
+        M: a share of the batch, a number of samples, or a number at each step; see
+        `sktemper.noise.SVIPlusNoise`.
+    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
+    tempering : Tempering, "global", "local" or None, default=None
+        The temperature during training, see `sktemper.tempering`; None is T=1.
+    moves : Moves, "birth" or None, default=None
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 samples at most.  `partial_fit` makes none.
     batch_size : int, "auto" or None, default=None
         Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
         "auto": a tenth of the data, from 100 to 1,000; in `partial_fit` 1,000.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
-    local_tol : float, default=1e-3
-        A sample is done once none of its probabilities changes by this in a sweep.
-    max_local_iter : int, default=100
-        Most sweeps on a sample, beside those that cool.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
     local_cooling : float > 1 or None, default=2.0
         Each sample is annealed on its own, one sweep a temperature: from where every
         feature is undecided, divided by this in each sweep, to the temperature of the
         model.  Without it (None) features that overlap are taken for one another:
         where components were the true ones it inferred 11 % of samples wrongly, and
         none with it.
+    max_iter : int, default=100
+        Passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the samples and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
         which are scored after each pass.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.  An
         interrupted pass goes on at the batch where it was, with another ``batch_size``
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
+    local_tol : float, default=1e-3
+        A sample is done once none of its probabilities changes by this in a sweep.
+    max_local_iter : int, default=100
+        Most sweeps on a sample, beside those that cool.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -915,11 +930,6 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
         self,
         n_components=10,
         *,
-        effective_batch_size=0.5,
-        distribution="dirichlet",
-        tempering=None,
-        learning_rate=None,
-        moves=None,
         inclusion_probability=None,
         noise_variance=None,
         component_variance=None,
@@ -927,29 +937,29 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
         learn_inclusion_probability="auto",
         posterior="structured",
         init="random",
-        n_init=1,
-        max_iter=100,
+        effective_batch_size=0.5,
+        distribution="dirichlet",
+        tempering=None,
+        moves=None,
         batch_size=None,
-        shuffle=True,
-        total_samples=None,
-        local_tol=1e-3,
-        max_local_iter=100,
+        learning_rate=None,
         local_cooling=2.0,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
+        local_tol=1e-3,
+        max_local_iter=100,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
         self.n_components = n_components
-        self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
-        self.tempering = tempering
-        self.learning_rate = learning_rate
-        self.moves = moves
         self.inclusion_probability = inclusion_probability
         self.noise_variance = noise_variance
         self.component_variance = component_variance
@@ -957,19 +967,24 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
         self.learn_inclusion_probability = learn_inclusion_probability
         self.posterior = posterior
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
+        self.effective_batch_size = effective_batch_size
+        self.distribution = distribution
+        self.tempering = tempering
+        self.moves = moves
         self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.local_tol = local_tol
-        self.max_local_iter = max_local_iter
+        self.learning_rate = learning_rate
         self.local_cooling = local_cooling
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
+        self.local_tol = local_tol
+        self.max_local_iter = max_local_iter
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples

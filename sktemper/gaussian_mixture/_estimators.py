@@ -312,6 +312,11 @@ class TemperedGaussianMixture(_GaussianMixture):
     ``n_components`` [1]_, as in scikit-learn's `BayesianGaussianMixture`: with fewer
     bad optima, in minibatches if wanted.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init_params``); temperature and step (``tempering`` to
+    ``gradient_noise``); length of the fit (``max_iter`` to ``warm_start``); data and
+    machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=1
@@ -319,6 +324,30 @@ class TemperedGaussianMixture(_GaussianMixture):
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
         Of the components: each its own matrix, all the same one, diagonal ones, or a
         variance each.
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+            default="dirichlet_process"
+        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
+        with the default concentration is the approximation of [4]_ to the same.
+    weight_concentration_prior : float, default=None
+        Small ones leave components empty; at least 1e-12.  None is
+        ``1 / n_components``.
+    mean_prior : array-like of shape (n_features,), default=None
+        None is the mean of the data.
+    mean_precision_prior : float, default=None
+        How many samples the prior mean counts for.  None is 1.
+    covariance_prior : float or array-like, default=None
+        None is the covariance of the data, or what ``covariance_type`` keeps of it;
+        plus ``reg_covar`` on its diagonal where it is singular.
+    degrees_of_freedom_prior : float, default=None
+        Of the Wishart distribution, above ``n_features - 1``.  None is ``n_features``.
+    reg_covar : float, default=1e-6
+        Variance added to the samples in each covariance.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
+            default="kmeans"
+        Where the responsibilities start, as in scikit-learn: from the clusters of
+        k-means, from the samples that it starts from, from random numbers or from
+        random samples.  Of more than 100,000 samples as many are taken.  It does not
+        depend on the order of the samples, and a weight is a repetition.
     tempering : Tempering, "global", "local" or None, default="global"
         The temperature during training, see `sktemper.tempering`.
 
@@ -330,12 +359,6 @@ class TemperedGaussianMixture(_GaussianMixture):
           `AnnealedGaussianMixture` says it in fewer words, and is the first to try.
         - None, T=1: plain variational inference, the algorithm of scikit-learn's
           `BayesianGaussianMixture`.  A baseline.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     moves : Moves, "birth", "split-merge", "all" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
         `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
@@ -343,8 +366,15 @@ class TemperedGaussianMixture(_GaussianMixture):
         former.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
         100,000 samples at most.  `partial_fit` makes none.
-    reg_covar : float, default=1e-6
-        Variance added to the samples in each covariance.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        "auto": a tenth of the data, from 20 samples a component to 10,000.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     max_iter : int, default=100
         Most passes of `fit` over the data; 0 leaves the start as it is.
     n_init : int, default=1
@@ -353,65 +383,40 @@ class TemperedGaussianMixture(_GaussianMixture):
         ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
         If ``init`` is an array, only the order of the samples and the noise differ.
         A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
-            default="kmeans"
-        Where the responsibilities start, as in scikit-learn: from the clusters of
-        k-means, from the samples that it starts from, from random numbers or from
-        random samples.  Of more than 100,000 samples as many are taken.  It does not
-        depend on the order of the samples, and a weight is a repetition.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_process"
-        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
-        with the default concentration is the approximation of [4]_ to the same.
-    weight_concentration_prior : float, default=None
-        Small ones leave components empty; at least 1e-12.  None is
-        ``1 / n_components``.
-    mean_precision_prior : float, default=None
-        How many samples the prior mean counts for.  None is 1.
-    mean_prior : array-like of shape (n_features,), default=None
-        None is the mean of the data.
-    degrees_of_freedom_prior : float, default=None
-        Of the Wishart distribution, above ``n_features - 1``.  None is ``n_features``.
-    covariance_prior : float or array-like, default=None
-        None is the covariance of the data, or what ``covariance_type`` keeps of it;
-        plus ``reg_covar`` on its diagonal where it is singular.
-    batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
-        "auto": a tenth of the data, from 20 samples a component to 10,000.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
         which are scored after each pass.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.  An
         interrupted pass goes on at the batch where it was, with another ``batch_size``
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
     verbose_interval : int, default=10
         Passes between the lines that ``verbose`` logs.
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -512,61 +517,61 @@ class TemperedGaussianMixture(_GaussianMixture):
         n_components=1,
         *,
         covariance_type="full",
-        tempering="global",
-        learning_rate=None,
-        gradient_noise=None,
-        moves=None,
-        reg_covar=1e-6,
-        max_iter=100,
-        n_init=1,
-        init_params="kmeans",
         weight_concentration_prior_type="dirichlet_process",
         weight_concentration_prior=None,
-        mean_precision_prior=None,
         mean_prior=None,
-        degrees_of_freedom_prior=None,
+        mean_precision_prior=None,
         covariance_prior=None,
+        degrees_of_freedom_prior=None,
+        reg_covar=1e-6,
+        init_params="kmeans",
+        tempering="global",
+        moves=None,
         batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        learning_rate=None,
+        gradient_noise=None,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
         verbose_interval=10,
+        shuffle=True,
+        total_samples=None,
     ):
         self.n_components = n_components
         self.covariance_type = covariance_type
-        self.tempering = tempering
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.moves = moves
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
-        self.mean_precision_prior = mean_precision_prior
         self.mean_prior = mean_prior
-        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.mean_precision_prior = mean_precision_prior
         self.covariance_prior = covariance_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.reg_covar = reg_covar
+        self.init_params = init_params
+        self.tempering = tempering
+        self.moves = moves
         self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.verbose_interval = verbose_interval
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
 class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
@@ -577,6 +582,11 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     temperature down [3]_ and then by moves that split, merge and replace clusters [5]_:
     what it ends at hardly depends on the start.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init_params``); temperature and step (``schedule`` to
+    ``gradient_noise``); length of the fit (``max_iter`` to ``warm_start``); data and
+    machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=1
@@ -584,17 +594,35 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
         Of the components: each its own matrix, all the same one, diagonal ones, or a
         variance each.
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+            default="dirichlet_process"
+        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
+        with the default concentration is the approximation of [4]_ to the same.
+    weight_concentration_prior : float, default=None
+        Small ones leave components empty; at least 1e-12.  None is
+        ``1 / n_components``.
+    mean_prior : array-like of shape (n_features,), default=None
+        None is the mean of the data.
+    mean_precision_prior : float, default=None
+        How many samples the prior mean counts for.  None is 1.
+    covariance_prior : float or array-like, default=None
+        None is the covariance of the data, or what ``covariance_type`` keeps of it;
+        plus ``reg_covar`` on its diagonal where it is singular.
+    degrees_of_freedom_prior : float, default=None
+        Of the Wishart distribution, above ``n_features - 1``.  None is ``n_features``.
+    reg_covar : float, default=1e-6
+        Variance added to the samples in each covariance.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
+            default="kmeans"
+        Where the responsibilities start, as in scikit-learn: from the clusters of
+        k-means, from the samples that it starts from, from random numbers or from
+        random samples.  Of more than 100,000 samples as many are taken.  It does not
+        depend on the order of the samples, and a weight is a repetition.
     schedule : Schedule or callable, default=None
         The temperature at each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         What the temperature flattens, see `sktemper.tempering.Annealing`.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     moves : Moves, "birth", "split-merge", "all" or None, default="all"
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
         `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
@@ -602,8 +630,15 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         former.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
         100,000 samples at most.  `partial_fit` makes none.
-    reg_covar : float, default=1e-6
-        Variance added to the samples in each covariance.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        "auto": a tenth of the data, from 20 samples a component to 10,000.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     max_iter : int, default=100
         Most passes of `fit` over the data; 0 leaves the start as it is.
     n_init : int, default=1
@@ -612,65 +647,40 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
         If ``init`` is an array, only the order of the samples and the noise differ.
         A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
-            default="kmeans"
-        Where the responsibilities start, as in scikit-learn: from the clusters of
-        k-means, from the samples that it starts from, from random numbers or from
-        random samples.  Of more than 100,000 samples as many are taken.  It does not
-        depend on the order of the samples, and a weight is a repetition.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_process"
-        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
-        with the default concentration is the approximation of [4]_ to the same.
-    weight_concentration_prior : float, default=None
-        Small ones leave components empty; at least 1e-12.  None is
-        ``1 / n_components``.
-    mean_precision_prior : float, default=None
-        How many samples the prior mean counts for.  None is 1.
-    mean_prior : array-like of shape (n_features,), default=None
-        None is the mean of the data.
-    degrees_of_freedom_prior : float, default=None
-        Of the Wishart distribution, above ``n_features - 1``.  None is ``n_features``.
-    covariance_prior : float or array-like, default=None
-        None is the covariance of the data, or what ``covariance_type`` keeps of it;
-        plus ``reg_covar`` on its diagonal where it is singular.
-    batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
-        "auto": a tenth of the data, from 20 samples a component to 10,000.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
         which are scored after each pass.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.  An
         interrupted pass goes on at the batch where it was, with another ``batch_size``
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
     verbose_interval : int, default=10
         Passes between the lines that ``verbose`` logs.
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -773,63 +783,63 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         n_components=1,
         *,
         covariance_type="full",
-        schedule=None,
-        target="local_step",
-        learning_rate=None,
-        gradient_noise=None,
-        moves="all",
-        reg_covar=1e-6,
-        max_iter=100,
-        n_init=1,
-        init_params="kmeans",
         weight_concentration_prior_type="dirichlet_process",
         weight_concentration_prior=None,
-        mean_precision_prior=None,
         mean_prior=None,
-        degrees_of_freedom_prior=None,
+        mean_precision_prior=None,
         covariance_prior=None,
+        degrees_of_freedom_prior=None,
+        reg_covar=1e-6,
+        init_params="kmeans",
+        schedule=None,
+        target="local_step",
+        moves="all",
         batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        learning_rate=None,
+        gradient_noise=None,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
         verbose_interval=10,
+        shuffle=True,
+        total_samples=None,
     ):
         self.n_components = n_components
         self.covariance_type = covariance_type
-        self.schedule = schedule
-        self.target = target
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.moves = moves
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
-        self.mean_precision_prior = mean_precision_prior
         self.mean_prior = mean_prior
-        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.mean_precision_prior = mean_precision_prior
         self.covariance_prior = covariance_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.reg_covar = reg_covar
+        self.init_params = init_params
+        self.schedule = schedule
+        self.target = target
+        self.moves = moves
         self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.verbose_interval = verbose_interval
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
 class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
@@ -839,6 +849,11 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     ``n_components`` [1]_, as in scikit-learn's `BayesianGaussianMixture`, with steps as
     noisy as those of a smaller batch [4]_, see `sktemper.noise.SVIPlusNoise`.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init_params``); temperature and step
+    (``effective_batch_size`` to ``learning_rate``); length of the fit (``max_iter`` to
+    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=1
@@ -846,6 +861,30 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
         Of the components: each its own matrix, all the same one, diagonal ones, or a
         variance each.
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+            default="dirichlet_process"
+        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
+        with the default concentration is the approximation of [4]_ to the same.
+    weight_concentration_prior : float, default=None
+        Small ones leave components empty; at least 1e-12.  None is
+        ``1 / n_components``.
+    mean_prior : array-like of shape (n_features,), default=None
+        None is the mean of the data.
+    mean_precision_prior : float, default=None
+        How many samples the prior mean counts for.  None is 1.
+    covariance_prior : float or array-like, default=None
+        None is the covariance of the data, or what ``covariance_type`` keeps of it;
+        plus ``reg_covar`` on its diagonal where it is singular.
+    degrees_of_freedom_prior : float, default=None
+        Of the Wishart distribution, above ``n_features - 1``.  None is ``n_features``.
+    reg_covar : float, default=1e-6
+        Variance added to the samples in each covariance.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
+            default="kmeans"
+        Where the responsibilities start, as in scikit-learn: from the clusters of
+        k-means, from the samples that it starts from, from random numbers or from
+        random samples.  Of more than 100,000 samples as many are taken.  It does not
+        depend on the order of the samples, and a weight is a repetition.
     effective_batch_size : float, int, Schedule or callable, default=0.5
         M: a share of the batch, a number of samples, or a number at each step; see
         `sktemper.noise.SVIPlusNoise`.
@@ -853,10 +892,6 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         The temperature during training, see `sktemper.tempering`; None is T=1.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
     moves : Moves, "birth", "split-merge", "all" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
         `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
@@ -864,8 +899,13 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         former.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
         100,000 samples at most.  `partial_fit` makes none.
-    reg_covar : float, default=1e-6
-        Variance added to the samples in each covariance.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        "auto": a tenth of the data, from 20 samples a component to 10,000.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
     max_iter : int, default=100
         Most passes of `fit` over the data; 0 leaves the start as it is.
     n_init : int, default=1
@@ -874,65 +914,40 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
         If ``init`` is an array, only the order of the samples and the noise differ.
         A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
-            default="kmeans"
-        Where the responsibilities start, as in scikit-learn: from the clusters of
-        k-means, from the samples that it starts from, from random numbers or from
-        random samples.  Of more than 100,000 samples as many are taken.  It does not
-        depend on the order of the samples, and a weight is a repetition.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_process"
-        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
-        with the default concentration is the approximation of [4]_ to the same.
-    weight_concentration_prior : float, default=None
-        Small ones leave components empty; at least 1e-12.  None is
-        ``1 / n_components``.
-    mean_precision_prior : float, default=None
-        How many samples the prior mean counts for.  None is 1.
-    mean_prior : array-like of shape (n_features,), default=None
-        None is the mean of the data.
-    degrees_of_freedom_prior : float, default=None
-        Of the Wishart distribution, above ``n_features - 1``.  None is ``n_features``.
-    covariance_prior : float or array-like, default=None
-        None is the covariance of the data, or what ``covariance_type`` keeps of it;
-        plus ``reg_covar`` on its diagonal where it is singular.
-    batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
-        "auto": a tenth of the data, from 20 samples a component to 10,000.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
         which are scored after each pass.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.  An
         interrupted pass goes on at the batch where it was, with another ``batch_size``
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
     verbose_interval : int, default=10
         Passes between the lines that ``verbose`` logs.
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -1031,60 +1046,60 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         n_components=1,
         *,
         covariance_type="full",
+        weight_concentration_prior_type="dirichlet_process",
+        weight_concentration_prior=None,
+        mean_prior=None,
+        mean_precision_prior=None,
+        covariance_prior=None,
+        degrees_of_freedom_prior=None,
+        reg_covar=1e-6,
+        init_params="kmeans",
         effective_batch_size=0.5,
         distribution="dirichlet",
         tempering=None,
-        learning_rate=None,
         moves=None,
-        reg_covar=1e-6,
+        batch_size=None,
+        learning_rate=None,
         max_iter=100,
         n_init=1,
-        init_params="kmeans",
-        weight_concentration_prior_type="dirichlet_process",
-        weight_concentration_prior=None,
-        mean_precision_prior=None,
-        mean_prior=None,
-        degrees_of_freedom_prior=None,
-        covariance_prior=None,
-        batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
         verbose_interval=10,
+        shuffle=True,
+        total_samples=None,
     ):
         self.n_components = n_components
         self.covariance_type = covariance_type
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.mean_prior = mean_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.covariance_prior = covariance_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.reg_covar = reg_covar
+        self.init_params = init_params
         self.effective_batch_size = effective_batch_size
         self.distribution = distribution
         self.tempering = tempering
-        self.learning_rate = learning_rate
         self.moves = moves
-        self.reg_covar = reg_covar
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
         self.max_iter = max_iter
         self.n_init = n_init
-        self.init_params = init_params
-        self.weight_concentration_prior_type = weight_concentration_prior_type
-        self.weight_concentration_prior = weight_concentration_prior
-        self.mean_precision_prior = mean_precision_prior
-        self.mean_prior = mean_prior
-        self.degrees_of_freedom_prior = degrees_of_freedom_prior
-        self.covariance_prior = covariance_prior
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.verbose_interval = verbose_interval
+        self.shuffle = shuffle
+        self.total_samples = total_samples

@@ -337,29 +337,15 @@ class TemperedLDA(_LDA):
     temperature at which the documents are seen is itself inferred [2]_, or follows
     any other policy.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``tempering`` to
+    ``doc_update``); length of the fit (``max_iter`` to ``topic_drop_tol``); data and
+    machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int or None, default=10
         Number of topics K.  None finds it, see ``n_start_components``.
-    tempering : Tempering, "global", "local" or None, default="global"
-        The temperature during training, see `sktemper.tempering`.
-
-        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
-          well the model fits, and never above a cap that falls to 1.  Nothing to tune;
-          about as good as a good annealing schedule.
-        - "local", `LocalTempering` as it comes: a temperature for each document.  For
-          data with outliers, which `temperatures` then tells; costs up to three times
-          as much.
-        - An `Annealing`: for schedules and targets of your own; `AnnealedLDA` says it
-          in fewer words, and is the first to try.
-        - None, T=1: plain stochastic variational inference, the algorithm of
-          scikit-learn's `LatentDirichletAllocation`.  A baseline.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
             default=0.05
         Dirichlet parameter alpha of a document's topic weights.  "auto" goes by the
@@ -384,14 +370,19 @@ class TemperedLDA(_LDA):
         Where ``components_`` start; of ``n_start_components`` rows if that is given.
         None draws what scikit-learn's LatentDirichletAllocation draws for the same
         ``random_state``.
-    n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the documents and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    max_iter : int, default=10
-        Passes of `fit` over the data.
+    tempering : Tempering, "global", "local" or None, default="global"
+        The temperature during training, see `sktemper.tempering`.
+
+        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
+          well the model fits, and never above a cap that falls to 1.  Nothing to tune;
+          about as good as a good annealing schedule.
+        - "local", `LocalTempering` as it comes: a temperature for each document.  For
+          data with outliers, which `temperatures` then tells; costs up to three times
+          as much.
+        - An `Annealing`: for schedules and targets of your own; `AnnealedLDA` says it
+          in fewer words, and is the first to try.
+        - None, T=1: plain stochastic variational inference, the algorithm of
+          scikit-learn's `LatentDirichletAllocation`.  A baseline.
     batch_size : int, "auto" or None, default="auto"
         Documents of a step.  "auto": as many as have about 30,000 tokens, but at most
         a fifth of the data; where documents are never sampled (see ``doc_update``)
@@ -399,11 +390,12 @@ class TemperedLDA(_LDA):
         score then falls from pass to pass.  In a stream without ``total_samples``:
         about 20,000 tokens.  None: all at once, which with
         rate 1 is coordinate ascent.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the documents in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     doc_update : {"auto", "variational", "sampled"}, default="auto"
         How a step of the fit gets the topics of a document's words.  "variational" is
         mean field.  "sampled" draws the topic of each token by collapsed Gibbs sampling
@@ -415,6 +407,31 @@ class TemperedLDA(_LDA):
         that cools it is variational.  "sampled" wants less heat than "auto": above
         T=1.3 it makes all topics equal.  `transform` and `score` are always
         variational.
+    max_iter : int, default=10
+        Passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the documents and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per token.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
     mean_change_tol : float, default=1e-3
         A document is done once the mean absolute change of its topic weights is less.
     max_doc_update_iter : int, default=100
@@ -425,31 +442,19 @@ class TemperedLDA(_LDA):
         topics, most of the time.  A step changes by about 1e-7 of itself (float32) or
         1e-9 (float64).  0 leaves none out.  Short documents, several of which are
         optimised at once, leave none out either.
-    evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
-    validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per token.
-    warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the documents.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the documents.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the documents in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -528,56 +533,56 @@ class TemperedLDA(_LDA):
         self,
         n_components=10,
         *,
-        tempering="global",
-        learning_rate=None,
-        gradient_noise=None,
         doc_topic_prior=0.05,
         topic_word_prior=0.1,
         n_start_components=None,
         init=None,
-        n_init=1,
-        max_iter=10,
+        tempering="global",
         batch_size="auto",
-        shuffle=True,
-        total_samples=None,
+        learning_rate=None,
+        gradient_noise=None,
         doc_update="auto",
+        max_iter=10,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        warm_start=False,
         mean_change_tol=1e-3,
         max_doc_update_iter=100,
         topic_drop_tol=1e-4,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
-        warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
         self.n_components = n_components
-        self.tempering = tempering
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.n_start_components = n_start_components
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
+        self.tempering = tempering
         self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
         self.doc_update = doc_update
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
         self.mean_change_tol = mean_change_tol
         self.max_doc_update_iter = max_doc_update_iter
         self.topic_drop_tol = topic_drop_tol
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
 class AnnealedLDA(AnnealedMixin, _LDA):
@@ -589,21 +594,15 @@ class AnnealedLDA(AnnealedMixin, _LDA):
     better than plain inference does in any number of passes, most of all for short
     documents.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``schedule`` to
+    ``doc_update``); length of the fit (``max_iter`` to ``topic_drop_tol``); data and
+    machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int or None, default=10
         Number of topics K.  None finds it, see ``n_start_components``.
-    schedule : Schedule or callable, default=None
-        The temperature at each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``.
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        What the temperature flattens, see `sktemper.tempering.Annealing`.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
             default=0.05
         Dirichlet parameter alpha of a document's topic weights.  "auto" goes by the
@@ -628,14 +627,11 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         Where ``components_`` start; of ``n_start_components`` rows if that is given.
         None draws what scikit-learn's LatentDirichletAllocation draws for the same
         ``random_state``.
-    n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the documents and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    max_iter : int, default=10
-        Passes of `fit` over the data.
+    schedule : Schedule or callable, default=None
+        The temperature at each step, see `sktemper.schedules`.  None is
+        ``ExponentialSchedule()``.
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        What the temperature flattens, see `sktemper.tempering.Annealing`.
     batch_size : int, "auto" or None, default="auto"
         Documents of a step.  "auto": as many as have about 30,000 tokens, but at most
         a fifth of the data; where documents are never sampled (see ``doc_update``)
@@ -643,11 +639,12 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         score then falls from pass to pass.  In a stream without ``total_samples``:
         about 20,000 tokens.  None: all at once, which with
         rate 1 is coordinate ascent.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the documents in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     doc_update : {"auto", "variational", "sampled"}, default="auto"
         How a step of the fit gets the topics of a document's words.  "variational" is
         mean field.  "sampled" draws the topic of each token by collapsed Gibbs sampling
@@ -659,6 +656,31 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         that cools it is variational.  "sampled" wants less heat than "auto": above
         T=1.3 it makes all topics equal.  `transform` and `score` are always
         variational.
+    max_iter : int, default=10
+        Passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the documents and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per token.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
     mean_change_tol : float, default=1e-3
         A document is done once the mean absolute change of its topic weights is less.
     max_doc_update_iter : int, default=100
@@ -669,31 +691,19 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         topics, most of the time.  A step changes by about 1e-7 of itself (float32) or
         1e-9 (float64).  0 leaves none out.  Short documents, several of which are
         optimised at once, leave none out either.
-    evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
-    validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per token.
-    warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the documents.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the documents.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the documents in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -773,58 +783,58 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         self,
         n_components=10,
         *,
-        schedule=None,
-        target="local_step",
-        learning_rate=None,
-        gradient_noise=None,
         doc_topic_prior=0.05,
         topic_word_prior=0.1,
         n_start_components=None,
         init=None,
-        n_init=1,
-        max_iter=10,
+        schedule=None,
+        target="local_step",
         batch_size="auto",
-        shuffle=True,
-        total_samples=None,
+        learning_rate=None,
+        gradient_noise=None,
         doc_update="auto",
+        max_iter=10,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        warm_start=False,
         mean_change_tol=1e-3,
         max_doc_update_iter=100,
         topic_drop_tol=1e-4,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
-        warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
         self.n_components = n_components
-        self.schedule = schedule
-        self.target = target
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.n_start_components = n_start_components
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
+        self.schedule = schedule
+        self.target = target
         self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
         self.doc_update = doc_update
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
         self.mean_change_tol = mean_change_tol
         self.max_doc_update_iter = max_doc_update_iter
         self.topic_drop_tol = topic_drop_tol
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
 class SVIPlusLDA(SVIPlusMixin, _LDA):
@@ -835,21 +845,15 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     `sktemper.noise.SVIPlusNoise`: precise directions with the noise that helps out of
     poor optima.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``effective_batch_size`` to
+    ``doc_update``); length of the fit (``max_iter`` to ``topic_drop_tol``); data and
+    machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int or None, default=10
         Number of topics K.  None finds it, see ``n_start_components``.
-    effective_batch_size : float, int, Schedule or callable, default=0.5
-        M: a share of the batch, a number of documents, or a number at each step; see
-        `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Of the weights of documents, see `sktemper.noise.SVIPlusNoise`.
-    tempering : Tempering, "global", "local" or None, default=None
-        The temperature during training, see `sktemper.tempering`; None is T=1.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
     doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
             default=0.05
         Dirichlet parameter alpha of a document's topic weights.  "auto" goes by the
@@ -874,14 +878,13 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         Where ``components_`` start; of ``n_start_components`` rows if that is given.
         None draws what scikit-learn's LatentDirichletAllocation draws for the same
         ``random_state``.
-    n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the documents and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    max_iter : int, default=10
-        Passes of `fit` over the data.
+    effective_batch_size : float, int, Schedule or callable, default=0.5
+        M: a share of the batch, a number of documents, or a number at each step; see
+        `sktemper.noise.SVIPlusNoise`.
+    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Of the weights of documents, see `sktemper.noise.SVIPlusNoise`.
+    tempering : Tempering, "global", "local" or None, default=None
+        The temperature during training, see `sktemper.tempering`; None is T=1.
     batch_size : int, "auto" or None, default="auto"
         Documents of a step.  "auto": as many as have about 30,000 tokens, but at most
         a fifth of the data; where documents are never sampled (see ``doc_update``)
@@ -889,11 +892,10 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         score then falls from pass to pass.  In a stream without ``total_samples``:
         about 20,000 tokens.  None: all at once, which with
         rate 1 is coordinate ascent.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the documents in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
     doc_update : {"auto", "variational", "sampled"}, default="auto"
         How a step of the fit gets the topics of a document's words.  "variational" is
         mean field.  "sampled" draws the topic of each token by collapsed Gibbs sampling
@@ -905,6 +907,31 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         that cools it is variational.  "sampled" wants less heat than "auto": above
         T=1.3 it makes all topics equal.  `transform` and `score` are always
         variational.
+    max_iter : int, default=10
+        Passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the documents and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per token.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
     mean_change_tol : float, default=1e-3
         A document is done once the mean absolute change of its topic weights is less.
     max_doc_update_iter : int, default=100
@@ -915,31 +942,19 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         topics, most of the time.  A step changes by about 1e-7 of itself (float32) or
         1e-9 (float64).  0 leaves none out.  Short documents, several of which are
         optimised at once, leave none out either.
-    evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
-    validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per token.
-    warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the documents.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the documents.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the documents in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -1014,55 +1029,55 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         self,
         n_components=10,
         *,
-        effective_batch_size=0.5,
-        distribution="dirichlet",
-        tempering=None,
-        learning_rate=None,
         doc_topic_prior=0.05,
         topic_word_prior=0.1,
         n_start_components=None,
         init=None,
-        n_init=1,
-        max_iter=10,
+        effective_batch_size=0.5,
+        distribution="dirichlet",
+        tempering=None,
         batch_size="auto",
-        shuffle=True,
-        total_samples=None,
+        learning_rate=None,
         doc_update="auto",
+        max_iter=10,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        warm_start=False,
         mean_change_tol=1e-3,
         max_doc_update_iter=100,
         topic_drop_tol=1e-4,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
-        warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
         self.n_components = n_components
-        self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
-        self.tempering = tempering
-        self.learning_rate = learning_rate
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.n_start_components = n_start_components
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
+        self.effective_batch_size = effective_batch_size
+        self.distribution = distribution
+        self.tempering = tempering
         self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        self.learning_rate = learning_rate
         self.doc_update = doc_update
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
         self.mean_change_tol = mean_change_tol
         self.max_doc_update_iter = max_doc_update_iter
         self.topic_drop_tol = topic_drop_tol
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples

@@ -415,10 +415,33 @@ class TemperedMatrixFactorization(_MatrixFactorization):
     noise [1]_, [2]_, [3]_; users and items have Gaussian posteriors with all
     correlations.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``tempering`` to
+    ``gradient_noise``); length of the fit (``max_iter`` to ``warm_start``); data and
+    machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=10
         Number of factors d, the rank.
+    biases : bool, default=True
+        Whether users and items have biases beside their factors.
+    noise_type : {"user", "common"}, default="user"
+        Whether each user has a noise variance of his or her own, ``noise_variance``
+        over a Gamma distributed factor of mean 1 that is inferred with the factors (its
+        shape is learned if the noise variance is); or all have the same.  Users are not
+        equally predictable: on MovieLens it is worth .005 of the error.
+    global_mean : float, default=None
+        What all ratings have in common.  None is the mean of those of the first data.
+    noise_variance : float, default=None
+        Variance sigma^2 of the noise of each rating.  None begins with the variance of
+        the ratings and is learned.
+    component_variance : float, default=None
+        Prior variance c of each factor and bias, whose prior mean is 0.  None learns
+        the prior: mean and covariance of the users, and those of the items; what no
+        rating speaks for dies out (automatic relevance determination).
+    init : array-like of shape (n_components, n_items), default=None
+        Where the factors of the items start.  None is small draws from the prior.
     tempering : Tempering, "global", "local" or None, default="global"
         The temperature during training, see `sktemper.tempering`.
 
@@ -432,76 +455,58 @@ class TemperedMatrixFactorization(_MatrixFactorization):
         - An `Annealing`, for schedules and targets of your own;
           `AnnealedMatrixFactorization` says it in fewer words.
         - None, T=1: plain variational inference.
+    temperature_of : {"user", "rating"}, default="user"
+        Whose temperatures a local tempering infers, see `temperatures`; no other
+        tempering asks.
+    batch_size : int, "auto" or None, default=None
+        Users of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        "auto": a tenth of the data, from 100 to 10,000; in `partial_fit` 1,000.
     learning_rate : LearningRate or float, default=None
         How far each step goes toward its target.  None is ``RobbinsMonro()``, and
         ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
         `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise on the statistics of a batch, see `sktemper.noise`; None is off.
-    biases : bool, default=True
-        Whether users and items have biases beside their factors.
-    global_mean : float, default=None
-        What all ratings have in common.  None is the mean of those of the first data.
-    noise_variance : float, default=None
-        Variance sigma^2 of the noise of each rating.  None begins with the variance of
-        the ratings and is learned.
-    component_variance : float, default=None
-        Prior variance c of each factor and bias, whose prior mean is 0.  None learns
-        the prior: mean and covariance of the users, and those of the items; what no
-        rating speaks for dies out (automatic relevance determination).
-    noise_type : {"user", "common"}, default="user"
-        Whether each user has a noise variance of his or her own, ``noise_variance``
-        over a Gamma distributed factor of mean 1 that is inferred with the factors (its
-        shape is learned if the noise variance is); or all have the same.  Users are not
-        equally predictable: on MovieLens it is worth .005 of the error.
-    temperature_of : {"user", "rating"}, default="user"
-        Whose temperatures a local tempering infers, see `temperatures`; no other
-        tempering asks.
-    init : array-like of shape (n_components, n_items), default=None
-        Where the factors of the items start.  None is small draws from the prior.
+    max_iter : int, default=100
+        Passes of `fit` over the data.
     n_init : int, default=1
         How many times `fit` fits, one after another and each time from another start.
         The fit with the best `lower_bound` of the training data, their
         ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
         If ``init`` is an array, only the order of the users and the noise differ.
         A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    max_iter : int, default=100
-        Passes of `fit` over the data.
-    batch_size : int, "auto" or None, default=None
-        Users of a step.  None: all at once, which with rate 1 is coordinate ascent.
-        "auto": a tenth of the data, from 100 to 10,000; in `partial_fit` 1,000.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the users in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per rating.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
         which are scored after each pass.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per rating.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1.
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.  An
         interrupted pass goes on at the batch where it was, with another ``batch_size``
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the users.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the users.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the users in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -608,54 +613,54 @@ class TemperedMatrixFactorization(_MatrixFactorization):
         self,
         n_components=10,
         *,
-        tempering="global",
-        learning_rate=None,
-        gradient_noise=None,
         biases=True,
+        noise_type="user",
         global_mean=None,
         noise_variance=None,
         component_variance=None,
-        noise_type="user",
-        temperature_of="user",
         init=None,
-        n_init=1,
-        max_iter=100,
+        tempering="global",
+        temperature_of="user",
         batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        learning_rate=None,
+        gradient_noise=None,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
         self.n_components = n_components
-        self.tempering = tempering
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
         self.biases = biases
+        self.noise_type = noise_type
         self.global_mean = global_mean
         self.noise_variance = noise_variance
         self.component_variance = component_variance
-        self.noise_type = noise_type
-        self.temperature_of = temperature_of
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
+        self.tempering = tempering
+        self.temperature_of = temperature_of
         self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
 class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
@@ -665,25 +670,22 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     noise [1]_, [2]_, [3]_; users and items have Gaussian posteriors with all
     correlations.  They are fitted from a high temperature down.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``schedule`` to
+    ``gradient_noise``); length of the fit (``max_iter`` to ``warm_start``); data and
+    machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=10
         Number of factors d, the rank.
-    schedule : Schedule or callable, default=None
-        The temperature at each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``.
-        It starts at 1.05 if ``component_variance`` is learned: hotter, factors for
-        which ratings speak are lost for good.
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        What the temperature flattens, see `sktemper.tempering.Annealing`.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     biases : bool, default=True
         Whether users and items have biases beside their factors.
+    noise_type : {"user", "common"}, default="user"
+        Whether each user has a noise variance of his or her own, ``noise_variance``
+        over a Gamma distributed factor of mean 1 that is inferred with the factors (its
+        shape is learned if the noise variance is); or all have the same.  Users are not
+        equally predictable: on MovieLens it is worth .005 of the error.
     global_mean : float, default=None
         What all ratings have in common.  None is the mean of those of the first data.
     noise_variance : float, default=None
@@ -693,59 +695,67 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
         Prior variance c of each factor and bias, whose prior mean is 0.  None learns
         the prior: mean and covariance of the users, and those of the items; what no
         rating speaks for dies out (automatic relevance determination).
-    noise_type : {"user", "common"}, default="user"
-        Whether each user has a noise variance of his or her own, ``noise_variance``
-        over a Gamma distributed factor of mean 1 that is inferred with the factors (its
-        shape is learned if the noise variance is); or all have the same.  Users are not
-        equally predictable: on MovieLens it is worth .005 of the error.
+    init : array-like of shape (n_components, n_items), default=None
+        Where the factors of the items start.  None is small draws from the prior.
+    schedule : Schedule or callable, default=None
+        The temperature at each step, see `sktemper.schedules`.  None is
+        ``ExponentialSchedule()``.
+        It starts at 1.05 if ``component_variance`` is learned: hotter, factors for
+        which ratings speak are lost for good.
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        What the temperature flattens, see `sktemper.tempering.Annealing`.
     temperature_of : {"user", "rating"}, default="user"
         Whose temperatures a local tempering infers, see `temperatures`; no other
         tempering asks.
-    init : array-like of shape (n_components, n_items), default=None
-        Where the factors of the items start.  None is small draws from the prior.
+    batch_size : int, "auto" or None, default=None
+        Users of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        "auto": a tenth of the data, from 100 to 10,000; in `partial_fit` 1,000.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+    max_iter : int, default=100
+        Passes of `fit` over the data.
     n_init : int, default=1
         How many times `fit` fits, one after another and each time from another start.
         The fit with the best `lower_bound` of the training data, their
         ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
         If ``init`` is an array, only the order of the users and the noise differ.
         A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    max_iter : int, default=100
-        Passes of `fit` over the data.
-    batch_size : int, "auto" or None, default=None
-        Users of a step.  None: all at once, which with rate 1 is coordinate ascent.
-        "auto": a tenth of the data, from 100 to 10,000; in `partial_fit` 1,000.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the users in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per rating.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
         which are scored after each pass.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per rating.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1.
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.  An
         interrupted pass goes on at the batch where it was, with another ``batch_size``
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the users.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the users.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the users in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -852,56 +862,56 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
         self,
         n_components=10,
         *,
-        schedule=None,
-        target="local_step",
-        learning_rate=None,
-        gradient_noise=None,
         biases=True,
+        noise_type="user",
         global_mean=None,
         noise_variance=None,
         component_variance=None,
-        noise_type="user",
-        temperature_of="user",
         init=None,
-        n_init=1,
-        max_iter=100,
+        schedule=None,
+        target="local_step",
+        temperature_of="user",
         batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        learning_rate=None,
+        gradient_noise=None,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
         self.n_components = n_components
-        self.schedule = schedule
-        self.target = target
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
         self.biases = biases
+        self.noise_type = noise_type
         self.global_mean = global_mean
         self.noise_variance = noise_variance
         self.component_variance = component_variance
-        self.noise_type = noise_type
-        self.temperature_of = temperature_of
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
+        self.schedule = schedule
+        self.target = target
+        self.temperature_of = temperature_of
         self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
 class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
@@ -915,23 +925,22 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     variances that are learned are too small, and so are intervals.  Gaussian weights,
     of which some are negative, bear little noise here.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``effective_batch_size`` to
+    ``learning_rate``); length of the fit (``max_iter`` to ``warm_start``); data and
+    machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=10
         Number of factors d, the rank.
-    effective_batch_size : float, int, Schedule or callable, default=0.5
-        M: a share of the batch, a number of ratings, or a number at each step; see
-        `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Of the weights of ratings, see `sktemper.noise.SVIPlusNoise`.
-    tempering : Tempering, "global", "local" or None, default=None
-        The temperature during training, see `sktemper.tempering`; None is T=1.
-    learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
     biases : bool, default=True
         Whether users and items have biases beside their factors.
+    noise_type : {"user", "common"}, default="user"
+        Whether each user has a noise variance of his or her own, ``noise_variance``
+        over a Gamma distributed factor of mean 1 that is inferred with the factors (its
+        shape is learned if the noise variance is); or all have the same.  Users are not
+        equally predictable: on MovieLens it is worth .005 of the error.
     global_mean : float, default=None
         What all ratings have in common.  None is the mean of those of the first data.
     noise_variance : float, default=None
@@ -941,59 +950,65 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         Prior variance c of each factor and bias, whose prior mean is 0.  None learns
         the prior: mean and covariance of the users, and those of the items; what no
         rating speaks for dies out (automatic relevance determination).
-    noise_type : {"user", "common"}, default="user"
-        Whether each user has a noise variance of his or her own, ``noise_variance``
-        over a Gamma distributed factor of mean 1 that is inferred with the factors (its
-        shape is learned if the noise variance is); or all have the same.  Users are not
-        equally predictable: on MovieLens it is worth .005 of the error.
+    init : array-like of shape (n_components, n_items), default=None
+        Where the factors of the items start.  None is small draws from the prior.
+    effective_batch_size : float, int, Schedule or callable, default=0.5
+        M: a share of the batch, a number of ratings, or a number at each step; see
+        `sktemper.noise.SVIPlusNoise`.
+    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Of the weights of ratings, see `sktemper.noise.SVIPlusNoise`.
+    tempering : Tempering, "global", "local" or None, default=None
+        The temperature during training, see `sktemper.tempering`; None is T=1.
     temperature_of : {"user", "rating"}, default="user"
         Whose temperatures a local tempering infers, see `temperatures`; no other
         tempering asks.
-    init : array-like of shape (n_components, n_items), default=None
-        Where the factors of the items start.  None is small draws from the prior.
+    batch_size : int, "auto" or None, default=None
+        Users of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        "auto": a tenth of the data, from 100 to 10,000; in `partial_fit` 1,000.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    max_iter : int, default=100
+        Passes of `fit` over the data.
     n_init : int, default=1
         How many times `fit` fits, one after another and each time from another start.
         The fit with the best `lower_bound` of the training data, their
         ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
         If ``init`` is an array, only the order of the users and the noise differ.
         A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
-    max_iter : int, default=100
-        Passes of `fit` over the data.
-    batch_size : int, "auto" or None, default=None
-        Users of a step.  None: all at once, which with rate 1 is coordinate ascent.
-        "auto": a tenth of the data, from 100 to 10,000; in `partial_fit` 1,000.
-    shuffle : bool, default=True
-        Whether each pass of `fit` visits the users in another order.
-    total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per rating.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
         ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
         which are scored after each pass.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
-    n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
-    tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per rating.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1.
     warm_start : bool, default=False
         Whether `fit` goes on: it finishes an interrupted plan, or else adds
         ``max_iter`` passes; temperature and rate go on from where they were.  An
         interrupted pass goes on at the batch where it was, with another ``batch_size``
         at the one of the first row not visited yet, and from its beginning where the
         rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the users.
     n_jobs : int, default=None
         Threads at most: small pieces of work are done by one, which takes less time.
         None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
         bit, for every value.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the users.
     verbose : int, default=0
         Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the users in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -1095,53 +1110,53 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         self,
         n_components=10,
         *,
-        effective_batch_size=0.5,
-        distribution="dirichlet",
-        tempering=None,
-        learning_rate=None,
         biases=True,
+        noise_type="user",
         global_mean=None,
         noise_variance=None,
         component_variance=None,
-        noise_type="user",
-        temperature_of="user",
         init=None,
-        n_init=1,
-        max_iter=100,
+        effective_batch_size=0.5,
+        distribution="dirichlet",
+        tempering=None,
+        temperature_of="user",
         batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        learning_rate=None,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
         self.n_components = n_components
-        self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
-        self.tempering = tempering
-        self.learning_rate = learning_rate
         self.biases = biases
+        self.noise_type = noise_type
         self.global_mean = global_mean
         self.noise_variance = noise_variance
         self.component_variance = component_variance
-        self.noise_type = noise_type
-        self.temperature_of = temperature_of
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
+        self.effective_batch_size = effective_batch_size
+        self.distribution = distribution
+        self.tempering = tempering
+        self.temperature_of = temperature_of
         self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
