@@ -10,10 +10,6 @@ from ._estimator import (
     MixtureMixin,
     SVIPlusMixin,
     TemperedEstimator,
-    annealed,
-    document,
-    store,
-    svi_plus,
 )
 
 __all__ = [
@@ -21,8 +17,4 @@ __all__ = [
     "MixtureMixin",
     "SVIPlusMixin",
     "TemperedEstimator",
-    "annealed",
-    "document",
-    "store",
-    "svi_plus",
 ]

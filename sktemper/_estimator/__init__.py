@@ -9,13 +9,8 @@ from ._counts import CountsMixin
 from ._endings import LARGEST_START_SHARE, is_hot, warn_of_heat
 from ._face import TemperedEstimator
 from ._kinds import (
-    TOL_OF_BOUND,
     AnnealedMixin,
     SVIPlusMixin,
-    annealed,
-    document,
-    store,
-    svi_plus,
 )
 from ._messages import warn_once
 from ._mixtures import MixtureMixin, check_n_samples
@@ -23,18 +18,13 @@ from ._pickles import without_callbacks
 
 __all__ = [
     "LARGEST_START_SHARE",
-    "TOL_OF_BOUND",
     "AnnealedMixin",
     "CountsMixin",
     "MixtureMixin",
     "SVIPlusMixin",
     "TemperedEstimator",
-    "annealed",
     "check_n_samples",
-    "document",
     "is_hot",
-    "store",
-    "svi_plus",
     "warn_of_heat",
     "warn_once",
     "without_callbacks",

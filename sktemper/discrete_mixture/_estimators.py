@@ -10,17 +10,12 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._arguments import Interval, positive_int
 from .._estimator import (
-    TOL_OF_BOUND,
     AnnealedMixin,
     CountsMixin,
     MixtureMixin,
     SVIPlusMixin,
     TemperedEstimator,
-    annealed,
     check_n_samples,
-    document,
-    store,
-    svi_plus,
     warn_once,
 )
 from .._expfam import LEAST_CONCENTRATION, WEIGHTS
@@ -294,45 +289,100 @@ def check_binary(X, name):
         )
 
 
-_WORDS = {
-    "unit": "sample",
-    "observed": "observation",
-    "moves_strings": '"birth", "split-merge", "all"',
-    "tol_of_bound": TOL_OF_BOUND,
-    "moves_meaning": """"birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.""",
-}
+class TemperedMultinomialMixture(_MultinomialMixture):
+    """Mixture of multinomials (one topic a document), with any tempering, or none.
 
-_PARAMETERS = """
-    $moves
-    feature_prior : float, default=$feature_prior
-        $feature_prior_meaning$binarize
+    For very short texts, whose few words hardly have several topics, and for clusters
+    of documents [1]_.
+
+    Fitted under any tempering [4]_.
+
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``weight_concentration_prior``); temperature and step
+    (``tempering`` to ``gradient_noise``); length of the fit (``max_iter`` to
+    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+
+    Parameters
+    ----------
+    n_components : int, default=8
+        Number of components K; more than are needed stay empty.
+    feature_prior : float, default=0.1
+        Concentration of the Dirichlet prior of the word
+        probabilities of a component.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-default="dirichlet_distribution"
+            default="dirichlet_distribution"
         Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
         with the default concentration is the approximation of [2]_ to the same.
     weight_concentration_prior : float, default=None
         Small ones leave components empty; at least 1e-12.  None is
         ``1 / n_components``.
-    max_iter : int, default=100
-        Most passes of `fit` over the data.
-    $n_init
+    tempering : Tempering, "global", "local" or None, default="global"
+        The temperature during training, see `sktemper.tempering`: "global" is
+        `GlobalTempering` as it comes, "local" `LocalTempering`, and None is T=1: plain
+        variational inference.
+    moves : Moves, "birth", "split-merge", "all" or None, default=None
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 documents at most.  `partial_fit` makes none.
     batch_size : int, "auto" or None, default=None
         Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
-    $shuffle
-    $total_samples
-    $evaluate_every
-"""
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+    max_iter : int, default=100
+        Most passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the documents and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the documents.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the documents in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
-_ATTRIBUTES = """
     Attributes
     ----------
     weights_ : ndarray of shape (n_components,)
         Posterior means of the weights.
     components_ : ndarray of shape (n_components, n_features)
-        Posterior means of $components_meaning.
-    concentration_ : ndarray of shape $concentration_shape
+        Posterior means of the components' word probabilities.
+    concentration_ : ndarray of shape (n_components, n_features)
         Parameters of the components' posteriors.
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
@@ -348,354 +398,1200 @@ _ATTRIBUTES = """
         The evidence lower bound of the training data at T=1, with every constant.
     lower_bounds_ : list of float
         It before each step at T=1 of a `fit` of all samples at once.
-    $policies
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the documents in the
+        tempered bound of the batch, in nats per observation), "heldout_score" (NaN
+        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
+        fit of all documents at once perhaps "lower_bound" (before a step at T=1); where
+        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
 
     Notes
     -----
-    $score_meaning
+    `score_samples` is the posterior predictive probability of the
+    sequence of a document's tokens, a mixture of Dirichlet-multinomials, and `score` is
+    its sum per token.
 
     References
     ----------
-    .. [1] $reference
+    .. [1] J. Yin, J. Wang, "A Dirichlet multinomial mixture model-based
+       approach for short text clustering", KDD 2014.
     .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
        tuneable stochastic annealing".
     .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
        stochastic variational inference", 2014.
     .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
        tempering", AISTATS 2016.
-"""
 
-_TEMPERING = """
-    tempering : Tempering, "global", "local" or None, default="global"
-        The temperature during training, see `sktemper.tempering`: "global" is
-        `GlobalTempering` as it comes, "local" `LocalTempering`, and None is T=1: plain
-        variational inference."""
-
-_MULTINOMIAL = {
-    **_WORDS,
-    "samples": "documents",
-    "feature_prior": "0.1",
-    "feature_prior_meaning": """Concentration of the Dirichlet prior of the word
-        probabilities of a component.""",
-    "components_meaning": "the components' word probabilities",
-    "concentration_shape": "(n_components, n_features)",
-    "score_meaning": """`score_samples` is the posterior predictive probability of the
-    sequence of a document's tokens, a mixture of Dirichlet-multinomials, and `score` is
-    its sum per token.""",
-    "binarize": "",
-    "reference": """J. Yin, J. Wang, "A Dirichlet multinomial mixture model-based
-       approach for short text clustering", KDD 2014.""",
-}
-_BERNOULLI = {
-    **_WORDS,
-    "samples": "samples",
-    "feature_prior": "1.0",
-    "feature_prior_meaning": """Both concentrations of the Beta prior of the
-        probability that a feature is 1, the same for all.""",
-    "components_meaning": "the probabilities that a feature is 1",
-    "concentration_shape": "(n_components, n_features, 2)",
-    "score_meaning": """NaN is a missing value, taken to be missing at random.
-    `score_samples` is the posterior predictive probability of the values that are not
-    missing, and `score` is its sum per sample.""",
-    "binarize": """
-    binarize : float or None, default=0.0
-        Values above it count as 1, others as 0, as in scikit-learn's `BernoulliNB`;
-        NaN is a missing value.  None: the values are 0 and 1 already, others raise.
-        Answers coded 1 and 2 need 1.5: with 0.0 all of them would be 1, and a fit to
-        dense whole numbers other than 0 and 1 warns.""",
-    "reference": """P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.""",
-}
-_SUMMARY = {
-    "Multinomial": """Mixture of multinomials (one topic a document), $how.
-
-    For very short texts, whose few words hardly have several topics, and for clusters
-    of documents [1]_.""",
-    "Bernoulli": """Mixture of Bernoullis (latent class analysis), $how.
-
-    Features are independent given the class of a sample [1]_; missing values are
-    left out.  Sparse data are made dense, some rows at a time.""",
-}
-_EXAMPLE = {
-    "Multinomial": """
     Examples
     --------
-    >>> from sktemper import {name}
+    >>> from sktemper import TemperedMultinomialMixture
     >>> from sktemper.datasets import make_lda_documents
     >>> X = make_lda_documents(n_samples=300, n_components=5, random_state=0)
-    >>> {name}(5, random_state=0).fit(X).predict(X).shape
+    >>> TemperedMultinomialMixture(5, random_state=0).fit(X).predict(X).shape
     (300,)
-    """,
-    "Bernoulli": """
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sktemper import {name}
-    >>> X = np.repeat([[1, 1, 0, 0], [0, 0, 1, 1]], 20, axis=0)
-    >>> {name}(2, random_state=0).fit(X).predict_proba(X).shape
-    (40, 2)
-    """,
-}
+    """
 
-
-def _documentation(name, kind, own, family):
-    words = _MULTINOMIAL if family == "Multinomial" else _BERNOULLI
-    attributes = _ATTRIBUTES
-    if kind == "Annealed":
-        attributes = attributes.replace("$policies", "$fitted_schedule\n    $policies")
-    text = (
-        _SUMMARY[family]
-        + _KINDS[kind]
-        + """
-
-    Parameters
-    ----------
-    n_components : int, default=8
-        Number of components K; more than are needed stay empty."""
-        + own
-        + _PARAMETERS
-        + attributes
-        + _EXAMPLE[family].format(name=name)
-    )
-    moves = '"split-merge"' if kind == "Annealed" else "None"
-    return document(text, moves_default=moves, how=_HOW[kind], **words)
-
-
-_HOW = {
-    "Tempered": "with any tempering, or none",
-    "Annealed": "by annealing and moves",
-    "SVIPlus": "with tunable noise",
-}
-_KINDS = {
-    "Tempered": """
-
-    Fitted under any tempering [4]_.""",
-    "Annealed": """
-
-    Fitted by deterministic annealing [3]_, and then by moves that split and merge
-    components.""",
-    "SVIPlus": """
-
-    Fitted by SVI+ [2]_, with tuneable noise on the gradients, see
-    `sktemper.noise.SVIPlusNoise`.""",
-}
-_OWN = {
-    "Tempered": _TEMPERING + "\n    $learning_rate\n    $gradient_noise",
-    "Annealed": """
-    $schedule
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        What the temperature flattens, see `sktemper.tempering.Annealing`.
-    $learning_rate
-    $gradient_noise""",
-    "SVIPlus": "\n    $effective_batch_size\n    $learning_rate",
-}
-
-
-class TemperedMultinomialMixture(_MultinomialMixture):  # noqa: D101 (composed __doc__)
-    __doc__ = _documentation(
-        "TemperedMultinomialMixture", "Tempered", _OWN["Tempered"], "Multinomial"
-    )
     _parameter_constraints = _MultinomialMixture._parameter_constraints
 
     def __init__(
         self,
         n_components=8,
         *,
-        tempering="global",
-        learning_rate=None,
-        gradient_noise=None,
-        moves=None,
         feature_prior=0.1,
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
+        tempering="global",
+        moves=None,
+        batch_size=None,
+        learning_rate=None,
+        gradient_noise=None,
         max_iter=100,
         n_init=1,
-        batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.feature_prior = feature_prior
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.tempering = tempering
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
-class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):  # noqa: D101
-    __doc__ = _documentation(
-        "AnnealedMultinomialMixture", "Annealed", _OWN["Annealed"], "Multinomial"
-    )
-    _slots, _parameter_constraints = annealed(_MultinomialMixture)
+class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
+    """Mixture of multinomials (one topic a document), by annealing and moves.
+
+    For very short texts, whose few words hardly have several topics, and for clusters
+    of documents [1]_.
+
+    Fitted by deterministic annealing [3]_, and then by moves that split and merge
+    components.
+
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``weight_concentration_prior``); temperature and step
+    (``schedule`` to ``gradient_noise``); length of the fit (``max_iter`` to
+    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+
+    Parameters
+    ----------
+    n_components : int, default=8
+        Number of components K; more than are needed stay empty.
+    feature_prior : float, default=0.1
+        Concentration of the Dirichlet prior of the word
+        probabilities of a component.
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+            default="dirichlet_distribution"
+        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
+        with the default concentration is the approximation of [2]_ to the same.
+    weight_concentration_prior : float, default=None
+        Small ones leave components empty; at least 1e-12.  None is
+        ``1 / n_components``.
+    schedule : Schedule or callable, default=None
+        The temperature at each step, see `sktemper.schedules`.  None is
+        ``ExponentialSchedule()``.
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        What the temperature flattens, see `sktemper.tempering.Annealing`.
+    moves : Moves, "birth", "split-merge", "all" or None, default="split-merge"
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 documents at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+    max_iter : int, default=100
+        Most passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the documents and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the documents.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the documents in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Posterior means of the weights.
+    components_ : ndarray of shape (n_components, n_features)
+        Posterior means of the components' word probabilities.
+    concentration_ : ndarray of shape (n_components, n_features)
+        Parameters of the components' posteriors.
+    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
+        Dirichlet parameters, or the Beta parameters of the sticks.
+    weight_concentration_prior_ : float
+        The concentration prior in use.
+    labels_ : ndarray of shape (n_samples,)
+        The components of what `fit` or `partial_fit` saw last.
+    n_active_components_ : int
+        Components with more than half a sample.
+    converged_ : bool
+        Whether the lower bound came to rest, in a `fit` of all samples at once.
+    lower_bound_ : float
+        The evidence lower bound of the training data at T=1, with every constant.
+    lower_bounds_ : list of float
+        It before each step at T=1 of a `fit` of all samples at once.
+    schedule_ : Schedule
+        The schedule in use, with its length resolved.
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the documents in the
+        tempered bound of the batch, in nats per observation), "heldout_score" (NaN
+        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
+        fit of all documents at once perhaps "lower_bound" (before a step at T=1); where
+        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
+
+    Notes
+    -----
+    `score_samples` is the posterior predictive probability of the
+    sequence of a document's tokens, a mixture of Dirichlet-multinomials, and `score` is
+    its sum per token.
+
+    References
+    ----------
+    .. [1] J. Yin, J. Wang, "A Dirichlet multinomial mixture model-based
+       approach for short text clustering", KDD 2014.
+    .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+
+    Examples
+    --------
+    >>> from sktemper import AnnealedMultinomialMixture
+    >>> from sktemper.datasets import make_lda_documents
+    >>> X = make_lda_documents(n_samples=300, n_components=5, random_state=0)
+    >>> AnnealedMultinomialMixture(5, random_state=0).fit(X).predict(X).shape
+    (300,)
+    """
 
     def __init__(
         self,
         n_components=8,
         *,
+        feature_prior=0.1,
+        weight_concentration_prior_type="dirichlet_distribution",
+        weight_concentration_prior=None,
         schedule=None,
         target="local_step",
+        moves="split-merge",
+        batch_size=None,
         learning_rate=None,
         gradient_noise=None,
-        moves="split-merge",
-        feature_prior=0.1,
-        weight_concentration_prior_type="dirichlet_distribution",
-        weight_concentration_prior=None,
         max_iter=100,
         n_init=1,
-        batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.feature_prior = feature_prior
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.schedule = schedule
+        self.target = target
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
-class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):  # noqa: D101
-    __doc__ = _documentation(
-        "SVIPlusMultinomialMixture", "SVIPlus", _OWN["SVIPlus"], "Multinomial"
-    )
-    _slots, _parameter_constraints = svi_plus(_MultinomialMixture)
+class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
+    """Mixture of multinomials (one topic a document), with tunable noise.
+
+    For very short texts, whose few words hardly have several topics, and for clusters
+    of documents [1]_.
+
+    Fitted by SVI+ [2]_, with tuneable noise on the gradients, see
+    `sktemper.noise.SVIPlusNoise`.
+
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``weight_concentration_prior``); temperature and step
+    (``effective_batch_size`` to ``learning_rate``); length of the fit (``max_iter`` to
+    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+
+    Parameters
+    ----------
+    n_components : int, default=8
+        Number of components K; more than are needed stay empty.
+    feature_prior : float, default=0.1
+        Concentration of the Dirichlet prior of the word
+        probabilities of a component.
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+            default="dirichlet_distribution"
+        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
+        with the default concentration is the approximation of [2]_ to the same.
+    weight_concentration_prior : float, default=None
+        Small ones leave components empty; at least 1e-12.  None is
+        ``1 / n_components``.
+    effective_batch_size : float, int, Schedule or callable, default=0.5
+        M: a share of the batch, a number of documents, or a number at each step; see
+        `sktemper.noise.SVIPlusNoise`.
+    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Of the weights of documents, see `sktemper.noise.SVIPlusNoise`.
+    tempering : Tempering, "global", "local" or None, default=None
+        The temperature during training, see `sktemper.tempering`; None is T=1.
+    moves : Moves, "birth", "split-merge", "all" or None, default=None
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 documents at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    max_iter : int, default=100
+        Most passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the documents and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the documents.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the documents in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Posterior means of the weights.
+    components_ : ndarray of shape (n_components, n_features)
+        Posterior means of the components' word probabilities.
+    concentration_ : ndarray of shape (n_components, n_features)
+        Parameters of the components' posteriors.
+    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
+        Dirichlet parameters, or the Beta parameters of the sticks.
+    weight_concentration_prior_ : float
+        The concentration prior in use.
+    labels_ : ndarray of shape (n_samples,)
+        The components of what `fit` or `partial_fit` saw last.
+    n_active_components_ : int
+        Components with more than half a sample.
+    converged_ : bool
+        Whether the lower bound came to rest, in a `fit` of all samples at once.
+    lower_bound_ : float
+        The evidence lower bound of the training data at T=1, with every constant.
+    lower_bounds_ : list of float
+        It before each step at T=1 of a `fit` of all samples at once.
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the documents in the
+        tempered bound of the batch, in nats per observation), "heldout_score" (NaN
+        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
+        fit of all documents at once perhaps "lower_bound" (before a step at T=1); where
+        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
+
+    Notes
+    -----
+    `score_samples` is the posterior predictive probability of the
+    sequence of a document's tokens, a mixture of Dirichlet-multinomials, and `score` is
+    its sum per token.
+
+    References
+    ----------
+    .. [1] J. Yin, J. Wang, "A Dirichlet multinomial mixture model-based
+       approach for short text clustering", KDD 2014.
+    .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+
+    Examples
+    --------
+    >>> from sktemper import SVIPlusMultinomialMixture
+    >>> from sktemper.datasets import make_lda_documents
+    >>> X = make_lda_documents(n_samples=300, n_components=5, random_state=0)
+    >>> SVIPlusMultinomialMixture(5, random_state=0).fit(X).predict(X).shape
+    (300,)
+    """
 
     def __init__(
         self,
         n_components=8,
         *,
+        feature_prior=0.1,
+        weight_concentration_prior_type="dirichlet_distribution",
+        weight_concentration_prior=None,
         effective_batch_size=0.5,
         distribution="dirichlet",
         tempering=None,
-        learning_rate=None,
         moves=None,
-        feature_prior=0.1,
-        weight_concentration_prior_type="dirichlet_distribution",
-        weight_concentration_prior=None,
+        batch_size=None,
+        learning_rate=None,
         max_iter=100,
         n_init=1,
-        batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.feature_prior = feature_prior
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.effective_batch_size = effective_batch_size
+        self.distribution = distribution
+        self.tempering = tempering
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
-class TemperedBernoulliMixture(_BernoulliMixture):  # noqa: D101 (composed __doc__)
-    __doc__ = _documentation(
-        "TemperedBernoulliMixture", "Tempered", _OWN["Tempered"], "Bernoulli"
-    )
+class TemperedBernoulliMixture(_BernoulliMixture):
+    """Mixture of Bernoullis (latent class analysis), with any tempering, or none.
+
+    Features are independent given the class of a sample [1]_; missing values are
+    left out.  Sparse data are made dense, some rows at a time.
+
+    Fitted under any tempering [4]_.
+
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``weight_concentration_prior``); temperature and step
+    (``tempering`` to ``gradient_noise``); length of the fit (``max_iter`` to
+    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+
+    Parameters
+    ----------
+    n_components : int, default=8
+        Number of components K; more than are needed stay empty.
+    feature_prior : float, default=1.0
+        Both concentrations of the Beta prior of the
+        probability that a feature is 1, the same for all.
+    binarize : float or None, default=0.0
+        Values above it count as 1, others as 0, as in scikit-learn's `BernoulliNB`;
+        NaN is a missing value.  None: the values are 0 and 1 already, others raise.
+        Answers coded 1 and 2 need 1.5: with 0.0 all of them would be 1, and a fit to
+        dense whole numbers other than 0 and 1 warns.
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+            default="dirichlet_distribution"
+        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
+        with the default concentration is the approximation of [2]_ to the same.
+    weight_concentration_prior : float, default=None
+        Small ones leave components empty; at least 1e-12.  None is
+        ``1 / n_components``.
+    tempering : Tempering, "global", "local" or None, default="global"
+        The temperature during training, see `sktemper.tempering`: "global" is
+        `GlobalTempering` as it comes, "local" `LocalTempering`, and None is T=1: plain
+        variational inference.
+    moves : Moves, "birth", "split-merge", "all" or None, default=None
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 samples at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+    max_iter : int, default=100
+        Most passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the samples and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Posterior means of the weights.
+    components_ : ndarray of shape (n_components, n_features)
+        Posterior means of the probabilities that a feature is 1.
+    concentration_ : ndarray of shape (n_components, n_features, 2)
+        Parameters of the components' posteriors.
+    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
+        Dirichlet parameters, or the Beta parameters of the sticks.
+    weight_concentration_prior_ : float
+        The concentration prior in use.
+    labels_ : ndarray of shape (n_samples,)
+        The components of what `fit` or `partial_fit` saw last.
+    n_active_components_ : int
+        Components with more than half a sample.
+    converged_ : bool
+        Whether the lower bound came to rest, in a `fit` of all samples at once.
+    lower_bound_ : float
+        The evidence lower bound of the training data at T=1, with every constant.
+    lower_bounds_ : list of float
+        It before each step at T=1 of a `fit` of all samples at once.
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
+        tempered bound of the batch, in nats per observation), "heldout_score" (NaN
+        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
+        fit of all samples at once perhaps "lower_bound" (before a step at T=1); where
+        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
+
+    Notes
+    -----
+    NaN is a missing value, taken to be missing at random.
+    `score_samples` is the posterior predictive probability of the values that are not
+    missing, and `score` is its sum per sample.
+
+    References
+    ----------
+    .. [1] P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.
+    .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper import TemperedBernoulliMixture
+    >>> X = np.repeat([[1, 1, 0, 0], [0, 0, 1, 1]], 20, axis=0)
+    >>> TemperedBernoulliMixture(2, random_state=0).fit(X).predict_proba(X).shape
+    (40, 2)
+    """
+
     _parameter_constraints = _BernoulliMixture._parameter_constraints
 
     def __init__(
         self,
         n_components=8,
         *,
-        tempering="global",
-        learning_rate=None,
-        gradient_noise=None,
-        moves=None,
         feature_prior=1.0,
         binarize=0.0,
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
+        tempering="global",
+        moves=None,
+        batch_size=None,
+        learning_rate=None,
+        gradient_noise=None,
         max_iter=100,
         n_init=1,
-        batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.feature_prior = feature_prior
+        self.binarize = binarize
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.tempering = tempering
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
-class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):  # noqa: D101
-    __doc__ = _documentation(
-        "AnnealedBernoulliMixture", "Annealed", _OWN["Annealed"], "Bernoulli"
-    )
-    _slots, _parameter_constraints = annealed(_BernoulliMixture)
+class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
+    """Mixture of Bernoullis (latent class analysis), by annealing and moves.
+
+    Features are independent given the class of a sample [1]_; missing values are
+    left out.  Sparse data are made dense, some rows at a time.
+
+    Fitted by deterministic annealing [3]_, and then by moves that split and merge
+    components.
+
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``weight_concentration_prior``); temperature and step
+    (``schedule`` to ``gradient_noise``); length of the fit (``max_iter`` to
+    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+
+    Parameters
+    ----------
+    n_components : int, default=8
+        Number of components K; more than are needed stay empty.
+    feature_prior : float, default=1.0
+        Both concentrations of the Beta prior of the
+        probability that a feature is 1, the same for all.
+    binarize : float or None, default=0.0
+        Values above it count as 1, others as 0, as in scikit-learn's `BernoulliNB`;
+        NaN is a missing value.  None: the values are 0 and 1 already, others raise.
+        Answers coded 1 and 2 need 1.5: with 0.0 all of them would be 1, and a fit to
+        dense whole numbers other than 0 and 1 warns.
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+            default="dirichlet_distribution"
+        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
+        with the default concentration is the approximation of [2]_ to the same.
+    weight_concentration_prior : float, default=None
+        Small ones leave components empty; at least 1e-12.  None is
+        ``1 / n_components``.
+    schedule : Schedule or callable, default=None
+        The temperature at each step, see `sktemper.schedules`.  None is
+        ``ExponentialSchedule()``.
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        What the temperature flattens, see `sktemper.tempering.Annealing`.
+    moves : Moves, "birth", "split-merge", "all" or None, default="split-merge"
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 samples at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+    max_iter : int, default=100
+        Most passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the samples and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Posterior means of the weights.
+    components_ : ndarray of shape (n_components, n_features)
+        Posterior means of the probabilities that a feature is 1.
+    concentration_ : ndarray of shape (n_components, n_features, 2)
+        Parameters of the components' posteriors.
+    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
+        Dirichlet parameters, or the Beta parameters of the sticks.
+    weight_concentration_prior_ : float
+        The concentration prior in use.
+    labels_ : ndarray of shape (n_samples,)
+        The components of what `fit` or `partial_fit` saw last.
+    n_active_components_ : int
+        Components with more than half a sample.
+    converged_ : bool
+        Whether the lower bound came to rest, in a `fit` of all samples at once.
+    lower_bound_ : float
+        The evidence lower bound of the training data at T=1, with every constant.
+    lower_bounds_ : list of float
+        It before each step at T=1 of a `fit` of all samples at once.
+    schedule_ : Schedule
+        The schedule in use, with its length resolved.
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
+        tempered bound of the batch, in nats per observation), "heldout_score" (NaN
+        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
+        fit of all samples at once perhaps "lower_bound" (before a step at T=1); where
+        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
+
+    Notes
+    -----
+    NaN is a missing value, taken to be missing at random.
+    `score_samples` is the posterior predictive probability of the values that are not
+    missing, and `score` is its sum per sample.
+
+    References
+    ----------
+    .. [1] P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.
+    .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper import AnnealedBernoulliMixture
+    >>> X = np.repeat([[1, 1, 0, 0], [0, 0, 1, 1]], 20, axis=0)
+    >>> AnnealedBernoulliMixture(2, random_state=0).fit(X).predict_proba(X).shape
+    (40, 2)
+    """
 
     def __init__(
         self,
         n_components=8,
         *,
+        feature_prior=1.0,
+        binarize=0.0,
+        weight_concentration_prior_type="dirichlet_distribution",
+        weight_concentration_prior=None,
         schedule=None,
         target="local_step",
+        moves="split-merge",
+        batch_size=None,
         learning_rate=None,
         gradient_noise=None,
-        moves="split-merge",
-        feature_prior=1.0,
-        binarize=0.0,
-        weight_concentration_prior_type="dirichlet_distribution",
-        weight_concentration_prior=None,
         max_iter=100,
         n_init=1,
-        batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.feature_prior = feature_prior
+        self.binarize = binarize
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.schedule = schedule
+        self.target = target
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
-class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):  # noqa: D101
-    __doc__ = _documentation(
-        "SVIPlusBernoulliMixture", "SVIPlus", _OWN["SVIPlus"], "Bernoulli"
-    )
-    _slots, _parameter_constraints = svi_plus(_BernoulliMixture)
+class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
+    """Mixture of Bernoullis (latent class analysis), with tunable noise.
+
+    Features are independent given the class of a sample [1]_; missing values are
+    left out.  Sparse data are made dense, some rows at a time.
+
+    Fitted by SVI+ [2]_, with tuneable noise on the gradients, see
+    `sktemper.noise.SVIPlusNoise`.
+
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``weight_concentration_prior``); temperature and step
+    (``effective_batch_size`` to ``learning_rate``); length of the fit (``max_iter`` to
+    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+
+    Parameters
+    ----------
+    n_components : int, default=8
+        Number of components K; more than are needed stay empty.
+    feature_prior : float, default=1.0
+        Both concentrations of the Beta prior of the
+        probability that a feature is 1, the same for all.
+    binarize : float or None, default=0.0
+        Values above it count as 1, others as 0, as in scikit-learn's `BernoulliNB`;
+        NaN is a missing value.  None: the values are 0 and 1 already, others raise.
+        Answers coded 1 and 2 need 1.5: with 0.0 all of them would be 1, and a fit to
+        dense whole numbers other than 0 and 1 warns.
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+            default="dirichlet_distribution"
+        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
+        with the default concentration is the approximation of [2]_ to the same.
+    weight_concentration_prior : float, default=None
+        Small ones leave components empty; at least 1e-12.  None is
+        ``1 / n_components``.
+    effective_batch_size : float, int, Schedule or callable, default=0.5
+        M: a share of the batch, a number of samples, or a number at each step; see
+        `sktemper.noise.SVIPlusNoise`.
+    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
+    tempering : Tempering, "global", "local" or None, default=None
+        The temperature during training, see `sktemper.tempering`; None is T=1.
+    moves : Moves, "birth", "split-merge", "all" or None, default=None
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 samples at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    max_iter : int, default=100
+        Most passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the samples and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Posterior means of the weights.
+    components_ : ndarray of shape (n_components, n_features)
+        Posterior means of the probabilities that a feature is 1.
+    concentration_ : ndarray of shape (n_components, n_features, 2)
+        Parameters of the components' posteriors.
+    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
+        Dirichlet parameters, or the Beta parameters of the sticks.
+    weight_concentration_prior_ : float
+        The concentration prior in use.
+    labels_ : ndarray of shape (n_samples,)
+        The components of what `fit` or `partial_fit` saw last.
+    n_active_components_ : int
+        Components with more than half a sample.
+    converged_ : bool
+        Whether the lower bound came to rest, in a `fit` of all samples at once.
+    lower_bound_ : float
+        The evidence lower bound of the training data at T=1, with every constant.
+    lower_bounds_ : list of float
+        It before each step at T=1 of a `fit` of all samples at once.
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
+        tempered bound of the batch, in nats per observation), "heldout_score" (NaN
+        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
+        fit of all samples at once perhaps "lower_bound" (before a step at T=1); where
+        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
+
+    Notes
+    -----
+    NaN is a missing value, taken to be missing at random.
+    `score_samples` is the posterior predictive probability of the values that are not
+    missing, and `score` is its sum per sample.
+
+    References
+    ----------
+    .. [1] P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.
+    .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper import SVIPlusBernoulliMixture
+    >>> X = np.repeat([[1, 1, 0, 0], [0, 0, 1, 1]], 20, axis=0)
+    >>> SVIPlusBernoulliMixture(2, random_state=0).fit(X).predict_proba(X).shape
+    (40, 2)
+    """
 
     def __init__(
         self,
         n_components=8,
         *,
+        feature_prior=1.0,
+        binarize=0.0,
+        weight_concentration_prior_type="dirichlet_distribution",
+        weight_concentration_prior=None,
         effective_batch_size=0.5,
         distribution="dirichlet",
         tempering=None,
-        learning_rate=None,
         moves=None,
-        feature_prior=1.0,
-        binarize=0.0,
-        weight_concentration_prior_type="dirichlet_distribution",
-        weight_concentration_prior=None,
+        batch_size=None,
+        learning_rate=None,
         max_iter=100,
         n_init=1,
-        batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.feature_prior = feature_prior
+        self.binarize = binarize
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.effective_batch_size = effective_batch_size
+        self.distribution = distribution
+        self.tempering = tempering
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples

@@ -10,14 +10,9 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._arguments import Interval
 from .._estimator import (
-    TOL_OF_BOUND,
     AnnealedMixin,
     SVIPlusMixin,
     TemperedEstimator,
-    annealed,
-    document,
-    store,
-    svi_plus,
 )
 from .._limits import check_variances
 from .._linalg import tiled_matmul
@@ -237,18 +232,21 @@ def _start(init, n_components, X, hyper, random):
     return means
 
 
-#: What the docstrings of the estimators share.
-_WORDS = {
-    "samples": "samples",
-    "unit": "sample",
-    "observed": "value",
-    "moves_strings": '"birth"',
-    "tol_of_bound": TOL_OF_BOUND,
-    "moves_meaning": '"birth" is `BirthMoves` as it comes.',
-}
+class TemperedFactorialMixture(_FactorialMixture):
+    """Binary latent features (factorial mixture) with any tempering, or with none.
 
-_PARAMETERS = """
-    $moves
+    Each sample is the sum of the components whose features it has, and of noise: a
+    factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.
+
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``tempering`` to
+    ``local_cooling``); length of the fit (``max_iter`` to ``max_local_iter``); data and
+    machine (``random_state`` to ``total_samples``).
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of features K.
     inclusion_probability : float, array-like or None, default=None
         Prior probability pi that a sample has a feature, in (0, 1), or one for each
         feature.  None begins with 0.2 and is learned.
@@ -272,28 +270,82 @@ _PARAMETERS = """
         scikit-learn's FastICA or NMF (of data that are not far below 0) with each
         component scaled to be on or off, or an array of shape (n_components,
         n_features).
-    $n_init
-    max_iter : int, default=100
-        Passes of `fit` over the data.
+    tempering : Tempering, "global", "local" or None, default="global"
+        The temperature during training, see `sktemper.tempering`.
+
+        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
+          well the model fits, the mean squared residual over the noise variance, and
+          never above a cap that falls to 1.
+        - "local", `LocalTempering` as it comes: a temperature for each sample, a noise
+          variance of its own.  Outliers weigh less, and `temperatures` tells them.
+        - An `Annealing`, for schedules and targets of your own;
+          `AnnealedFactorialMixture` says it in fewer words, and is the first to try.
+        - None, T=1: plain variational inference.  A baseline.
+    moves : Moves, "birth" or None, default=None
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 samples at most.  `partial_fit` makes none.
     batch_size : int, "auto" or None, default=None
         Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
         "auto": a tenth of the data, from 100 to 1,000; in `partial_fit` 1,000.
-    $shuffle
-    $total_samples
-    local_tol : float, default=1e-3
-        A sample is done once none of its probabilities changes by this in a sweep.
-    max_local_iter : int, default=100
-        Most sweeps on a sample, beside those that cool.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     local_cooling : float > 1 or None, default=2.0
         Each sample is annealed on its own, one sweep a temperature: from where every
         feature is undecided, divided by this in each sweep, to the temperature of the
         model.  Without it (None) features that overlap are taken for one another:
         where components were the true ones it inferred 11 % of samples wrongly, and
         none with it.
-    $evaluate_every
-"""
+    max_iter : int, default=100
+        Passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the samples and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    local_tol : float, default=1e-3
+        A sample is done once none of its probabilities changes by this in a sweep.
+    max_local_iter : int, default=100
+        Most sweeps on a sample, beside those that cool.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
-_ATTRIBUTES = """
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
@@ -304,7 +356,33 @@ _ATTRIBUTES = """
         Variances, given or learned.
     inclusion_probability_ : ndarray of shape (n_components,)
         Given or learned.
-    $policies
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
+        tempered bound of the batch, in nats per value), "heldout_score" (NaN where
+        not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
+        in a fit of all samples at once perhaps "lower_bound" (before a step at T=1);
+        where moves were made also, a row a move, "move_step", "move_seconds",
+        "move_kept" and "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
 
     Notes
     -----
@@ -331,36 +409,7 @@ _ATTRIBUTES = """
        stochastic variational inference", 2014.
     .. [4] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
        tuneable stochastic annealing".
-"""
 
-
-class TemperedFactorialMixture(_FactorialMixture):  # noqa: D101 (composed __doc__)
-    __doc__ = document(
-        """Binary latent features (factorial mixture) with any tempering, or with none.
-
-    Each sample is the sum of the components whose features it has, and of noise: a
-    factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.
-
-    Parameters
-    ----------
-    n_components : int, default=10
-        Number of features K.
-    tempering : Tempering, "global", "local" or None, default="global"
-        The temperature during training, see `sktemper.tempering`.
-
-        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
-          well the model fits, the mean squared residual over the noise variance, and
-          never above a cap that falls to 1.
-        - "local", `LocalTempering` as it comes: a temperature for each sample, a noise
-          variance of its own.  Outliers weigh less, and `temperatures` tells them.
-        - An `Annealing`, for schedules and targets of your own;
-          `AnnealedFactorialMixture` says it in fewer words, and is the first to try.
-        - None, T=1: plain variational inference.  A baseline.
-    $learning_rate
-    $gradient_noise"""
-        + _PARAMETERS
-        + _ATTRIBUTES
-        + """
     Examples
     --------
     >>> import numpy as np
@@ -371,10 +420,7 @@ class TemperedFactorialMixture(_FactorialMixture):  # noqa: D101 (composed __doc
     >>> mixture = TemperedFactorialMixture(3, random_state=0).fit(X)
     >>> mixture.transform(X).shape
     (500, 3)
-    """,
-        moves_default="None",
-        **_WORDS,
-    )
+    """
 
     _parameter_constraints = _FactorialMixture._parameter_constraints
 
@@ -382,10 +428,6 @@ class TemperedFactorialMixture(_FactorialMixture):  # noqa: D101 (composed __doc
         self,
         n_components=10,
         *,
-        tempering="global",
-        learning_rate=None,
-        gradient_noise=None,
-        moves=None,
         inclusion_probability=None,
         noise_variance=None,
         component_variance=None,
@@ -393,47 +435,233 @@ class TemperedFactorialMixture(_FactorialMixture):  # noqa: D101 (composed __doc
         learn_inclusion_probability="auto",
         posterior="structured",
         init="random",
-        n_init=1,
-        max_iter=100,
+        tempering="global",
+        moves=None,
         batch_size=None,
-        shuffle=True,
-        total_samples=None,
-        local_tol=1e-3,
-        max_local_iter=100,
+        learning_rate=None,
+        gradient_noise=None,
         local_cooling=2.0,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
+        local_tol=1e-3,
+        max_local_iter=100,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.inclusion_probability = inclusion_probability
+        self.noise_variance = noise_variance
+        self.component_variance = component_variance
+        self.learn_noise_variance = learn_noise_variance
+        self.learn_inclusion_probability = learn_inclusion_probability
+        self.posterior = posterior
+        self.init = init
+        self.tempering = tempering
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.local_cooling = local_cooling
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.local_tol = local_tol
+        self.max_local_iter = max_local_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
-class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):  # noqa: D101
-    __doc__ = document(
-        """Binary latent features (factorial mixture) fitted by annealing and moves.
+class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
+    """Binary latent features (factorial mixture) fitted by annealing and moves.
 
     Each sample is the sum of the components whose features it has, and of noise: a
     factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.  It is
     fitted from a high temperature down [3]_, and then by moves that put superfluous
     components where they are missed.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``schedule`` to
+    ``local_cooling``); length of the fit (``max_iter`` to ``max_local_iter``); data and
+    machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=10
         Number of features K.
-    $schedule
+    inclusion_probability : float, array-like or None, default=None
+        Prior probability pi that a sample has a feature, in (0, 1), or one for each
+        feature.  None begins with 0.2 and is learned.
+    noise_variance : float, default=None
+        Variance sigma^2 of the noise of each value (the papers give its square root).
+        None begins with the variance of the data and is learned.
+    component_variance : float, default=None
+        Prior variance of each entry of a component.  None takes what explains the mean
+        square of the data by as many features as a sample is expected to have.
+    learn_noise_variance : bool or "auto", default="auto"
+        Whether the noise variance is learned, from ``noise_variance`` on; "auto" if
+        that is None.
+    learn_inclusion_probability : bool or "auto", default="auto"
+        Whether the inclusion probabilities are learned, one for each feature; "auto" if
+        ``inclusion_probability`` is None.
+    posterior : {"structured", "factorised"}, default="structured"
+        Of the components: with correlations between them, which is exact given the
+        features, or without, as in [1]_ (its means at their joint optimum).
+    init : {"random", "data", "ica", "nmf"} or array-like, default="random"
+        Where the components start: small draws from their prior, samples,
+        scikit-learn's FastICA or NMF (of data that are not far below 0) with each
+        component scaled to be on or off, or an array of shape (n_components,
+        n_features).
+    schedule : Schedule or callable, default=None
+        The temperature at each step, see `sktemper.schedules`.  None is
+        ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         What the temperature flattens, see `sktemper.tempering.Annealing`.
-    $learning_rate
-    $gradient_noise"""
-        + _PARAMETERS
-        + _ATTRIBUTES.replace("$policies", "$fitted_schedule\n    $policies")
-        + """
+    moves : Moves, "birth" or None, default="birth"
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 samples at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        "auto": a tenth of the data, from 100 to 1,000; in `partial_fit` 1,000.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+    local_cooling : float > 1 or None, default=2.0
+        Each sample is annealed on its own, one sweep a temperature: from where every
+        feature is undecided, divided by this in each sweep, to the temperature of the
+        model.  Without it (None) features that overlap are taken for one another:
+        where components were the true ones it inferred 11 % of samples wrongly, and
+        none with it.
+    max_iter : int, default=100
+        Passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the samples and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    local_tol : float, default=1e-3
+        A sample is done once none of its probabilities changes by this in a sweep.
+    max_local_iter : int, default=100
+        Most sweeps on a sample, beside those that cool.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Posterior means of the components.
+    components_covariance_ : ndarray of shape (n_components, n_components)
+        Their posterior covariance, the same for each of the n_features dimensions.
+    noise_variance_, component_variance_ : float
+        Variances, given or learned.
+    inclusion_probability_ : ndarray of shape (n_components,)
+        Given or learned.
+    schedule_ : Schedule
+        The schedule in use, with its length resolved.
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
+        tempered bound of the batch, in nats per value), "heldout_score" (NaN where
+        not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
+        in a fit of all samples at once perhaps "lower_bound" (before a step at T=1);
+        where moves were made also, a row a move, "move_step", "move_seconds",
+        "move_kept" and "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
+
+    Notes
+    -----
+    ``NaN`` is a value that is not known.  `transform` and the scores leave it out;
+    `fit` takes it as one more latent variable, and so does `lower_bound`, which is
+    what `fit` raises.
+
+    `score_samples` is a lower bound on log p(x) under the posterior of the components:
+    comparable between fits, and with any other density of x.  `score` is its mean.
+
+    Values beyond 1e120, in float32 1e30, are refused; and so are those whose square is
+    too large for a ratio to the noise variance.
+
+    The noise has mean zero and so have the components: centre data that are not on a
+    natural scale.
+
+    References
+    ----------
+    .. [1] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016, equation 12 and appendix C.
+    .. [2] F. Doshi-Velez, K. Miller, J. Van Gael, Y. W. Teh, "Variational inference for
+       the Indian buffet process", AISTATS 2009.
+    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [4] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+
     Examples
     --------
     >>> import numpy as np
@@ -446,22 +674,12 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):  # noqa: D101
     array([1., 1., 1.])
     >>> mixture.inverse_transform(mixture.transform(X)).shape
     (500, 6)
-    """,
-        moves_default='"birth"',
-        **_WORDS,
-    )
-
-    _slots, _parameter_constraints = annealed(_FactorialMixture)
+    """
 
     def __init__(
         self,
         n_components=10,
         *,
-        schedule=None,
-        target="local_step",
-        learning_rate=None,
-        gradient_noise=None,
-        moves="birth",
         inclusion_probability=None,
         noise_variance=None,
         component_variance=None,
@@ -469,44 +687,233 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):  # noqa: D101
         learn_inclusion_probability="auto",
         posterior="structured",
         init="random",
-        n_init=1,
-        max_iter=100,
+        schedule=None,
+        target="local_step",
+        moves="birth",
         batch_size=None,
-        shuffle=True,
-        total_samples=None,
-        local_tol=1e-3,
-        max_local_iter=100,
+        learning_rate=None,
+        gradient_noise=None,
         local_cooling=2.0,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
+        local_tol=1e-3,
+        max_local_iter=100,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.inclusion_probability = inclusion_probability
+        self.noise_variance = noise_variance
+        self.component_variance = component_variance
+        self.learn_noise_variance = learn_noise_variance
+        self.learn_inclusion_probability = learn_inclusion_probability
+        self.posterior = posterior
+        self.init = init
+        self.schedule = schedule
+        self.target = target
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.local_cooling = local_cooling
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.local_tol = local_tol
+        self.max_local_iter = max_local_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
-class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):  # noqa: D101
-    __doc__ = document(
-        """Binary latent features (factorial mixture) with tunable noise (SVI+).
+class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
+    """Binary latent features (factorial mixture) with tunable noise (SVI+).
 
     Each sample is the sum of the components whose features it has, and of noise: a
     factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.  Its
     steps are as noisy as those of a smaller batch [4]_, see
     `sktemper.noise.SVIPlusNoise`.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``effective_batch_size`` to
+    ``local_cooling``); length of the fit (``max_iter`` to ``max_local_iter``); data and
+    machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=10
         Number of features K.
-    $effective_batch_size
-    $learning_rate"""
-        + _PARAMETERS
-        + _ATTRIBUTES
-        + """
+    inclusion_probability : float, array-like or None, default=None
+        Prior probability pi that a sample has a feature, in (0, 1), or one for each
+        feature.  None begins with 0.2 and is learned.
+    noise_variance : float, default=None
+        Variance sigma^2 of the noise of each value (the papers give its square root).
+        None begins with the variance of the data and is learned.
+    component_variance : float, default=None
+        Prior variance of each entry of a component.  None takes what explains the mean
+        square of the data by as many features as a sample is expected to have.
+    learn_noise_variance : bool or "auto", default="auto"
+        Whether the noise variance is learned, from ``noise_variance`` on; "auto" if
+        that is None.
+    learn_inclusion_probability : bool or "auto", default="auto"
+        Whether the inclusion probabilities are learned, one for each feature; "auto" if
+        ``inclusion_probability`` is None.
+    posterior : {"structured", "factorised"}, default="structured"
+        Of the components: with correlations between them, which is exact given the
+        features, or without, as in [1]_ (its means at their joint optimum).
+    init : {"random", "data", "ica", "nmf"} or array-like, default="random"
+        Where the components start: small draws from their prior, samples,
+        scikit-learn's FastICA or NMF (of data that are not far below 0) with each
+        component scaled to be on or off, or an array of shape (n_components,
+        n_features).
+    effective_batch_size : float, int, Schedule or callable, default=0.5
+        M: a share of the batch, a number of samples, or a number at each step; see
+        `sktemper.noise.SVIPlusNoise`.
+    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
+    tempering : Tempering, "global", "local" or None, default=None
+        The temperature during training, see `sktemper.tempering`; None is T=1.
+    moves : Moves, "birth" or None, default=None
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 samples at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        "auto": a tenth of the data, from 100 to 1,000; in `partial_fit` 1,000.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    local_cooling : float > 1 or None, default=2.0
+        Each sample is annealed on its own, one sweep a temperature: from where every
+        feature is undecided, divided by this in each sweep, to the temperature of the
+        model.  Without it (None) features that overlap are taken for one another:
+        where components were the true ones it inferred 11 % of samples wrongly, and
+        none with it.
+    max_iter : int, default=100
+        Passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the samples and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    local_tol : float, default=1e-3
+        A sample is done once none of its probabilities changes by this in a sweep.
+    max_local_iter : int, default=100
+        Most sweeps on a sample, beside those that cool.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Posterior means of the components.
+    components_covariance_ : ndarray of shape (n_components, n_components)
+        Their posterior covariance, the same for each of the n_features dimensions.
+    noise_variance_, component_variance_ : float
+        Variances, given or learned.
+    inclusion_probability_ : ndarray of shape (n_components,)
+        Given or learned.
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
+        tempered bound of the batch, in nats per value), "heldout_score" (NaN where
+        not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
+        in a fit of all samples at once perhaps "lower_bound" (before a step at T=1);
+        where moves were made also, a row a move, "move_step", "move_seconds",
+        "move_kept" and "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
+
+    Notes
+    -----
+    ``NaN`` is a value that is not known.  `transform` and the scores leave it out;
+    `fit` takes it as one more latent variable, and so does `lower_bound`, which is
+    what `fit` raises.
+
+    `score_samples` is a lower bound on log p(x) under the posterior of the components:
+    comparable between fits, and with any other density of x.  `score` is its mean.
+
+    Values beyond 1e120, in float32 1e30, are refused; and so are those whose square is
+    too large for a ratio to the noise variance.
+
+    The noise has mean zero and so have the components: centre data that are not on a
+    natural scale.
+
+    References
+    ----------
+    .. [1] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016, equation 12 and appendix C.
+    .. [2] F. Doshi-Velez, K. Miller, J. Van Gael, Y. W. Teh, "Variational inference for
+       the Indian buffet process", AISTATS 2009.
+    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [4] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+
     Examples
     --------
     >>> import numpy as np
@@ -517,22 +924,12 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):  # noqa: D101
     >>> mixture = SVIPlusFactorialMixture(3, batch_size=100, random_state=0).fit(X)
     >>> mixture.transform(X).shape
     (500, 3)
-    """,
-        moves_default="None",
-        **_WORDS,
-    )
-
-    _slots, _parameter_constraints = svi_plus(_FactorialMixture)
+    """
 
     def __init__(
         self,
         n_components=10,
         *,
-        effective_batch_size=0.5,
-        distribution="dirichlet",
-        tempering=None,
-        learning_rate=None,
-        moves=None,
         inclusion_probability=None,
         noise_variance=None,
         component_variance=None,
@@ -540,21 +937,54 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):  # noqa: D101
         learn_inclusion_probability="auto",
         posterior="structured",
         init="random",
-        n_init=1,
-        max_iter=100,
+        effective_batch_size=0.5,
+        distribution="dirichlet",
+        tempering=None,
+        moves=None,
         batch_size=None,
-        shuffle=True,
-        total_samples=None,
-        local_tol=1e-3,
-        max_local_iter=100,
+        learning_rate=None,
         local_cooling=2.0,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
+        local_tol=1e-3,
+        max_local_iter=100,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.inclusion_probability = inclusion_probability
+        self.noise_variance = noise_variance
+        self.component_variance = component_variance
+        self.learn_noise_variance = learn_noise_variance
+        self.learn_inclusion_probability = learn_inclusion_probability
+        self.posterior = posterior
+        self.init = init
+        self.effective_batch_size = effective_batch_size
+        self.distribution = distribution
+        self.tempering = tempering
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.local_cooling = local_cooling
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.local_tol = local_tol
+        self.max_local_iter = max_local_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples

@@ -9,16 +9,11 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._arguments import Interval
 from .._estimator import (
-    TOL_OF_BOUND,
     AnnealedMixin,
     MixtureMixin,
     SVIPlusMixin,
     TemperedEstimator,
-    annealed,
     check_n_samples,
-    document,
-    store,
-    svi_plus,
 )
 from .._expfam import COVARIANCE_TYPES, LEAST_CONCENTRATION, WEIGHTS
 from .._limits import check_prior, check_values, check_variances
@@ -310,58 +305,119 @@ def _is_regular(covariance):
     return bool((left > 1e-14 * len(variances) * variances).all())
 
 
-#: What the docstrings of the estimators share.
-_WORDS = {
-    "samples": "samples",
-    "unit": "sample",
-    "observed": "sample",
-    "moves_strings": '"birth", "split-merge", "all"',
-    "tol_of_bound": TOL_OF_BOUND,
-    "moves_meaning": """"birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.""",
-}
+class TemperedGaussianMixture(_GaussianMixture):
+    """Gaussian mixture with any tempering, or with none.
 
-_PARAMETERS = """
-    $moves
-    reg_covar : float, default=1e-6
-        Variance added to the samples in each covariance.
-    max_iter : int, default=100
-        Most passes of `fit` over the data; 0 leaves the start as it is.
-    $n_init
-    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
-default="kmeans"
-        Where the responsibilities start, as in scikit-learn: from the clusters of
-        k-means, from the samples that it starts from, from random numbers or from
-        random samples.  Of more than 100,000 samples as many are taken.  It does not
-        depend on the order of the samples, and a weight is a repetition.
+    Variational inference for a mixture whose number of components is at most
+    ``n_components`` [1]_, as in scikit-learn's `BayesianGaussianMixture`: with fewer
+    bad optima, in minibatches if wanted.
+
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init_params``); temperature and step (``tempering`` to
+    ``gradient_noise``); length of the fit (``max_iter`` to ``warm_start``); data and
+    machine (``random_state`` to ``total_samples``).
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components K; more than are needed stay empty.
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+        Of the components: each its own matrix, all the same one, diagonal ones, or a
+        variance each.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-default="dirichlet_process"
+            default="dirichlet_process"
         Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
         with the default concentration is the approximation of [4]_ to the same.
     weight_concentration_prior : float, default=None
         Small ones leave components empty; at least 1e-12.  None is
         ``1 / n_components``.
-    mean_precision_prior : float, default=None
-        How many samples the prior mean counts for.  None is 1.
     mean_prior : array-like of shape (n_features,), default=None
         None is the mean of the data.
-    degrees_of_freedom_prior : float, default=None
-        Of the Wishart distribution, above ``n_features - 1``.  None is ``n_features``.
+    mean_precision_prior : float, default=None
+        How many samples the prior mean counts for.  None is 1.
     covariance_prior : float or array-like, default=None
         None is the covariance of the data, or what ``covariance_type`` keeps of it;
         plus ``reg_covar`` on its diagonal where it is singular.
+    degrees_of_freedom_prior : float, default=None
+        Of the Wishart distribution, above ``n_features - 1``.  None is ``n_features``.
+    reg_covar : float, default=1e-6
+        Variance added to the samples in each covariance.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
+            default="kmeans"
+        Where the responsibilities start, as in scikit-learn: from the clusters of
+        k-means, from the samples that it starts from, from random numbers or from
+        random samples.  Of more than 100,000 samples as many are taken.  It does not
+        depend on the order of the samples, and a weight is a repetition.
+    tempering : Tempering, "global", "local" or None, default="global"
+        The temperature during training, see `sktemper.tempering`.
+
+        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
+          well the model fits, and never above a cap that falls to 1.
+        - "local", `LocalTempering` as it comes: a temperature for each sample.
+          Outliers weigh less, and `temperatures` tells them.
+        - An `Annealing`, for schedules and targets of your own;
+          `AnnealedGaussianMixture` says it in fewer words, and is the first to try.
+        - None, T=1: plain variational inference, the algorithm of scikit-learn's
+          `BayesianGaussianMixture`.  A baseline.
+    moves : Moves, "birth", "split-merge", "all" or None, default=None
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 samples at most.  `partial_fit` makes none.
     batch_size : int, "auto" or None, default=None
         Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
         "auto": a tenth of the data, from 20 samples a component to 10,000.
-    $shuffle
-    $total_samples
-    $evaluate_every
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+    max_iter : int, default=100
+        Most passes of `fit` over the data; 0 leaves the start as it is.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the samples and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
     verbose_interval : int, default=10
         Passes between the lines that ``verbose`` logs.
-"""
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
-_ATTRIBUTES = """
     Attributes
     ----------
     weights_ : ndarray of shape (n_components,)
@@ -378,7 +434,7 @@ _ATTRIBUTES = """
         Of the Normal-Wishart distributions; if tied these have one number of degrees
         of freedom.
     weight_concentration_prior_, mean_precision_prior_, mean_prior_, \
-degrees_of_freedom_prior_, covariance_prior_ : object
+            degrees_of_freedom_prior_, covariance_prior_ : object
         The priors in use.
     labels_ : ndarray of shape (n_samples,)
         The components of what `fit` or `partial_fit` saw last.
@@ -390,7 +446,33 @@ degrees_of_freedom_prior_, covariance_prior_ : object
         The evidence lower bound of the training data at T=1, with every constant.
     lower_bounds_ : list of float
         It before each step at T=1 of a `fit` of all samples at once.
-    $policies
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
+        tempered bound of the batch, in nats per sample), "heldout_score" (NaN where
+        not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
+        in a fit of all samples at once perhaps "lower_bound" (before a step at T=1);
+        where moves were made also, a row a move, "move_step", "move_seconds",
+        "move_kept" and "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
 
     Notes
     -----
@@ -417,40 +499,7 @@ degrees_of_freedom_prior_, covariance_prior_ : object
        tuneable stochastic annealing".
     .. [5] N. Ueda, R. Nakano, Z. Ghahramani, G. Hinton, "SMEM algorithm for mixture
        models", Neural Computation 12, 2000.
-"""
 
-
-class TemperedGaussianMixture(_GaussianMixture):  # noqa: D101 (composed __doc__)
-    __doc__ = document(
-        """Gaussian mixture with any tempering, or with none.
-
-    Variational inference for a mixture whose number of components is at most
-    ``n_components`` [1]_, as in scikit-learn's `BayesianGaussianMixture`: with fewer
-    bad optima, in minibatches if wanted.
-
-    Parameters
-    ----------
-    n_components : int, default=1
-        Number of components K; more than are needed stay empty.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        Of the components: each its own matrix, all the same one, diagonal ones, or a
-        variance each.
-    tempering : Tempering, "global", "local" or None, default="global"
-        The temperature during training, see `sktemper.tempering`.
-
-        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
-          well the model fits, and never above a cap that falls to 1.
-        - "local", `LocalTempering` as it comes: a temperature for each sample.
-          Outliers weigh less, and `temperatures` tells them.
-        - An `Annealing`, for schedules and targets of your own;
-          `AnnealedGaussianMixture` says it in fewer words, and is the first to try.
-        - None, T=1: plain variational inference, the algorithm of scikit-learn's
-          `BayesianGaussianMixture`.  A baseline.
-    $learning_rate
-    $gradient_noise"""
-        + _PARAMETERS
-        + _ATTRIBUTES
-        + """
     Examples
     --------
     >>> from sklearn.datasets import make_blobs
@@ -459,10 +508,7 @@ class TemperedGaussianMixture(_GaussianMixture):  # noqa: D101 (composed __doc__
     >>> mixture = TemperedGaussianMixture(8, random_state=0).fit(X)
     >>> mixture.predict(X).shape
     (300,)
-    """,
-        moves_default="None",
-        **_WORDS,
-    )
+    """
 
     _parameter_constraints = _GaussianMixture._parameter_constraints
 
@@ -471,44 +517,75 @@ class TemperedGaussianMixture(_GaussianMixture):  # noqa: D101 (composed __doc__
         n_components=1,
         *,
         covariance_type="full",
-        tempering="global",
-        learning_rate=None,
-        gradient_noise=None,
-        moves=None,
-        reg_covar=1e-6,
-        max_iter=100,
-        n_init=1,
-        init_params="kmeans",
         weight_concentration_prior_type="dirichlet_process",
         weight_concentration_prior=None,
-        mean_precision_prior=None,
         mean_prior=None,
-        degrees_of_freedom_prior=None,
+        mean_precision_prior=None,
         covariance_prior=None,
+        degrees_of_freedom_prior=None,
+        reg_covar=1e-6,
+        init_params="kmeans",
+        tempering="global",
+        moves=None,
         batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        learning_rate=None,
+        gradient_noise=None,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
         verbose_interval=10,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.mean_prior = mean_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.covariance_prior = covariance_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.reg_covar = reg_covar
+        self.init_params = init_params
+        self.tempering = tempering
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
-class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):  # noqa: D101
-    __doc__ = document(
-        """Gaussian mixture fitted by deterministic annealing and moves.
+class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
+    """Gaussian mixture fitted by deterministic annealing and moves.
 
     Variational inference for a mixture whose number of components is at most
     ``n_components`` [1]_, as in scikit-learn's `BayesianGaussianMixture`, from a higher
     temperature down [3]_ and then by moves that split, merge and replace clusters [5]_:
     what it ends at hardly depends on the start.
+
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init_params``); temperature and step (``schedule`` to
+    ``gradient_noise``); length of the fit (``max_iter`` to ``warm_start``); data and
+    machine (``random_state`` to ``total_samples``).
 
     Parameters
     ----------
@@ -517,14 +594,178 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):  # noqa: D101
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
         Of the components: each its own matrix, all the same one, diagonal ones, or a
         variance each.
-    $schedule
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+            default="dirichlet_process"
+        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
+        with the default concentration is the approximation of [4]_ to the same.
+    weight_concentration_prior : float, default=None
+        Small ones leave components empty; at least 1e-12.  None is
+        ``1 / n_components``.
+    mean_prior : array-like of shape (n_features,), default=None
+        None is the mean of the data.
+    mean_precision_prior : float, default=None
+        How many samples the prior mean counts for.  None is 1.
+    covariance_prior : float or array-like, default=None
+        None is the covariance of the data, or what ``covariance_type`` keeps of it;
+        plus ``reg_covar`` on its diagonal where it is singular.
+    degrees_of_freedom_prior : float, default=None
+        Of the Wishart distribution, above ``n_features - 1``.  None is ``n_features``.
+    reg_covar : float, default=1e-6
+        Variance added to the samples in each covariance.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
+            default="kmeans"
+        Where the responsibilities start, as in scikit-learn: from the clusters of
+        k-means, from the samples that it starts from, from random numbers or from
+        random samples.  Of more than 100,000 samples as many are taken.  It does not
+        depend on the order of the samples, and a weight is a repetition.
+    schedule : Schedule or callable, default=None
+        The temperature at each step, see `sktemper.schedules`.  None is
+        ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         What the temperature flattens, see `sktemper.tempering.Annealing`.
-    $learning_rate
-    $gradient_noise"""
-        + _PARAMETERS
-        + _ATTRIBUTES.replace("$policies", "$fitted_schedule\n    $policies")
-        + """
+    moves : Moves, "birth", "split-merge", "all" or None, default="all"
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 samples at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        "auto": a tenth of the data, from 20 samples a component to 10,000.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+    max_iter : int, default=100
+        Most passes of `fit` over the data; 0 leaves the start as it is.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the samples and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    verbose_interval : int, default=10
+        Passes between the lines that ``verbose`` logs.
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Posterior means of the weights.
+    means_ : ndarray of shape (n_components, n_features)
+        Posterior means of the components' means.
+    covariances_, precisions_, precisions_cholesky_ : ndarray
+        The expected precisions, their inverses and their triangular roots, of shape
+        (n_components,) if spherical, (n_features, n_features) if tied, (n_components,
+        n_features) if diag, (n_components, n_features, n_features) if full.
+    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
+        Dirichlet parameters, or the Beta parameters of the sticks.
+    mean_precision_, degrees_of_freedom_ : ndarray of shape (n_components,)
+        Of the Normal-Wishart distributions; if tied these have one number of degrees
+        of freedom.
+    weight_concentration_prior_, mean_precision_prior_, mean_prior_, \
+            degrees_of_freedom_prior_, covariance_prior_ : object
+        The priors in use.
+    labels_ : ndarray of shape (n_samples,)
+        The components of what `fit` or `partial_fit` saw last.
+    n_active_components_ : int
+        Components with more than half a sample.
+    converged_ : bool
+        Whether the lower bound came to rest, in a `fit` of all samples at once.
+    lower_bound_ : float
+        The evidence lower bound of the training data at T=1, with every constant.
+    lower_bounds_ : list of float
+        It before each step at T=1 of a `fit` of all samples at once.
+    schedule_ : Schedule
+        The schedule in use, with its length resolved.
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
+        tempered bound of the batch, in nats per sample), "heldout_score" (NaN where
+        not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
+        in a fit of all samples at once perhaps "lower_bound" (before a step at T=1);
+        where moves were made also, a row a move, "move_step", "move_seconds",
+        "move_kept" and "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
+
+    Notes
+    -----
+    Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`,
+    and with ``tempering=None`` and ``moves=None`` so are the fits, from the same
+    responsibilities: to rounding errors and, as the bound is that before a step, maybe
+    one step more.  The same ``random_state`` starts from the same ones if the samples
+    are in increasing order, and all different and of one weight.  But a tied covariance
+    starts from the samples that the components start from, where with ``init_params``
+    "k-means++" or "random_from_data" theirs is that of all samples.
+    What differs otherwise: `score_samples` and `score` are the exact posterior
+    predictive density, a mixture of Student-t distributions, and ``lower_bound_`` has
+    every constant.
+
+    References
+    ----------
+    .. [1] H. Attias, "A variational Bayesian framework for graphical models", NIPS
+       2000.
+    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [4] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+    .. [5] N. Ueda, R. Nakano, Z. Ghahramani, G. Hinton, "SMEM algorithm for mixture
+       models", Neural Computation 12, 2000.
+
     Examples
     --------
     >>> from sklearn.datasets import make_blobs
@@ -535,56 +776,83 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):  # noqa: D101
     (300,)
     >>> mixture.n_active_components_
     3
-    """,
-        moves_default='"all"',
-        **_WORDS,
-    )
-
-    _slots, _parameter_constraints = annealed(_GaussianMixture)
+    """
 
     def __init__(
         self,
         n_components=1,
         *,
         covariance_type="full",
-        schedule=None,
-        target="local_step",
-        learning_rate=None,
-        gradient_noise=None,
-        moves="all",
-        reg_covar=1e-6,
-        max_iter=100,
-        n_init=1,
-        init_params="kmeans",
         weight_concentration_prior_type="dirichlet_process",
         weight_concentration_prior=None,
-        mean_precision_prior=None,
         mean_prior=None,
-        degrees_of_freedom_prior=None,
+        mean_precision_prior=None,
         covariance_prior=None,
+        degrees_of_freedom_prior=None,
+        reg_covar=1e-6,
+        init_params="kmeans",
+        schedule=None,
+        target="local_step",
+        moves="all",
         batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        learning_rate=None,
+        gradient_noise=None,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
         verbose_interval=10,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.mean_prior = mean_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.covariance_prior = covariance_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.reg_covar = reg_covar
+        self.init_params = init_params
+        self.schedule = schedule
+        self.target = target
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
-class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):  # noqa: D101
-    __doc__ = document(
-        """Gaussian mixture with tunable gradient noise (SVI+).
+class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
+    """Gaussian mixture with tunable gradient noise (SVI+).
 
     Variational inference for a mixture whose number of components is at most
     ``n_components`` [1]_, as in scikit-learn's `BayesianGaussianMixture`, with steps as
     noisy as those of a smaller batch [4]_, see `sktemper.noise.SVIPlusNoise`.
+
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init_params``); temperature and step
+    (``effective_batch_size`` to ``learning_rate``); length of the fit (``max_iter`` to
+    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
 
     Parameters
     ----------
@@ -593,11 +861,176 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):  # noqa: D101
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
         Of the components: each its own matrix, all the same one, diagonal ones, or a
         variance each.
-    $effective_batch_size
-    $learning_rate"""
-        + _PARAMETERS
-        + _ATTRIBUTES
-        + """
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+            default="dirichlet_process"
+        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
+        with the default concentration is the approximation of [4]_ to the same.
+    weight_concentration_prior : float, default=None
+        Small ones leave components empty; at least 1e-12.  None is
+        ``1 / n_components``.
+    mean_prior : array-like of shape (n_features,), default=None
+        None is the mean of the data.
+    mean_precision_prior : float, default=None
+        How many samples the prior mean counts for.  None is 1.
+    covariance_prior : float or array-like, default=None
+        None is the covariance of the data, or what ``covariance_type`` keeps of it;
+        plus ``reg_covar`` on its diagonal where it is singular.
+    degrees_of_freedom_prior : float, default=None
+        Of the Wishart distribution, above ``n_features - 1``.  None is ``n_features``.
+    reg_covar : float, default=1e-6
+        Variance added to the samples in each covariance.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
+            default="kmeans"
+        Where the responsibilities start, as in scikit-learn: from the clusters of
+        k-means, from the samples that it starts from, from random numbers or from
+        random samples.  Of more than 100,000 samples as many are taken.  It does not
+        depend on the order of the samples, and a weight is a repetition.
+    effective_batch_size : float, int, Schedule or callable, default=0.5
+        M: a share of the batch, a number of samples, or a number at each step; see
+        `sktemper.noise.SVIPlusNoise`.
+    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
+    tempering : Tempering, "global", "local" or None, default=None
+        The temperature during training, see `sktemper.tempering`; None is T=1.
+    moves : Moves, "birth", "split-merge", "all" or None, default=None
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 samples at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        "auto": a tenth of the data, from 20 samples a component to 10,000.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    max_iter : int, default=100
+        Most passes of `fit` over the data; 0 leaves the start as it is.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the samples and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    verbose_interval : int, default=10
+        Passes between the lines that ``verbose`` logs.
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Posterior means of the weights.
+    means_ : ndarray of shape (n_components, n_features)
+        Posterior means of the components' means.
+    covariances_, precisions_, precisions_cholesky_ : ndarray
+        The expected precisions, their inverses and their triangular roots, of shape
+        (n_components,) if spherical, (n_features, n_features) if tied, (n_components,
+        n_features) if diag, (n_components, n_features, n_features) if full.
+    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
+        Dirichlet parameters, or the Beta parameters of the sticks.
+    mean_precision_, degrees_of_freedom_ : ndarray of shape (n_components,)
+        Of the Normal-Wishart distributions; if tied these have one number of degrees
+        of freedom.
+    weight_concentration_prior_, mean_precision_prior_, mean_prior_, \
+            degrees_of_freedom_prior_, covariance_prior_ : object
+        The priors in use.
+    labels_ : ndarray of shape (n_samples,)
+        The components of what `fit` or `partial_fit` saw last.
+    n_active_components_ : int
+        Components with more than half a sample.
+    converged_ : bool
+        Whether the lower bound came to rest, in a `fit` of all samples at once.
+    lower_bound_ : float
+        The evidence lower bound of the training data at T=1, with every constant.
+    lower_bounds_ : list of float
+        It before each step at T=1 of a `fit` of all samples at once.
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
+        tempered bound of the batch, in nats per sample), "heldout_score" (NaN where
+        not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
+        in a fit of all samples at once perhaps "lower_bound" (before a step at T=1);
+        where moves were made also, a row a move, "move_step", "move_seconds",
+        "move_kept" and "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
+
+    Notes
+    -----
+    Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`,
+    and with ``tempering=None`` and ``moves=None`` so are the fits, from the same
+    responsibilities: to rounding errors and, as the bound is that before a step, maybe
+    one step more.  The same ``random_state`` starts from the same ones if the samples
+    are in increasing order, and all different and of one weight.  But a tied covariance
+    starts from the samples that the components start from, where with ``init_params``
+    "k-means++" or "random_from_data" theirs is that of all samples.
+    What differs otherwise: `score_samples` and `score` are the exact posterior
+    predictive density, a mixture of Student-t distributions, and ``lower_bound_`` has
+    every constant.
+
+    References
+    ----------
+    .. [1] H. Attias, "A variational Bayesian framework for graphical models", NIPS
+       2000.
+    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [4] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+    .. [5] N. Ueda, R. Nakano, Z. Ghahramani, G. Hinton, "SMEM algorithm for mixture
+       models", Neural Computation 12, 2000.
+
     Examples
     --------
     >>> from sklearn.datasets import make_blobs
@@ -606,44 +1039,67 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):  # noqa: D101
     >>> mixture = SVIPlusGaussianMixture(8, batch_size=100, random_state=0).fit(X)
     >>> mixture.predict(X).shape
     (300,)
-    """,
-        moves_default="None",
-        **_WORDS,
-    )
-
-    _slots, _parameter_constraints = svi_plus(_GaussianMixture)
+    """
 
     def __init__(
         self,
         n_components=1,
         *,
         covariance_type="full",
+        weight_concentration_prior_type="dirichlet_process",
+        weight_concentration_prior=None,
+        mean_prior=None,
+        mean_precision_prior=None,
+        covariance_prior=None,
+        degrees_of_freedom_prior=None,
+        reg_covar=1e-6,
+        init_params="kmeans",
         effective_batch_size=0.5,
         distribution="dirichlet",
         tempering=None,
-        learning_rate=None,
         moves=None,
-        reg_covar=1e-6,
+        batch_size=None,
+        learning_rate=None,
         max_iter=100,
         n_init=1,
-        init_params="kmeans",
-        weight_concentration_prior_type="dirichlet_process",
-        weight_concentration_prior=None,
-        mean_precision_prior=None,
-        mean_prior=None,
-        degrees_of_freedom_prior=None,
-        covariance_prior=None,
-        batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
         verbose_interval=10,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.mean_prior = mean_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.covariance_prior = covariance_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.reg_covar = reg_covar
+        self.init_params = init_params
+        self.effective_batch_size = effective_batch_size
+        self.distribution = distribution
+        self.tempering = tempering
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+        self.shuffle = shuffle
+        self.total_samples = total_samples

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._arguments import Interval, refuse
-from .._estimator import TOL_OF_BOUND, TemperedEstimator, document, store
+from .._estimator import TemperedEstimator
 from .._expfam import unpacked
 from .._limits import LARGEST_WEIGHT, check_values, check_variances
 from .._linalg import tiled_matmul
@@ -26,14 +26,26 @@ FARTHEST_MEAN = 2.0
 #: rankings come to rest long before it does.
 LARGEST_CHANGE = 1.0
 
-_DOC = """Factorization of implicit feedback: clicks, plays, purchases.
+
+class ImplicitFactorization(
+    ImplicitRecommenderMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    TemperedEstimator,
+):
+    r"""Factorization of implicit feedback: clicks, plays, purchases.
 
     Every pair of a user and an item counts, with a weight w and a target y, and
-    :math:`y \\sim N(u^T v, \\sigma^2 / w)` [1]_: a stored pair has those that are
+    :math:`y \sim N(u^T v, \sigma^2 / w)` [1]_: a stored pair has those that are
     given, by default the stored number and 1; all others have the weight w0 and the
     target 0.  Users and items have Gaussian posteriors with all correlations, under
     priors whose means and covariances are learned, as the noise is [2]_.  So there is
     nothing to tune: neither a regularisation nor, if it is large enough, the rank.
+
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``batch_size`` to
+    ``learning_rate``); length of the fit (``max_iter`` to ``warm_start``); data and
+    machine (``random_state`` to ``total_samples``).
 
     Parameters
     ----------
@@ -52,7 +64,6 @@ _DOC = """Factorization of implicit feedback: clicks, plays, purchases.
         Targets y of the stored pairs, in the same way.  For ratings from 1 to 5, of
         which those from 4 on are worth most, ``pair_weight=1.0`` and a function that
         divides by 5.
-    $learning_rate
     noise_variance : float, default=None
         Variance sigma^2 of the noise of a pair of weight 1.  None begins with the mean
         square of the targets and is learned.
@@ -62,15 +73,53 @@ _DOC = """Factorization of implicit feedback: clicks, plays, purchases.
         for dies out (automatic relevance determination).
     init : array-like of shape (n_components, n_items), default=None
         Where the factors of the items start.  None is small draws from the prior.
-    $n_init
-    max_iter : int, default=15
-        Passes of `fit` over the data.
     batch_size : int, "auto" or None, default=None
         Users of a step.  None: all at once, which with rate 1 is coordinate ascent.
         "auto": a tenth of the data, from 100 to 10,000; in `partial_fit` 1,000.
-    $shuffle
-    $total_samples
-    $evaluate_every
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    max_iter : int, default=15
+        Passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the users and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per user.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the users.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the users in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -95,7 +144,33 @@ _DOC = """Factorization of implicit feedback: clicks, plays, purchases.
         Variance of the scores that each factor explains under the priors, in
         coordinates in which factors are independent; decreasing, and near 0 for those
         that are of no use.
-    $policies
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the users in the
+        tempered bound of the batch, in nats per unit of weight), "heldout_score" (NaN
+        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
+        fit of all users at once perhaps "lower_bound" (before a step at T=1); where
+        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
 
     Notes
     -----
@@ -154,21 +229,6 @@ _DOC = """Factorization of implicit feedback: clicks, plays, purchases.
     (3, 8)
     """
 
-
-class ImplicitFactorization(
-    ImplicitRecommenderMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    TemperedEstimator,
-):  # noqa: D101 (composed __doc__)
-    __doc__ = document(
-        _DOC,
-        samples="users",
-        unit="user",
-        observed="unit of weight",
-        tol_of_bound=TOL_OF_BOUND.split(" at T=1, and a move")[0] + ".",
-    )
-
     _parameter_constraints = {
         **{
             name: constraint
@@ -208,25 +268,45 @@ class ImplicitFactorization(
         zero_weight="auto",
         pair_weight="value",
         pair_target=1.0,
-        learning_rate=None,
         noise_variance=None,
         component_variance=None,
         init=None,
-        n_init=1,
-        max_iter=15,
         batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        learning_rate=None,
+        max_iter=15,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.zero_weight = zero_weight
+        self.pair_weight = pair_weight
+        self.pair_target = pair_target
+        self.noise_variance = noise_variance
+        self.component_variance = component_variance
+        self.init = init
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

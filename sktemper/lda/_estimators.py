@@ -14,10 +14,6 @@ from .._estimator import (
     CountsMixin,
     SVIPlusMixin,
     TemperedEstimator,
-    annealed,
-    document,
-    store,
-    svi_plus,
 )
 from .._limits import check_prior
 from ..model import Powers, Request
@@ -334,21 +330,22 @@ class _LDA(
         return self._state().globals_.u.shape[1]
 
 
-#: What the docstrings of the estimators share.
-_WORDS = {
-    "samples": "documents",
-    "unit": "token",
-    "observed": "token",
-    "tol_of_bound": "",
-}
+class TemperedLDA(_LDA):
+    """Topic model (latent Dirichlet allocation) with any tempering, or with none.
 
-_RATE = """
-    $learning_rate"""
+    Stochastic variational inference [1]_ for topics in word counts, in which the
+    temperature at which the documents are seen is itself inferred [2]_, or follows
+    any other policy.
 
-_NOISE = """
-    $gradient_noise"""
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``tempering`` to
+    ``doc_update``); length of the fit (``max_iter`` to ``topic_drop_tol``); data and
+    machine (``random_state`` to ``total_samples``).
 
-_PARAMETERS = """
+    Parameters
+    ----------
+    n_components : int or None, default=10
+        Number of topics K.  None finds it, see ``n_start_components``.
     doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
             default=0.05
         Dirichlet parameter alpha of a document's topic weights.  "auto" goes by the
@@ -373,9 +370,19 @@ _PARAMETERS = """
         Where ``components_`` start; of ``n_start_components`` rows if that is given.
         None draws what scikit-learn's LatentDirichletAllocation draws for the same
         ``random_state``.
-    $n_init
-    max_iter : int, default=10
-        Passes of `fit` over the data.
+    tempering : Tempering, "global", "local" or None, default="global"
+        The temperature during training, see `sktemper.tempering`.
+
+        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
+          well the model fits, and never above a cap that falls to 1.  Nothing to tune;
+          about as good as a good annealing schedule.
+        - "local", `LocalTempering` as it comes: a temperature for each document.  For
+          data with outliers, which `temperatures` then tells; costs up to three times
+          as much.
+        - An `Annealing`: for schedules and targets of your own; `AnnealedLDA` says it
+          in fewer words, and is the first to try.
+        - None, T=1: plain stochastic variational inference, the algorithm of
+          scikit-learn's `LatentDirichletAllocation`.  A baseline.
     batch_size : int, "auto" or None, default="auto"
         Documents of a step.  "auto": as many as have about 30,000 tokens, but at most
         a fifth of the data; where documents are never sampled (see ``doc_update``)
@@ -383,8 +390,12 @@ _PARAMETERS = """
         score then falls from pass to pass.  In a stream without ``total_samples``:
         about 20,000 tokens.  None: all at once, which with
         rate 1 is coordinate ascent.
-    $shuffle
-    $total_samples
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
     doc_update : {"auto", "variational", "sampled"}, default="auto"
         How a step of the fit gets the topics of a document's words.  "variational" is
         mean field.  "sampled" draws the topic of each token by collapsed Gibbs sampling
@@ -396,6 +407,31 @@ _PARAMETERS = """
         that cools it is variational.  "sampled" wants less heat than "auto": above
         T=1.3 it makes all topics equal.  `transform` and `score` are always
         variational.
+    max_iter : int, default=10
+        Passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the documents and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per token.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
     mean_change_tol : float, default=1e-3
         A document is done once the mean absolute change of its topic weights is less.
     max_doc_update_iter : int, default=100
@@ -406,10 +442,20 @@ _PARAMETERS = """
         topics, most of the time.  A step changes by about 1e-7 of itself (float32) or
         1e-9 (float64).  0 leaves none out.  Short documents, several of which are
         optimised at once, leave none out either.
-    $evaluate_every
-"""
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the documents.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the documents in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
-_ATTRIBUTES = """
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
@@ -424,7 +470,33 @@ _ATTRIBUTES = """
         The priors in use.
     prediction_prior_ : ndarray of shape (n_components,)
         The prior of documents in `transform` and `score`, if `fit_prior` found one.
-    $policies
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the documents in the
+        tempered bound of the batch, in nats per token), "heldout_score" (NaN where
+        not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
+        in a fit of all documents at once perhaps "lower_bound" (before a step at T=1);
+        where moves were made also, a row a move, "move_step", "move_seconds",
+        "move_kept" and "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
 
     Notes
     -----
@@ -443,39 +515,7 @@ _ATTRIBUTES = """
        stochastic variational inference", 2014.
     .. [4] D. Mimno, M. Hoffman, D. Blei, "Sparse stochastic inference for latent
        Dirichlet allocation", ICML 2012.
-"""
 
-
-class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
-    __doc__ = document(
-        """Topic model (latent Dirichlet allocation) with any tempering, or with none.
-
-    Stochastic variational inference [1]_ for topics in word counts, in which the
-    temperature at which the documents are seen is itself inferred [2]_, or follows
-    any other policy.
-
-    Parameters
-    ----------
-    n_components : int or None, default=10
-        Number of topics K.  None finds it, see ``n_start_components``.
-    tempering : Tempering, "global", "local" or None, default="global"
-        The temperature during training, see `sktemper.tempering`.
-
-        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
-          well the model fits, and never above a cap that falls to 1.  Nothing to tune;
-          about as good as a good annealing schedule.
-        - "local", `LocalTempering` as it comes: a temperature for each document.  For
-          data with outliers, which `temperatures` then tells; costs up to three times
-          as much.
-        - An `Annealing`: for schedules and targets of your own; `AnnealedLDA` says it
-          in fewer words, and is the first to try.
-        - None, T=1: plain stochastic variational inference, the algorithm of
-          scikit-learn's `LatentDirichletAllocation`.  A baseline."""
-        + _RATE
-        + _NOISE
-        + _PARAMETERS
-        + _ATTRIBUTES
-        + """
     Examples
     --------
     >>> from sktemper import TemperedLDA
@@ -485,9 +525,7 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
     >>> lda = TemperedLDA(5, tempering=Annealing(target="likelihood"), random_state=0)
     >>> lda.fit_transform(X).shape
     (300, 5)
-    """,
-        **_WORDS,
-    )
+    """
 
     _parameter_constraints = _LDA._parameter_constraints
 
@@ -495,37 +533,60 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         self,
         n_components=10,
         *,
-        tempering="global",
-        learning_rate=None,
-        gradient_noise=None,
         doc_topic_prior=0.05,
         topic_word_prior=0.1,
         n_start_components=None,
         init=None,
-        n_init=1,
-        max_iter=10,
+        tempering="global",
         batch_size="auto",
-        shuffle=True,
-        total_samples=None,
+        learning_rate=None,
+        gradient_noise=None,
         doc_update="auto",
+        max_iter=10,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        warm_start=False,
         mean_change_tol=1e-3,
         max_doc_update_iter=100,
         topic_drop_tol=1e-4,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
-        warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.n_start_components = n_start_components
+        self.init = init
+        self.tempering = tempering
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.doc_update = doc_update
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.mean_change_tol = mean_change_tol
+        self.max_doc_update_iter = max_doc_update_iter
+        self.topic_drop_tol = topic_drop_tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
-class AnnealedLDA(AnnealedMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
-    __doc__ = document(
-        """Topic model (latent Dirichlet allocation) fitted by deterministic annealing.
+class AnnealedLDA(AnnealedMixin, _LDA):
+    """Topic model (latent Dirichlet allocation) fitted by deterministic annealing.
 
     Stochastic variational inference [1]_ whose documents are first seen at a high
     temperature, which flattens the poor optima of the plain algorithm, and then cooled
@@ -533,18 +594,179 @@ class AnnealedLDA(AnnealedMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
     better than plain inference does in any number of passes, most of all for short
     documents.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``schedule`` to
+    ``doc_update``); length of the fit (``max_iter`` to ``topic_drop_tol``); data and
+    machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int or None, default=10
         Number of topics K.  None finds it, see ``n_start_components``.
-    $schedule
+    doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
+            default=0.05
+        Dirichlet parameter alpha of a document's topic weights.  "auto" goes by the
+        length of the documents: ``min(0.05, 0.07 * N / n_components)``, at least 0.001,
+        where N is the mean number of tokens of those that are not empty, in the data of
+        `fit` or the first of a stream; for short documents and many topics, of which
+        it gained .18 nats a token with 400, but on generated documents of 5 and 10
+        tokens it lost up to .09.  None is ``1 / n_components``, as in scikit-learn.
+    topic_word_prior : float, array-like or None, default=0.1
+        Dirichlet parameter eta of a topic's words: a number, or an array of shape
+        (n_features,), or (n_components, n_features) to seed topics with words.  None
+        is ``1 / n_components``, as in scikit-learn.
+    n_start_components : int, default=None
+        How many topics `fit` starts from, at least ``n_components``.  Once the passes
+        are made they are merged by evidence, see `merge_topics`, into ``n_components``
+        topics or, where that is None, while the evidence rises and then while the lower
+        bound of at most 2,000 documents does; and half as many passes again are made.
+        Two to four times the topics find more of the true ones than a direct fit does.
+        Not with priors that have a value for each topic.
+        None starts from ``n_components``.  `partial_fit` ignores it.
+    init : array-like of shape (n_components, n_features), default=None
+        Where ``components_`` start; of ``n_start_components`` rows if that is given.
+        None draws what scikit-learn's LatentDirichletAllocation draws for the same
+        ``random_state``.
+    schedule : Schedule or callable, default=None
+        The temperature at each step, see `sktemper.schedules`.  None is
+        ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        What the temperature flattens, see `sktemper.tempering.Annealing`."""
-        + _RATE
-        + _NOISE
-        + _PARAMETERS
-        + _ATTRIBUTES.replace("$policies", "$fitted_schedule\n    $policies")
-        + """
+        What the temperature flattens, see `sktemper.tempering.Annealing`.
+    batch_size : int, "auto" or None, default="auto"
+        Documents of a step.  "auto": as many as have about 30,000 tokens, but at most
+        a fifth of the data; where documents are never sampled (see ``doc_update``)
+        also at least a twentieth: small batches trap short documents, and the held-out
+        score then falls from pass to pass.  In a stream without ``total_samples``:
+        about 20,000 tokens.  None: all at once, which with
+        rate 1 is coordinate ascent.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+    doc_update : {"auto", "variational", "sampled"}, default="auto"
+        How a step of the fit gets the topics of a document's words.  "variational" is
+        mean field.  "sampled" draws the topic of each token by collapsed Gibbs sampling
+        at the topics' means, as often as 10 times, and averages the last 5 [4]_: it
+        does without the mean field that traps short documents, finds better topics
+        for them, and takes whole counts only.  "auto" is variational while the
+        temperature is above 1 and then samples the documents of at most
+        ``2 * n_components`` tokens, if their counts are whole; without a tempering
+        that cools it is variational.  "sampled" wants less heat than "auto": above
+        T=1.3 it makes all topics equal.  `transform` and `score` are always
+        variational.
+    max_iter : int, default=10
+        Passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the documents and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per token.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    mean_change_tol : float, default=1e-3
+        A document is done once the mean absolute change of its topic weights is less.
+    max_doc_update_iter : int, default=100
+        Most iterations on a document.
+    topic_drop_tol : float, default=1e-4
+        A topic that has less than this times ``doc_topic_prior`` of a document's tokens
+        is left out of its iterations, and taken in again should it get some: most
+        topics, most of the time.  A step changes by about 1e-7 of itself (float32) or
+        1e-9 (float64).  0 leaves none out.  Short documents, several of which are
+        optimised at once, leave none out either.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the documents.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the documents in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Dirichlet parameters lambda of the topics, in the dtype of the data.
+    topic_word_ : ndarray of shape (n_components, n_features)
+        The same with rows that sum to 1: mean word probabilities.
+    exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
+        ``exp(E[log topic_word])``.
+    n_components_ : int
+        Number of topics of the fitted model.
+    doc_topic_prior_, topic_word_prior_ : ndarray
+        The priors in use.
+    prediction_prior_ : ndarray of shape (n_components,)
+        The prior of documents in `transform` and `score`, if `fit_prior` found one.
+    schedule_ : Schedule
+        The schedule in use, with its length resolved.
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the documents in the
+        tempered bound of the batch, in nats per token), "heldout_score" (NaN where
+        not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
+        in a fit of all documents at once perhaps "lower_bound" (before a step at T=1);
+        where moves were made also, a row a move, "move_step", "move_seconds",
+        "move_kept" and "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
+
+    Notes
+    -----
+    Integer counts, as vectorizers make them, are computed in float32, which agrees with
+    float64 to 1e-4; float64 counts in float64.  `score` is document completion: the
+    distinct words of a document, in column order, are dealt alternately to an observed
+    and a held-out half; topic weights come from the first, the second is scored.
+
+    References
+    ----------
+    .. [1] M. Hoffman, D. Blei, C. Wang, J. Paisley, "Stochastic variational inference",
+       JMLR 14, 2013.
+    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [4] D. Mimno, M. Hoffman, D. Blei, "Sparse stochastic inference for latent
+       Dirichlet allocation", ICML 2012.
+
     Examples
     --------
     >>> from sktemper import AnnealedLDA
@@ -555,63 +777,245 @@ class AnnealedLDA(AnnealedMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
     (2, 5)
     >>> lda.temperature_
     1.0
-    """,
-        **_WORDS,
-    )
-
-    _slots, _parameter_constraints = annealed(_LDA)
+    """
 
     def __init__(
         self,
         n_components=10,
         *,
-        schedule=None,
-        target="local_step",
-        learning_rate=None,
-        gradient_noise=None,
         doc_topic_prior=0.05,
         topic_word_prior=0.1,
         n_start_components=None,
         init=None,
-        n_init=1,
-        max_iter=10,
+        schedule=None,
+        target="local_step",
         batch_size="auto",
-        shuffle=True,
-        total_samples=None,
+        learning_rate=None,
+        gradient_noise=None,
         doc_update="auto",
+        max_iter=10,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        warm_start=False,
         mean_change_tol=1e-3,
         max_doc_update_iter=100,
         topic_drop_tol=1e-4,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
-        warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.n_start_components = n_start_components
+        self.init = init
+        self.schedule = schedule
+        self.target = target
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.doc_update = doc_update
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.mean_change_tol = mean_change_tol
+        self.max_doc_update_iter = max_doc_update_iter
+        self.topic_drop_tol = topic_drop_tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
-class SVIPlusLDA(SVIPlusMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
-    __doc__ = document(
-        """Topic model (latent Dirichlet allocation) with tunable gradient noise (SVI+).
+class SVIPlusLDA(SVIPlusMixin, _LDA):
+    """Topic model (latent Dirichlet allocation) with tunable gradient noise (SVI+).
 
     Stochastic variational inference [1]_ in which the batch is as large as is cheap,
     and the noise of the gradient that of a smaller one, see
     `sktemper.noise.SVIPlusNoise`: precise directions with the noise that helps out of
     poor optima.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``effective_batch_size`` to
+    ``doc_update``); length of the fit (``max_iter`` to ``topic_drop_tol``); data and
+    machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int or None, default=10
         Number of topics K.  None finds it, see ``n_start_components``.
-    $effective_batch_size"""
-        + _RATE
-        + _PARAMETERS
-        + _ATTRIBUTES
-        + """
+    doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
+            default=0.05
+        Dirichlet parameter alpha of a document's topic weights.  "auto" goes by the
+        length of the documents: ``min(0.05, 0.07 * N / n_components)``, at least 0.001,
+        where N is the mean number of tokens of those that are not empty, in the data of
+        `fit` or the first of a stream; for short documents and many topics, of which
+        it gained .18 nats a token with 400, but on generated documents of 5 and 10
+        tokens it lost up to .09.  None is ``1 / n_components``, as in scikit-learn.
+    topic_word_prior : float, array-like or None, default=0.1
+        Dirichlet parameter eta of a topic's words: a number, or an array of shape
+        (n_features,), or (n_components, n_features) to seed topics with words.  None
+        is ``1 / n_components``, as in scikit-learn.
+    n_start_components : int, default=None
+        How many topics `fit` starts from, at least ``n_components``.  Once the passes
+        are made they are merged by evidence, see `merge_topics`, into ``n_components``
+        topics or, where that is None, while the evidence rises and then while the lower
+        bound of at most 2,000 documents does; and half as many passes again are made.
+        Two to four times the topics find more of the true ones than a direct fit does.
+        Not with priors that have a value for each topic.
+        None starts from ``n_components``.  `partial_fit` ignores it.
+    init : array-like of shape (n_components, n_features), default=None
+        Where ``components_`` start; of ``n_start_components`` rows if that is given.
+        None draws what scikit-learn's LatentDirichletAllocation draws for the same
+        ``random_state``.
+    effective_batch_size : float, int, Schedule or callable, default=0.5
+        M: a share of the batch, a number of documents, or a number at each step; see
+        `sktemper.noise.SVIPlusNoise`.
+    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Of the weights of documents, see `sktemper.noise.SVIPlusNoise`.
+    tempering : Tempering, "global", "local" or None, default=None
+        The temperature during training, see `sktemper.tempering`; None is T=1.
+    batch_size : int, "auto" or None, default="auto"
+        Documents of a step.  "auto": as many as have about 30,000 tokens, but at most
+        a fifth of the data; where documents are never sampled (see ``doc_update``)
+        also at least a twentieth: small batches trap short documents, and the held-out
+        score then falls from pass to pass.  In a stream without ``total_samples``:
+        about 20,000 tokens.  None: all at once, which with
+        rate 1 is coordinate ascent.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    doc_update : {"auto", "variational", "sampled"}, default="auto"
+        How a step of the fit gets the topics of a document's words.  "variational" is
+        mean field.  "sampled" draws the topic of each token by collapsed Gibbs sampling
+        at the topics' means, as often as 10 times, and averages the last 5 [4]_: it
+        does without the mean field that traps short documents, finds better topics
+        for them, and takes whole counts only.  "auto" is variational while the
+        temperature is above 1 and then samples the documents of at most
+        ``2 * n_components`` tokens, if their counts are whole; without a tempering
+        that cools it is variational.  "sampled" wants less heat than "auto": above
+        T=1.3 it makes all topics equal.  `transform` and `score` are always
+        variational.
+    max_iter : int, default=10
+        Passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the documents and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per token.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    mean_change_tol : float, default=1e-3
+        A document is done once the mean absolute change of its topic weights is less.
+    max_doc_update_iter : int, default=100
+        Most iterations on a document.
+    topic_drop_tol : float, default=1e-4
+        A topic that has less than this times ``doc_topic_prior`` of a document's tokens
+        is left out of its iterations, and taken in again should it get some: most
+        topics, most of the time.  A step changes by about 1e-7 of itself (float32) or
+        1e-9 (float64).  0 leaves none out.  Short documents, several of which are
+        optimised at once, leave none out either.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the documents.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the documents in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Dirichlet parameters lambda of the topics, in the dtype of the data.
+    topic_word_ : ndarray of shape (n_components, n_features)
+        The same with rows that sum to 1: mean word probabilities.
+    exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
+        ``exp(E[log topic_word])``.
+    n_components_ : int
+        Number of topics of the fitted model.
+    doc_topic_prior_, topic_word_prior_ : ndarray
+        The priors in use.
+    prediction_prior_ : ndarray of shape (n_components,)
+        The prior of documents in `transform` and `score`, if `fit_prior` found one.
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the documents in the
+        tempered bound of the batch, in nats per token), "heldout_score" (NaN where
+        not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
+        in a fit of all documents at once perhaps "lower_bound" (before a step at T=1);
+        where moves were made also, a row a move, "move_step", "move_seconds",
+        "move_kept" and "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
+
+    Notes
+    -----
+    Integer counts, as vectorizers make them, are computed in float32, which agrees with
+    float64 to 1e-4; float64 counts in float64.  `score` is document completion: the
+    distinct words of a document, in column order, are dealt alternately to an observed
+    and a held-out half; topic weights come from the first, the second is scored.
+
+    References
+    ----------
+    .. [1] M. Hoffman, D. Blei, C. Wang, J. Paisley, "Stochastic variational inference",
+       JMLR 14, 2013.
+    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [4] D. Mimno, M. Hoffman, D. Blei, "Sparse stochastic inference for latent
+       Dirichlet allocation", ICML 2012.
+
     Examples
     --------
     >>> from sktemper import SVIPlusLDA
@@ -619,40 +1023,61 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
     >>> X = make_lda_documents(n_samples=300, n_components=5, random_state=0)
     >>> SVIPlusLDA(5, effective_batch_size=0.25, random_state=0).fit_transform(X).shape
     (300, 5)
-    """,
-        **_WORDS,
-    )
-
-    _slots, _parameter_constraints = svi_plus(_LDA)
+    """
 
     def __init__(
         self,
         n_components=10,
         *,
-        effective_batch_size=0.5,
-        distribution="dirichlet",
-        tempering=None,
-        learning_rate=None,
         doc_topic_prior=0.05,
         topic_word_prior=0.1,
         n_start_components=None,
         init=None,
-        n_init=1,
-        max_iter=10,
+        effective_batch_size=0.5,
+        distribution="dirichlet",
+        tempering=None,
         batch_size="auto",
-        shuffle=True,
-        total_samples=None,
+        learning_rate=None,
         doc_update="auto",
+        max_iter=10,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        warm_start=False,
         mean_change_tol=1e-3,
         max_doc_update_iter=100,
         topic_drop_tol=1e-4,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
-        warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.n_start_components = n_start_components
+        self.init = init
+        self.effective_batch_size = effective_batch_size
+        self.distribution = distribution
+        self.tempering = tempering
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.doc_update = doc_update
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.mean_change_tol = mean_change_tol
+        self.max_doc_update_iter = max_doc_update_iter
+        self.topic_drop_tol = topic_drop_tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples

@@ -10,14 +10,9 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._arguments import Interval, check_flag
 from .._estimator import (
-    TOL_OF_BOUND,
     AnnealedMixin,
     SVIPlusMixin,
     TemperedEstimator,
-    annealed,
-    document,
-    store,
-    svi_plus,
 )
 from .._expfam import unpacked
 from .._limits import check_values, check_variances
@@ -387,18 +382,29 @@ def _warn_of_zeros(X):
     )
 
 
-#: What the docstrings of the estimators share.
-_WORDS = {
-    "samples": "users",
-    "units": "ratings",
-    "unit": "rating",
-    "observed": "rating",
-    "tol_of_bound": TOL_OF_BOUND.split(", and a move")[0] + ".",
-}
+class TemperedMatrixFactorization(_MatrixFactorization):
+    """Matrix factorization of ratings with any tempering, or with none.
 
-_PARAMETERS = """
+    A rating is the product of the factors of a user and of an item, and biases, and
+    noise [1]_, [2]_, [3]_; users and items have Gaussian posteriors with all
+    correlations.
+
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``tempering`` to
+    ``gradient_noise``); length of the fit (``max_iter`` to ``warm_start``); data and
+    machine (``random_state`` to ``total_samples``).
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of factors d, the rank.
     biases : bool, default=True
         Whether users and items have biases beside their factors.
+    noise_type : {"user", "common"}, default="user"
+        Whether each user has a noise variance of his or her own, ``noise_variance``
+        over a Gamma distributed factor of mean 1 that is inferred with the factors (its
+        shape is learned if the noise variance is); or all have the same.  Users are not
+        equally predictable: on MovieLens it is worth .005 of the error.
     global_mean : float, default=None
         What all ratings have in common.  None is the mean of those of the first data.
     noise_variance : float, default=None
@@ -408,28 +414,74 @@ _PARAMETERS = """
         Prior variance c of each factor and bias, whose prior mean is 0.  None learns
         the prior: mean and covariance of the users, and those of the items; what no
         rating speaks for dies out (automatic relevance determination).
-    noise_type : {"user", "common"}, default="user"
-        Whether each user has a noise variance of his or her own, ``noise_variance``
-        over a Gamma distributed factor of mean 1 that is inferred with the factors (its
-        shape is learned if the noise variance is); or all have the same.  Users are not
-        equally predictable: on MovieLens it is worth .005 of the error.
+    init : array-like of shape (n_components, n_items), default=None
+        Where the factors of the items start.  None is small draws from the prior.
+    tempering : Tempering, "global", "local" or None, default="global"
+        The temperature during training, see `sktemper.tempering`.
+
+        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
+          well the model fits, and never above a cap that falls to 1.  Of a Gaussian
+          likelihood it is the mean squared residual over the noise variance: as if
+          that were learned, and no less than what is given [4]_.
+        - "local", `LocalTempering` as it comes: a temperature for each user, or rating,
+          that is, a noise variance of its own: a robust factorization.  Those that
+          are hard to predict weigh less, and `temperatures` tells them.
+        - An `Annealing`, for schedules and targets of your own;
+          `AnnealedMatrixFactorization` says it in fewer words.
+        - None, T=1: plain variational inference.
     temperature_of : {"user", "rating"}, default="user"
         Whose temperatures a local tempering infers, see `temperatures`; no other
         tempering asks.
-    init : array-like of shape (n_components, n_items), default=None
-        Where the factors of the items start.  None is small draws from the prior.
-    $n_init
-    max_iter : int, default=100
-        Passes of `fit` over the data.
     batch_size : int, "auto" or None, default=None
         Users of a step.  None: all at once, which with rate 1 is coordinate ascent.
         "auto": a tenth of the data, from 100 to 10,000; in `partial_fit` 1,000.
-    $shuffle
-    $total_samples
-    $evaluate_every
-"""
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+    max_iter : int, default=100
+        Passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the users and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per rating.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the users.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the users in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
 
-_ATTRIBUTES = """
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_items)
@@ -460,7 +512,33 @@ _ATTRIBUTES = """
         Variance of the ratings that each factor explains under the priors, in
         coordinates in which factors are independent; decreasing, and near 0 for those
         that are of no use.
-    $policies
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the users in the
+        tempered bound of the batch, in nats per rating), "heldout_score" (NaN where
+        not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
+        in a fit of all users at once perhaps "lower_bound" (before a step at T=1);
+        where moves were made also, a row a move, "move_step", "move_seconds",
+        "move_kept" and "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
 
     Notes
     -----
@@ -485,39 +563,7 @@ _ATTRIBUTES = """
        prediction", KDD Cup 2007.
     .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
        tempering", AISTATS 2016.
-"""
 
-
-class TemperedMatrixFactorization(_MatrixFactorization):  # noqa: D101 (composed __doc__)
-    __doc__ = document(
-        """Matrix factorization of ratings with any tempering, or with none.
-
-    A rating is the product of the factors of a user and of an item, and biases, and
-    noise [1]_, [2]_, [3]_; users and items have Gaussian posteriors with all
-    correlations.
-
-    Parameters
-    ----------
-    n_components : int, default=10
-        Number of factors d, the rank.
-    tempering : Tempering, "global", "local" or None, default="global"
-        The temperature during training, see `sktemper.tempering`.
-
-        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
-          well the model fits, and never above a cap that falls to 1.  Of a Gaussian
-          likelihood it is the mean squared residual over the noise variance: as if
-          that were learned, and no less than what is given [4]_.
-        - "local", `LocalTempering` as it comes: a temperature for each user, or rating,
-          that is, a noise variance of its own: a robust factorization.  Those that
-          are hard to predict weigh less, and `temperatures` tells them.
-        - An `Annealing`, for schedules and targets of your own;
-          `AnnealedMatrixFactorization` says it in fewer words.
-        - None, T=1: plain variational inference.
-    $learning_rate
-    $gradient_noise"""
-        + _PARAMETERS
-        + _ATTRIBUTES
-        + """
     Examples
     --------
     >>> import numpy as np
@@ -533,9 +579,7 @@ class TemperedMatrixFactorization(_MatrixFactorization):  # noqa: D101 (composed
     >>> mean, std = model.predict_pairs([[0, 3], [7, 12]], return_std=True)
     >>> mean.shape, std.shape
     ((2,), (2,))
-    """,
-        **_WORDS,
-    )
+    """
 
     _parameter_constraints = _MatrixFactorization._parameter_constraints
 
@@ -543,55 +587,234 @@ class TemperedMatrixFactorization(_MatrixFactorization):  # noqa: D101 (composed
         self,
         n_components=10,
         *,
-        tempering="global",
-        learning_rate=None,
-        gradient_noise=None,
         biases=True,
+        noise_type="user",
         global_mean=None,
         noise_variance=None,
         component_variance=None,
-        noise_type="user",
-        temperature_of="user",
         init=None,
-        n_init=1,
-        max_iter=100,
+        tempering="global",
+        temperature_of="user",
         batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        learning_rate=None,
+        gradient_noise=None,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.biases = biases
+        self.noise_type = noise_type
+        self.global_mean = global_mean
+        self.noise_variance = noise_variance
+        self.component_variance = component_variance
+        self.init = init
+        self.tempering = tempering
+        self.temperature_of = temperature_of
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
-class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):  # noqa: D101
-    __doc__ = document(
-        """Matrix factorization of ratings fitted by deterministic annealing.
+class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
+    """Matrix factorization of ratings fitted by deterministic annealing.
 
     A rating is the product of the factors of a user and of an item, and biases, and
     noise [1]_, [2]_, [3]_; users and items have Gaussian posteriors with all
     correlations.  They are fitted from a high temperature down.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``schedule`` to
+    ``gradient_noise``); length of the fit (``max_iter`` to ``warm_start``); data and
+    machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=10
         Number of factors d, the rank.
-    $schedule
+    biases : bool, default=True
+        Whether users and items have biases beside their factors.
+    noise_type : {"user", "common"}, default="user"
+        Whether each user has a noise variance of his or her own, ``noise_variance``
+        over a Gamma distributed factor of mean 1 that is inferred with the factors (its
+        shape is learned if the noise variance is); or all have the same.  Users are not
+        equally predictable: on MovieLens it is worth .005 of the error.
+    global_mean : float, default=None
+        What all ratings have in common.  None is the mean of those of the first data.
+    noise_variance : float, default=None
+        Variance sigma^2 of the noise of each rating.  None begins with the variance of
+        the ratings and is learned.
+    component_variance : float, default=None
+        Prior variance c of each factor and bias, whose prior mean is 0.  None learns
+        the prior: mean and covariance of the users, and those of the items; what no
+        rating speaks for dies out (automatic relevance determination).
+    init : array-like of shape (n_components, n_items), default=None
+        Where the factors of the items start.  None is small draws from the prior.
+    schedule : Schedule or callable, default=None
+        The temperature at each step, see `sktemper.schedules`.  None is
+        ``ExponentialSchedule()``.
         It starts at 1.05 if ``component_variance`` is learned: hotter, factors for
         which ratings speak are lost for good.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         What the temperature flattens, see `sktemper.tempering.Annealing`.
-    $learning_rate
-    $gradient_noise"""
-        + _PARAMETERS
-        + _ATTRIBUTES.replace("$policies", "$fitted_schedule\n    $policies")
-        + """
+    temperature_of : {"user", "rating"}, default="user"
+        Whose temperatures a local tempering infers, see `temperatures`; no other
+        tempering asks.
+    batch_size : int, "auto" or None, default=None
+        Users of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        "auto": a tenth of the data, from 100 to 10,000; in `partial_fit` 1,000.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+    max_iter : int, default=100
+        Passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the users and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per rating.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the users.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the users in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_items)
+        Posterior means of the items' factors.
+    item_biases_ : ndarray of shape (n_items,)
+        Posterior means of the items' biases; 0 without.
+    item_covariances_ : ndarray of shape (n_items, n_own, n_own)
+        Posterior covariances of an item's factors and, last, its bias, if any.
+    user_factors_, user_biases_, user_covariances_ : ndarray
+        The same of the users in the data of the last `fit` or `partial_fit`; factors
+        are of shape (n_users, n_components).
+    global_mean_, noise_variance_ : float
+        Given or learned.
+    user_noise_variances_ : ndarray of shape (n_users,)
+        Expected noise variance of each of these users; all the same if ``noise_type``
+        is "common".
+    noise_shape_ : float
+        Shape of the Gamma distribution of the users' precisions.
+    user_prior_, item_prior_ : tuple of ndarrays
+        Mean, of shape (n_own,), and covariance, (n_own, n_own), of the priors, given or
+        learned.
+    item_popularity_ : ndarray of shape (n_items,)
+        Share of all ratings seen that each item has.
+    user_labels_, item_labels_ : ndarray or None
+        Of the rows in the last `fit` or `partial_fit`, and of the columns, if the data
+        have labels; index and columns of a pandas data frame are some too.
+    relevance_ : ndarray of shape (n_components,)
+        Variance of the ratings that each factor explains under the priors, in
+        coordinates in which factors are independent; decreasing, and near 0 for those
+        that are of no use.
+    schedule_ : Schedule
+        The schedule in use, with its length resolved.
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the users in the
+        tempered bound of the batch, in nats per rating), "heldout_score" (NaN where
+        not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
+        in a fit of all users at once perhaps "lower_bound" (before a step at T=1);
+        where moves were made also, a row a move, "move_step", "move_seconds",
+        "move_kept" and "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
+
+    Notes
+    -----
+    Rows are users, columns items, and entries ratings: of a sparse matrix those that
+    are stored, zeros too; of a dense one those that are not NaN.  Other entries are
+    not known.  A long table of users, items and ratings becomes one by
+    `sktemper.datasets.ratings_matrix`.
+
+    `score_samples` deals the ratings of each user in turn to an observed half, from
+    which the factors come, and a held-out half, of which it returns the log predictive
+    density: of Student's t, with the mean and the variance of the model, or Gaussian if
+    ``noise_type`` is "common".  `score` is the
+    mean per held-out rating.
+
+    References
+    ----------
+    .. [1] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing", section 4.1.
+    .. [2] R. Salakhutdinov, A. Mnih, "Bayesian probabilistic matrix factorization
+       using Markov chain Monte Carlo", ICML 2008.
+    .. [3] Y. J. Lim, Y. W. Teh, "Variational Bayesian approach to movie rating
+       prediction", KDD Cup 2007.
+    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+
     Examples
     --------
     >>> import numpy as np
@@ -607,47 +830,66 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):  # noqa:
     >>> items, expected = model.recommend(X, n_items=2)
     >>> items.shape
     (200, 2)
-    """,
-        **_WORDS,
-    )
-
-    _slots, _parameter_constraints = annealed(_MatrixFactorization)
+    """
 
     def __init__(
         self,
         n_components=10,
         *,
-        schedule=None,
-        target="local_step",
-        learning_rate=None,
-        gradient_noise=None,
         biases=True,
+        noise_type="user",
         global_mean=None,
         noise_variance=None,
         component_variance=None,
-        noise_type="user",
-        temperature_of="user",
         init=None,
-        n_init=1,
-        max_iter=100,
+        schedule=None,
+        target="local_step",
+        temperature_of="user",
         batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        learning_rate=None,
+        gradient_noise=None,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.biases = biases
+        self.noise_type = noise_type
+        self.global_mean = global_mean
+        self.noise_variance = noise_variance
+        self.component_variance = component_variance
+        self.init = init
+        self.schedule = schedule
+        self.target = target
+        self.temperature_of = temperature_of
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
 
 
-class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):  # noqa: D101
-    __doc__ = document(
-        """Matrix factorization of ratings with tunable gradient noise (SVI+).
+class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
+    """Matrix factorization of ratings with tunable gradient noise (SVI+).
 
     A rating is the product of the factors of a user and of an item, and biases, and
     noise [1]_, [2]_, [3]_; users and items have Gaussian posteriors with all
@@ -657,15 +899,173 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):  # noqa: D
     variances that are learned are too small, and so are intervals.  Gaussian weights,
     of which some are negative, bear little noise here.
 
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``init``); temperature and step (``effective_batch_size`` to
+    ``learning_rate``); length of the fit (``max_iter`` to ``warm_start``); data and
+    machine (``random_state`` to ``total_samples``).
+
     Parameters
     ----------
     n_components : int, default=10
         Number of factors d, the rank.
-    $effective_batch_size
-    $learning_rate"""
-        + _PARAMETERS
-        + _ATTRIBUTES
-        + """
+    biases : bool, default=True
+        Whether users and items have biases beside their factors.
+    noise_type : {"user", "common"}, default="user"
+        Whether each user has a noise variance of his or her own, ``noise_variance``
+        over a Gamma distributed factor of mean 1 that is inferred with the factors (its
+        shape is learned if the noise variance is); or all have the same.  Users are not
+        equally predictable: on MovieLens it is worth .005 of the error.
+    global_mean : float, default=None
+        What all ratings have in common.  None is the mean of those of the first data.
+    noise_variance : float, default=None
+        Variance sigma^2 of the noise of each rating.  None begins with the variance of
+        the ratings and is learned.
+    component_variance : float, default=None
+        Prior variance c of each factor and bias, whose prior mean is 0.  None learns
+        the prior: mean and covariance of the users, and those of the items; what no
+        rating speaks for dies out (automatic relevance determination).
+    init : array-like of shape (n_components, n_items), default=None
+        Where the factors of the items start.  None is small draws from the prior.
+    effective_batch_size : float, int, Schedule or callable, default=0.5
+        M: a share of the batch, a number of ratings, or a number at each step; see
+        `sktemper.noise.SVIPlusNoise`.
+    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Of the weights of ratings, see `sktemper.noise.SVIPlusNoise`.
+    tempering : Tempering, "global", "local" or None, default=None
+        The temperature during training, see `sktemper.tempering`; None is T=1.
+    temperature_of : {"user", "rating"}, default="user"
+        Whose temperatures a local tempering infers, see `temperatures`; no other
+        tempering asks.
+    batch_size : int, "auto" or None, default=None
+        Users of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        "auto": a tenth of the data, from 100 to 10,000; in `partial_fit` 1,000.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    max_iter : int, default=100
+        Passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the users and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per rating.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the users.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the users in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_items)
+        Posterior means of the items' factors.
+    item_biases_ : ndarray of shape (n_items,)
+        Posterior means of the items' biases; 0 without.
+    item_covariances_ : ndarray of shape (n_items, n_own, n_own)
+        Posterior covariances of an item's factors and, last, its bias, if any.
+    user_factors_, user_biases_, user_covariances_ : ndarray
+        The same of the users in the data of the last `fit` or `partial_fit`; factors
+        are of shape (n_users, n_components).
+    global_mean_, noise_variance_ : float
+        Given or learned.
+    user_noise_variances_ : ndarray of shape (n_users,)
+        Expected noise variance of each of these users; all the same if ``noise_type``
+        is "common".
+    noise_shape_ : float
+        Shape of the Gamma distribution of the users' precisions.
+    user_prior_, item_prior_ : tuple of ndarrays
+        Mean, of shape (n_own,), and covariance, (n_own, n_own), of the priors, given or
+        learned.
+    item_popularity_ : ndarray of shape (n_items,)
+        Share of all ratings seen that each item has.
+    user_labels_, item_labels_ : ndarray or None
+        Of the rows in the last `fit` or `partial_fit`, and of the columns, if the data
+        have labels; index and columns of a pandas data frame are some too.
+    relevance_ : ndarray of shape (n_components,)
+        Variance of the ratings that each factor explains under the priors, in
+        coordinates in which factors are independent; decreasing, and near 0 for those
+        that are of no use.
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the users in the
+        tempered bound of the batch, in nats per rating), "heldout_score" (NaN where
+        not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
+        in a fit of all users at once perhaps "lower_bound" (before a step at T=1);
+        where moves were made also, a row a move, "move_step", "move_seconds",
+        "move_kept" and "move_bound" (the lower bound after it).
+    state_ : State
+        All that changes during a fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
+
+    Notes
+    -----
+    Rows are users, columns items, and entries ratings: of a sparse matrix those that
+    are stored, zeros too; of a dense one those that are not NaN.  Other entries are
+    not known.  A long table of users, items and ratings becomes one by
+    `sktemper.datasets.ratings_matrix`.
+
+    `score_samples` deals the ratings of each user in turn to an observed half, from
+    which the factors come, and a held-out half, of which it returns the log predictive
+    density: of Student's t, with the mean and the variance of the model, or Gaussian if
+    ``noise_type`` is "common".  `score` is the
+    mean per held-out rating.
+
+    References
+    ----------
+    .. [1] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing", section 4.1.
+    .. [2] R. Salakhutdinov, A. Mnih, "Bayesian probabilistic matrix factorization
+       using Markov chain Monte Carlo", ICML 2008.
+    .. [3] Y. J. Lim, Y. W. Teh, "Variational Bayesian approach to movie rating
+       prediction", KDD Cup 2007.
+    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+
     Examples
     --------
     >>> import numpy as np
@@ -678,39 +1078,59 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):  # noqa: D
     >>> error = (model.predict(X) - ratings)[~known]
     >>> bool(np.sqrt(np.mean(error**2)) < 0.1)
     True
-    """,
-        **_WORDS,
-    )
-
-    _slots, _parameter_constraints = svi_plus(_MatrixFactorization)
+    """
 
     def __init__(
         self,
         n_components=10,
         *,
-        effective_batch_size=0.5,
-        distribution="dirichlet",
-        tempering=None,
-        learning_rate=None,
         biases=True,
+        noise_type="user",
         global_mean=None,
         noise_variance=None,
         component_variance=None,
-        noise_type="user",
-        temperature_of="user",
         init=None,
-        n_init=1,
-        max_iter=100,
+        effective_batch_size=0.5,
+        distribution="dirichlet",
+        tempering=None,
+        temperature_of="user",
         batch_size=None,
-        shuffle=True,
-        total_samples=None,
+        learning_rate=None,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
         evaluate_every=0,
         validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-3,
         warm_start=False,
-        n_jobs=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
+        shuffle=True,
+        total_samples=None,
     ):
-        store(self, locals())
+        self.n_components = n_components
+        self.biases = biases
+        self.noise_type = noise_type
+        self.global_mean = global_mean
+        self.noise_variance = noise_variance
+        self.component_variance = component_variance
+        self.init = init
+        self.effective_batch_size = effective_batch_size
+        self.distribution = distribution
+        self.tempering = tempering
+        self.temperature_of = temperature_of
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples

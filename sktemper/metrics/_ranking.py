@@ -28,14 +28,16 @@ _CONSTRAINTS = {
 }
 
 
-def _documented(function):
-    function.__doc__ = function.__doc__.replace("$COMMON", _COMMON).replace(
-        "$RETURNS", _RETURNS
-    )
-    return function
+@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+def precision_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=False):
+    r"""Share of the first k items that are relevant.
 
+    :math:`|R \cap T_k| / k`, where R are a user's relevant items, and T_k the first k
+    of the ranking.  Who has less than k relevant items cannot reach 1.
 
-_COMMON = """scores : array-like of shape (n_users, n_items), callable or estimator
+    Parameters
+    ----------
+    scores : array-like of shape (n_users, n_items), callable or estimator
         The larger, the better.  A callable returns those of a few users, dense, of
         their rows of ``X_seen``; an estimator has ``item_scores``, as the models of
         this package have, or ``predict``, which do the same.  No more than a few
@@ -52,9 +54,9 @@ _COMMON = """scores : array-like of shape (n_users, n_items), callable or estima
     relevant : float, default=None
         Only what is at least this in ``X_test`` is relevant, such as 4 stars.
     per_user : bool, default=False
-        Whether to return the measure of each user."""
+        Whether to return the measure of each user.
 
-_RETURNS = """Returns
+    Returns
     -------
     value : float or ndarray of shape (n_users,)
         Mean over the users with relevant items, or of each, NaN for the others;
@@ -74,22 +76,7 @@ _RETURNS = """Returns
     -----
     Items of the same score are in a random order, of which this is the expectation
     [1]_: a model that scores all items alike has what chance has, whatever the order
-    of the columns."""
-
-
-@_documented
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
-def precision_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=False):
-    r"""Share of the first k items that are relevant.
-
-    :math:`|R \cap T_k| / k`, where R are a user's relevant items, and T_k the first k
-    of the ranking.  Who has less than k relevant items cannot reach 1.
-
-    Parameters
-    ----------
-    $COMMON
-
-    $RETURNS
+    of the columns.
 
     References
     ----------
@@ -110,7 +97,6 @@ def precision_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user
     return _measured(scores, X_test, X_seen, relevant, ("precision", k), per_user)
 
 
-@_documented
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
 def recall_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=False):
     r"""Share of the relevant items that are among the first k, of those that can be.
@@ -121,9 +107,46 @@ def recall_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=Fa
 
     Parameters
     ----------
-    $COMMON
+    scores : array-like of shape (n_users, n_items), callable or estimator
+        The larger, the better.  A callable returns those of a few users, dense, of
+        their rows of ``X_seen``; an estimator has ``item_scores``, as the models of
+        this package have, or ``predict``, which do the same.  No more than a few
+        million scores are held at a time.
+    X_test : {array-like, sparse matrix} of shape (n_users, n_items)
+        What was held out.  Its stored entries are the relevant items; of a dense array
+        what is neither 0 nor NaN.
+    k : int, default=10
+        How many items are shown.
+    X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
+        What the same users are known to have had: its items are never candidates, and
+        not relevant if they are in ``X_test`` too.  A callable and an estimator need
+        it.
+    relevant : float, default=None
+        Only what is at least this in ``X_test`` is relevant, such as 4 stars.
+    per_user : bool, default=False
+        Whether to return the measure of each user.
 
-    $RETURNS
+    Returns
+    -------
+    value : float or ndarray of shape (n_users,)
+        Mean over the users with relevant items, or of each, NaN for the others;
+        `ranking_report` counts them.
+
+    Raises
+    ------
+    ValueError
+        If no user has relevant items, shapes or labels differ, or a score is NaN.
+
+    See Also
+    --------
+    ranking_report : Several measures in one pass.
+    sktemper.model_selection.train_test_split_entries : A part of each user's items.
+
+    Notes
+    -----
+    Items of the same score are in a random order, of which this is the expectation
+    [1]_: a model that scores all items alike has what chance has, whatever the order
+    of the columns.
 
     References
     ----------
@@ -143,7 +166,6 @@ def recall_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=Fa
     return _measured(scores, X_test, X_seen, relevant, ("recall", k), per_user)
 
 
-@_documented
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
 def ndcg_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=False):
     r"""Normalised discounted cumulative gain of the first k items.
@@ -154,9 +176,46 @@ def ndcg_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=Fals
 
     Parameters
     ----------
-    $COMMON
+    scores : array-like of shape (n_users, n_items), callable or estimator
+        The larger, the better.  A callable returns those of a few users, dense, of
+        their rows of ``X_seen``; an estimator has ``item_scores``, as the models of
+        this package have, or ``predict``, which do the same.  No more than a few
+        million scores are held at a time.
+    X_test : {array-like, sparse matrix} of shape (n_users, n_items)
+        What was held out.  Its stored entries are the relevant items; of a dense array
+        what is neither 0 nor NaN.
+    k : int, default=10
+        How many items are shown.
+    X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
+        What the same users are known to have had: its items are never candidates, and
+        not relevant if they are in ``X_test`` too.  A callable and an estimator need
+        it.
+    relevant : float, default=None
+        Only what is at least this in ``X_test`` is relevant, such as 4 stars.
+    per_user : bool, default=False
+        Whether to return the measure of each user.
 
-    $RETURNS
+    Returns
+    -------
+    value : float or ndarray of shape (n_users,)
+        Mean over the users with relevant items, or of each, NaN for the others;
+        `ranking_report` counts them.
+
+    Raises
+    ------
+    ValueError
+        If no user has relevant items, shapes or labels differ, or a score is NaN.
+
+    See Also
+    --------
+    ranking_report : Several measures in one pass.
+    sktemper.model_selection.train_test_split_entries : A part of each user's items.
+
+    Notes
+    -----
+    Items of the same score are in a random order, of which this is the expectation
+    [1]_: a model that scores all items alike has what chance has, whatever the order
+    of the columns.
     `sklearn.metrics.ndcg_score` has gains of several sizes and the same treatment of
     ties, but takes dense arrays, and no items that were seen.
 
@@ -178,7 +237,6 @@ def ndcg_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=Fals
     return _measured(scores, X_test, X_seen, relevant, ("ndcg", k), per_user)
 
 
-@_documented
 @validate_params(
     {
         "X_test": _ENTRIES,
@@ -200,11 +258,23 @@ def ranking_report(
 
     Parameters
     ----------
-    $SCORES
+    scores : array-like of shape (n_users, n_items), callable or estimator
+        The larger, the better.  A callable returns those of a few users, dense, of
+        their rows of ``X_seen``; an estimator has ``item_scores``, as the models of
+        this package have, or ``predict``, which do the same.  No more than a few
+        million scores are held at a time.
+    X_test : {array-like, sparse matrix} of shape (n_users, n_items)
+        What was held out.  Its stored entries are the relevant items; of a dense array
+        what is neither 0 nor NaN.
     measures : list of str, default=("precision@10", "recall@20", "ndcg@100")
         "precision", "recall" or "ndcg", "@" and k: `precision_at_k`, `recall_at_k`,
         `ndcg_at_k`.
-    $REST
+    X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
+        What the same users are known to have had: its items are never candidates, and
+        not relevant if they are in ``X_test`` too.  A callable and an estimator need
+        it.
+    relevant : float, default=None
+        Only what is at least this in ``X_test`` is relevant, such as 4 stars.
 
     Returns
     -------
@@ -237,12 +307,6 @@ def ranking_report(
         n_users=n_users,
         n_left_out=len(told) - n_users,
     )
-
-
-_before, _after = _COMMON.split("    k : int")
-ranking_report.__doc__ = ranking_report.__doc__.replace("$SCORES\n", _before).replace(
-    "$REST", _after[_after.index("X_seen :") : _after.index("    per_user")].strip()
-)
 
 
 def _parsed(name):
