@@ -169,7 +169,7 @@ class GammaPoissonModel(NaturalModel):
         prior = self.prior(hyper).beta
         return float(self.family.bound(globals_.beta, prior, powers.prior).sum())
 
-    def log_predictive(self, block, prepared):
+    def predictive_scores(self, block, prepared):
         """Return scores of every other count, its factors from the rest."""
         seen = np.zeros_like(block)
         seen[:, ::2] = 1

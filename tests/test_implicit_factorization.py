@@ -339,7 +339,7 @@ def test_it_stops_where_the_items_are_found():
     with pytest.raises(StoppedByCtrlC):
         inner.local_step(inner.take(X, slice(0, 10)), prepared, Request())
     with pytest.raises(StoppedByCtrlC):
-        inner.log_predictive(inner.take(X, slice(0, 10)), prepared)
+        inner.predictive_scores(inner.take(X, slice(0, 10)), prepared)
 
 
 # -- data ------------------------------------------------------------------------------

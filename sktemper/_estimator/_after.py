@@ -158,9 +158,9 @@ class AfterFitMixin:
 
         return np.concatenate(self._map(X, local))
 
-    def _log_predictive(self, X):
+    def _predictive_scores(self, X):
         parts = self._map(
-            X, lambda model, block, prepared: model.log_predictive(block, prepared)
+            X, lambda model, block, prepared: model.predictive_scores(block, prepared)
         )
         return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
@@ -176,7 +176,7 @@ class AfterFitMixin:
         scores : ndarray of shape (n_samples,)
             In nats; 0.0 where nothing is held out.
         """
-        return self._log_predictive(X)[0]
+        return self._predictive_scores(X)[0]
 
     def score(self, X, y=None, sample_weight=None):
         """Return the held-out log-likelihood per token, sample or rating at T=1.
@@ -200,7 +200,7 @@ class AfterFitMixin:
         ValueError
             If nothing at all is held out.
         """
-        scores, n_held_out = self._log_predictive(X)
+        scores, n_held_out = self._predictive_scores(X)
         weight = self._validate_weight(sample_weight, scores)
         if weight is not None:
             scores, n_held_out = weight * scores, weight * n_held_out
@@ -306,7 +306,7 @@ class AfterFitMixin:
 
 def _score_of_block(model, block, prepared, weight):
     """Return the sums of the scores of a block, and of what is held out."""
-    return [(weight * part).sum() for part in model.log_predictive(block, prepared)]
+    return [(weight * part).sum() for part in model.predictive_scores(block, prepared)]
 
 
 def _per_unit(score, n_held_out):

@@ -364,7 +364,7 @@ class FactorialMixtureModel(NaturalModel):
         binary = np.logaddexp(on, off).sum(axis=0)
         return binary / self.n_features - 0.5 * np.log(b)
 
-    def log_predictive(self, block, prepared):
+    def predictive_scores(self, block, prepared):
         """Return a lower bound on each sample's log p(x) at T=1, and 1 a sample.
 
         The local bound under q(mu), at most the log predictive density; of the values

@@ -328,7 +328,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         )
         return float(powers.prior * log_prior + items.entropies().sum())
 
-    def log_predictive(self, block, prepared):
+    def predictive_scores(self, block, prepared):
         """Return how well held-out items are ranked, and whether there are any.
 
         The pairs of a user are dealt in turn to an observed and a held-out half.

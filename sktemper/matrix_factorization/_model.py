@@ -345,7 +345,7 @@ class MatrixFactorizationModel(ConjugateModel):
             raise ValueError("A matrix factorization takes no partition_priors.")
         return -0.5 * np.log(inverse_temperatures)
 
-    def log_predictive(self, block, prepared):
+    def predictive_scores(self, block, prepared):
         """Return the log density of the held-out ratings, and how many these are.
 
         The ratings of a user are dealt in turn to an observed and a held-out half.

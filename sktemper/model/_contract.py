@@ -51,9 +51,9 @@ class ConjugateModel(Capabilities):
         How far the bound of a row may be from its optimum where a local step ends, in
         nats; 0 where the optimum is exact.
     scores_whole_rows : bool
-        Whether `log_predictive` is the predictive density of whole rows.
+        Whether `predictive_scores` is the predictive density of whole rows.
     scores_rankings : bool
-        Whether the scores of `log_predictive` measure rankings and are no
+        Whether the scores of `predictive_scores` measure rankings and are no
         log-likelihoods.
     weighs_observations : bool
         Whether observations have weights of their own, so that `LocalStep.row_observed`
@@ -377,7 +377,7 @@ class ConjugateModel(Capabilities):
         """
         raise NotImplementedError
 
-    def log_predictive(self, block, prepared):
+    def predictive_scores(self, block, prepared):
         """Return each row's held-out log-likelihood at T=1, and what it is a sum of.
 
         Parameters
