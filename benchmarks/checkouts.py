@@ -26,7 +26,7 @@ def environment(checkout, **variables):
     return known | {"PYTHONPATH": str(Path(checkout).resolve())} | variables
 
 
-def told(script, checkout, *arguments, **variables):
+def output_of(script, checkout, *arguments, **variables):
     """Return what a script prints as JSON in its last line, of a checkout's package.
 
     Its errors go to the standard error of this process.

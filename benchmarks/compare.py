@@ -27,7 +27,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from checkouts import ONE_THREAD, told
+from checkouts import ONE_THREAD, output_of
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = Path(__file__).with_name("compare_cases.py")
@@ -66,7 +66,7 @@ def checkout(commit):
 def run(folder, *arguments, **variables):
     """Return what the cases print with the package of a folder; None if they fail."""
     try:
-        found = told(CASES, folder, *arguments, **variables)
+        found = output_of(CASES, folder, *arguments, **variables)
     except subprocess.CalledProcessError:
         return None
     if "package" in found and not Path(found["package"]).is_relative_to(folder):

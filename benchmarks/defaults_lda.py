@@ -139,7 +139,7 @@ def measure(data, seeds, quick_from, sizes):
                         ),
                         "seconds": round(seconds, 2),
                         "batch_size": lda.batch_size_,
-                        "steps": lda.state_.steps,
+                        "steps": lda.state_.progress.steps,
                     }
                     print(*row.values(), flush=True)
                     yield row

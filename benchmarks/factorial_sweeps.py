@@ -23,7 +23,7 @@ import time
 import warnings
 
 import numpy as np
-from checkouts import ONE_THREAD, told
+from checkouts import ONE_THREAD, output_of
 
 #: Features and dimensions of the local steps, rows of a block, and repetitions.
 SIZES, N_ROWS, N_REPETITIONS = ((8, 16), (16, 32), (50, 1000)), 2000, 9
@@ -113,7 +113,7 @@ def main():
         print(json.dumps(measure()))
         return
     rounds = [
-        [told(__file__, checkout, **ONE_THREAD) for checkout in options.checkouts]
+        [output_of(__file__, checkout, **ONE_THREAD) for checkout in options.checkouts]
         for _ in range(options.rounds)
     ]
     numbers = range(len(options.checkouts))

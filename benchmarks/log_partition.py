@@ -119,7 +119,7 @@ def main():
     found = {name: np.array([one[name] for one in each]) for name in each[0]}
     found["true, least"] = least(W)[None, :]
     found["true, most"] = (1 - 1 / LADDER)[None, :] * np.log(V)
-    reached = TemperedLDA(K, random_state=0).fit(X).state_.tempering.score
+    reached = TemperedLDA(K, random_state=0).fit(X).state_.policies.tempering.score
     heads = ["log C(T) / W", *(f"T = {LADDER[m]:.2f}" for m in SHOWN)]
     rows = [[k, *(spread(c[:, m], W) for m in SHOWN)] for k, c in found.items()]
     T = [[f"{s:.1f}", *(inferred(s, c, W) for c in found.values())] for s in SCORES]

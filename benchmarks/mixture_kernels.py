@@ -21,7 +21,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from checkouts import ONE_THREAD, told
+from checkouts import ONE_THREAD, output_of
 
 N_COMPONENTS = 50
 CASES = [
@@ -160,7 +160,7 @@ def main():
     found = [[] for _ in options.folders]
     for _ in range(options.runs):
         for folder, runs in zip(options.folders, found, strict=True):
-            runs.append(told(__file__, folder, "--measure", **ONE_THREAD))
+            runs.append(output_of(__file__, folder, "--measure", **ONE_THREAD))
     text = "\n".join(table(options.folders, found)) + "\n"
     path = Path(__file__).with_name("results") / "mixture_kernels.md"
     path.write_text(text, encoding="utf-8")

@@ -538,7 +538,9 @@ def temperatures(corpus, parameters):
             rows += likely(row, tempering.ladder(), q)
         else:
             rows.append(row)
-    return rows + (distributions(tempering, lda.state_.tempering) if is_global else [])
+    return rows + (
+        distributions(tempering, lda.state_.policies.tempering) if is_global else []
+    )
 
 
 def likely(row, rungs, probabilities, least=1e-3):

@@ -18,7 +18,7 @@ import time
 import warnings
 from pathlib import Path
 
-from checkouts import told
+from checkouts import output_of
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Rows of a block, blocks of a long step, steps to be timed, rows of a stream's piece.
@@ -52,7 +52,7 @@ def empty_estimator():
 
     class Empty(ConjugateModel):
         block_size, dtype = BLOCK, np.dtype(np.float64)
-        told = np.zeros(BLOCK)
+        row_values = np.zeros(BLOCK)
 
         def take(self, X, rows):
             return X[rows]
@@ -67,9 +67,14 @@ def empty_estimator():
             return globals_
 
         def local_step(self, block, prepared, request):
-            told = self.told[: len(block)]
+            row_values = self.row_values[: len(block)]
             return LocalStep(
-                0.0, len(block), 1.0, len(block), row_observed=told, row_bounds=told
+                0.0,
+                len(block),
+                1.0,
+                len(block),
+                row_observed=row_values,
+                row_bounds=row_values,
             )
 
         def step(self, globals_, statistics, scale, powers, rate, hyper):
@@ -163,7 +168,7 @@ def main():
         print(json.dumps(measure()))
         return
     runs = [
-        [told(__file__, checkout, "--measure") for checkout in arguments.checkouts]
+        [output_of(__file__, checkout, "--measure") for checkout in arguments.checkouts]
         for _ in range(arguments.repeat)
     ]
     print("| µs |", *(f"{path.resolve().name} |" for path in arguments.checkouts))

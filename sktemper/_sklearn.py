@@ -40,10 +40,10 @@ if not HAS_CALLBACKS:
             """Return the context of a task within this one."""
             return self
 
-        def call_on_fit_task_begin(self, **told):
+        def call_on_fit_task_begin(self, **callback_kwargs):
             """Call no hook."""
 
-        def call_on_fit_task_end(self, **told):
+        def call_on_fit_task_end(self, **callback_kwargs):
             """Call no hook; return whether one asked to end the fit."""
             return False
 

@@ -54,7 +54,7 @@ class Task:
         on Windows none does.
         """
         while not self.done():
-            _look(self._ended)
+            _wait_for(self._ended)
 
     def result(self):
         """Return what the call returned, or raise what it raised; see `wait`."""
@@ -98,14 +98,14 @@ class Pool:
         finally:
             self._tasks.put(None)
         while self._alive:
-            _look(self._left)
+            _wait_for(self._left)
 
     def is_alive(self):
         """Return whether a thread is at work, or may be."""
         return bool(self._alive)
 
 
-def _look(queue):
+def _wait_for(queue):
     """Take what is in a queue, or sleep a little until there is something."""
     try:
         queue.get(timeout=LONGEST_SLEEP)

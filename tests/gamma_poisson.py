@@ -119,8 +119,8 @@ class GammaPoissonModel(NaturalModel):
             theta = np.exp(psi(shapes[active])) / rates[active]
             totals = self.times(theta, prepared.geometric)
             ratios = counts[active] * seen[active] / totals
-            told = theta * self.times(ratios, prepared.geometric.T)
-            new = shape_prior + local[active if len(local) > 1 else 0] * told
+            expected_counts = theta * self.times(ratios, prepared.geometric.T)
+            new = shape_prior + local[active if len(local) > 1 else 0] * expected_counts
             change = np.abs(new - shapes[active]).max(axis=1)
             shapes[active] = new
             active = active[change > TOL * new.max(axis=1)]

@@ -341,15 +341,15 @@ def message_of(call):
 
 
 def test_a_second_writer_is_told_who_writes(folder):
-    told = []
+    messages = []
 
     def second():
-        told.append(message_of(lambda: write_counts(folder, [np.eye(2)])))
-        told.append(message_of(lambda: write_dense(folder, [np.eye(2)])))
+        messages.append(message_of(lambda: write_counts(folder, [np.eye(2)])))
+        messages.append(message_of(lambda: write_dense(folder, [np.eye(2)])))
 
     found = both(folder, np.eye(3), second)
     assert np.array_equal(rows_of(found), np.concatenate([np.eye(3)] * 2))
-    for text in told:
+    for text in messages:
         assert str(folder) in text and f"process {os.getpid()} on" in text
         assert socket.gethostname() in text
         assert re.search(r"since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", text)
@@ -401,9 +401,9 @@ except BlockingIOError as error:
 
 
 def test_another_process_is_refused(folder):
-    told = []
-    both(folder, np.eye(3), lambda: told.append(run(OTHER, folder)))
-    assert f"is being written by process {os.getpid()} on" in told[0]
+    messages = []
+    both(folder, np.eye(3), lambda: messages.append(run(OTHER, folder)))
+    assert f"is being written by process {os.getpid()} on" in messages[0]
 
 
 def claimed_by_a_dead_writer(folder, **changes):
@@ -449,13 +449,13 @@ def test_a_claim_from_another_machine_stays(locks, folder):
 
 def test_without_locks_the_process_table_tells(folder, monkeypatch):
     monkeypatch.setattr(pytest.importorskip("fcntl"), "flock", no_locks)
-    told = []
+    messages = []
 
     def second():
-        told.append(message_of(lambda: write_counts(folder, [np.eye(2)])))
+        messages.append(message_of(lambda: write_counts(folder, [np.eye(2)])))
 
     both(folder, np.eye(3), second)
-    assert f"process {os.getpid()} on" in told[0]
+    assert f"process {os.getpid()} on" in messages[0]
     shutil.rmtree(folder)
     parent = os.getppid()
     started = _claims._started(parent)

@@ -183,8 +183,8 @@ def shards_of(X, folder, *sizes):
 
     class Shards(Source):
         def as_data(self, validate):
-            looks = [validate(part.rows(slice(None))) for part in self.parts]
-            return Data(self.parts, looks, self, run=4)
+            validated = [validate(part.rows(slice(None))) for part in self.parts]
+            return Data(self.parts, validated, self, run=4)
 
     shards = Shards()
     shards.parts = []
@@ -521,8 +521,8 @@ def test_a_checkpoint_goes_on_with_the_same_bits(client, documents, tmp_path):
 def test_workers_of_another_version_are_told(client, documents):
     parts, here = array_of(parts_of(documents, 60)), sktemper.__version__
     first, *_ = sorted(client.nthreads())
-    told = "import sktemper; sktemper.__version__ = {!r}"
-    client.run(exec, told.format("0.0.9"), workers=[first])
+    set_version = "import sktemper; sktemper.__version__ = {!r}"
+    client.run(exec, set_version.format("0.0.9"), workers=[first])
     try:
         message = f"has sktemper {here}, but 1 of 2 workers have .*{first} has 0.0.9"
         with pytest.warns(UserWarning, match=message) as warned:
@@ -531,7 +531,7 @@ def test_workers_of_another_version_are_told(client, documents):
         with pytest.warns(UserWarning, match=message):
             skd.score(lda_of().fit(documents), parts, client=client)
     finally:
-        client.run(exec, told.format(here))
+        client.run(exec, set_version.format(here))
     skd.fit(lda_of(), parts, client=client)
 
 

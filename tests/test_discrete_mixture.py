@@ -225,10 +225,15 @@ def test_local_temperatures_are_inferred_with_the_log_c_of_each_row():
     prepared = model.prepare(state.globals_, state.hyper)
     local = model.local_step(block, prepared, Request(want=("score", "local")))
     sizes = (~np.isnan(X)).sum(axis=1)
-    log_c = np.array([state.tempering.partition.given.of_rows([n])[0] for n in sizes])
-    logits = local.row_scores[:, None] * state.tempering.inverse_temperatures - log_c
+    log_c = np.array(
+        [state.policies.tempering.partition.given.of_rows([n])[0] for n in sizes]
+    )
+    logits = (
+        local.row_scores[:, None] * state.policies.tempering.inverse_temperatures
+        - log_c
+    )
     expected = np.exp(logits - logsumexp(logits, axis=1, keepdims=True))
-    found = policy.responsibilities(state.tempering, local)
+    found = policy.responsibilities(state.policies.tempering, local)
     np.testing.assert_allclose(found, expected, atol=1e-10)
     assert (estimator.temperatures(X) >= 1).all()
 

@@ -71,7 +71,7 @@ def test_a_bound_that_still_moves_is_warned_of(estimator, X):
     with pytest.warns(ConvergenceWarning, match="did not converge") as caught:
         estimator.fit(X)
     assert len(caught) == 1
-    assert abs(estimator.state_.bound_change) > 0.1
+    assert abs(estimator.state_.convergence.bound_change) > 0.1
     assert caught[0].filename == __file__
     estimator.set_params(max_iter=200).fit(X)  # no warning
     estimator.set_params(max_iter=9, batch_size=12).fit(X)  # nobody looks
@@ -120,8 +120,8 @@ def test_what_a_move_leaves_says_whether_it_is_at_rest():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         one_more.fit(X)
-    change = one_more.lower_bounds_[-1] - mixture.state_.lower_bound
-    assert one_more.state_.bound_change == pytest.approx(change)
+    change = one_more.lower_bounds_[-1] - mixture.state_.convergence.lower_bound
+    assert one_more.state_.convergence.bound_change == pytest.approx(change)
     assert 0 < change < 10
 
 
@@ -269,13 +269,13 @@ def views(estimator, X):
     """All that an estimator tells of its fit, and of data."""
     names = [name for name in dir(type(estimator)) if name.endswith("_")]
     names = [name for name in names if not name.startswith("_")]
-    told = {name: getattr(estimator, name) for name in names}
+    expected = {name: getattr(estimator, name) for name in names}
     for method in ("transform", "score_samples", "lower_bound", "predict"):
         if hasattr(estimator, method):
-            told[method] = getattr(estimator, method)(X)
-    told["names"] = list(estimator.get_feature_names_out())
+            expected[method] = getattr(estimator, method)(X)
+    expected["names"] = list(estimator.get_feature_names_out())
     arrays = np.ndarray | np.floating | tuple | list | dict | float
-    return {k: v if isinstance(v, arrays) else repr(v) for k, v in told.items()}
+    return {k: v if isinstance(v, arrays) else repr(v) for k, v in expected.items()}
 
 
 @each_model
@@ -284,20 +284,20 @@ def test_parameters_set_later_do_not_change_what_was_fitted(name):
     estimator = getattr(sktemper, name)(3, max_iter=4, random_state=0)
     X = data_of(estimator)
     estimator.fit(X)
-    told = views(estimator, X)
+    expected = views(estimator, X)
     given = estimator.get_params()
     for parameter in estimator._fixed_by_fit:
         other = OTHERS[parameter]
         if given[parameter] == "dirichlet_distribution":
             other = "dirichlet_process"
         estimator.set_params(**{parameter: other})
-        np.testing.assert_equal(views(estimator, X), told, parameter)
+        np.testing.assert_equal(views(estimator, X), expected, parameter)
         match = f"^{parameter} changed since the model was fitted"
         with pytest.raises(ValueError, match=match):
             estimator.partial_fit(X)
         with pytest.raises(ValueError, match=match):
             estimator.set_params(warm_start=True).fit(X)
-        np.testing.assert_equal(views(estimator, X), told, parameter)
+        np.testing.assert_equal(views(estimator, X), expected, parameter)
         estimator.set_params(warm_start=False, **{parameter: given[parameter]})
     estimator.partial_fit(X)
     estimator.set_params(n_components=4, max_iter=1).fit(X)  # from the start
@@ -372,12 +372,16 @@ def test_weights_of_a_score_are_repetitions(name):
     weight = np.arange(120) % 3
     repeated = X[np.repeat(np.arange(120), weight)]
     for method in ("score", "lower_bound"):
-        told = getattr(estimator, method)
-        assert told(X, sample_weight=weight) == pytest.approx(told(repeated), rel=1e-6)
-        assert told(X, sample_weight=np.ones(120)) == pytest.approx(told(X), rel=1e-9)
+        method_of = getattr(estimator, method)
+        assert method_of(X, sample_weight=weight) == pytest.approx(
+            method_of(repeated), rel=1e-6
+        )
+        assert method_of(X, sample_weight=np.ones(120)) == pytest.approx(
+            method_of(X), rel=1e-9
+        )
         for bad in (-weight, weight[1:], np.full(120, np.nan)):
             with pytest.raises(ValueError, match="[Ww]eight"):
-                told(X, sample_weight=bad)
+                method_of(X, sample_weight=bad)
     with pytest.raises(ValueError, match="[Ww]eights must contain|held out"):
         estimator.score(X, sample_weight=np.zeros(120))
 

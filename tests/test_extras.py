@@ -122,11 +122,11 @@ def test_dask_names_its_extra(monkeypatch):
         except ImportError as error:
             print(error)
     """
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-P", "-c", code], check=True, capture_output=True, text=True
     ).stdout
-    assert "sktemper.dask needs dask and distributed" in told
-    assert install_command("dask", ("dask", "distributed")) in told
+    assert "sktemper.dask needs dask and distributed" in output
+    assert install_command("dask", ("dask", "distributed")) in output
 
 
 @pytest.mark.deep

@@ -112,7 +112,7 @@ def test_of_what_is_done_at_once_nothing_begins_after_ctrl_c(n_threads):
         return list(workers.map(task, None, [(None, range(8))]))
 
     with pytest.raises(KeyboardInterrupt), Workers(n_threads, stop) as workers:
-        workers.at_once(everything, 1)
+        workers.call_with_workers(everything, 1)
     assert begun == [0, 1]
     assert not stop[0]
 
@@ -135,10 +135,10 @@ def test_what_is_done_at_once_may_fail_and_be_done_again(monkeypatch, worthwhile
 
     with Workers(2, stop) as workers:
         with pytest.raises(Broken):
-            workers.at_once(broken, 1)
+            workers.call_with_workers(broken, 1)
         assert not stop[0]
-        _, alone = workers.at_once(everything, 1)
-        who, shared = workers.at_once(everything, 5)
+        _, alone = workers.call_with_workers(everything, 1)
+        who, shared = workers.call_with_workers(everything, 5)
     assert (who is workers) == (worthwhile == 0)
     assert [value for value, _ in alone] == [value for value, _ in shared]
     assert len({ident for _, ident in alone} - {threading.get_ident()}) == 1
@@ -226,16 +226,16 @@ def test_an_error_of_a_commit_is_raised():
 
 def test_the_calling_thread_looks_for_ctrl_c_many_times_a_second(monkeypatch):
     """A signal does not wake it up that comes before it sleeps."""
-    task, looks = Task(lambda: "done"), []
+    task, waits = Task(lambda: "done"), []
 
-    def look(queue):
-        looks.append(queue)
-        if len(looks) == 5:
+    def wait(queue):
+        waits.append(queue)
+        if len(waits) == 5:
             task.run()
 
-    monkeypatch.setattr(_tasks, "_look", look)
+    monkeypatch.setattr(_tasks, "_wait_for", wait)
     assert task.result() == "done"
-    assert len(looks) == 5
+    assert len(waits) == 5
     assert _tasks.LONGEST_SLEEP <= 0.05
 
 
@@ -381,7 +381,12 @@ def state_of(estimator):
     state = estimator.state_
     model = type(estimator)._make_model(estimator, estimator.n_features_in_, np.float64)
     return {
-        "counters": (state.steps, state.samples, state.passes, state.moves.made),
+        "counters": (
+            state.progress.steps,
+            state.progress.samples,
+            state.progress.passes,
+            state.moves.n_proposed,
+        ),
         "globals": model.natural_parameters(state.globals_),
         "hyper": copy.deepcopy(state.hyper),
     }
@@ -432,7 +437,10 @@ def test_ctrl_c_in_a_fit_leaves_a_state_of_the_whole_fit(name, n_jobs):
             )
             assert repr(left["hyper"]) == repr(states[left["counters"]]["hyper"])
             assert np.isfinite(estimator.score(X))
-            if not (state.passes < state.planned_passes or any(state.moves.left)):
+            if not (
+                state.progress.passes < state.progress.planned_passes
+                or any(state.moves.left)
+            ):
                 continue  # cut off after the last step: it would take more passes
         assert_same_end(estimator.fit(X), whole)
 

@@ -436,7 +436,7 @@ def test_a_fit_in_one_batch_raises_the_bound_at_its_temperature(counts):
         return local + model.global_bound(lda.state_.globals_, lda.state_.hyper, powers)
 
     for _ in range(15):
-        state = lda.state_.tempering
+        state = lda.state_.policies.tempering
         b = state.probabilities @ state.inverse_temperatures
         before = bound(b)
         doc_topic = lda.transform(X, temperature=1 / b)
@@ -447,7 +447,7 @@ def test_a_fit_in_one_batch_raises_the_bound_at_its_temperature(counts):
         # and r is the posterior given the score of the topics before the step
         logits = state.inverse_temperatures * score - X.sum() * state.log_partition
         np.testing.assert_allclose(
-            lda.state_.tempering.probabilities, softmax(logits), atol=1e-6
+            lda.state_.policies.tempering.probabilities, softmax(logits), atol=1e-6
         )
     assert lda.temperature_ < 3
 
@@ -502,7 +502,7 @@ def test_the_history_has_the_distribution_over_the_ladder(counts, policy):
         history["temperature"], 1 / (probabilities @ (1 / ladder))
     )
     # of the next step, not of the last one
-    present = lda.state_.tempering.probabilities
+    present = lda.state_.policies.tempering.probabilities
     after = lda.partial_fit(counts[:30]).history_["temperature_probabilities"]
     np.testing.assert_array_equal(after, np.vstack([probabilities, present]))
 
@@ -587,7 +587,7 @@ def test_documents_of_random_words_are_hotter(local_lda, counts):
 
 
 def test_temperatures_of_samples_are_their_posterior_means(local_lda, counts):
-    ladder, state = local_lda.tempering_.ladder(), local_lda.state_.tempering
+    ladder, state = local_lda.tempering_.ladder(), local_lda.state_.policies.tempering
     tokens, temperature = counts.sum(axis=1), 1.0
     for _ in range(local_lda.tempering_.n_alternations):
         doc_topic = local_lda.transform(counts, temperature=temperature)
@@ -743,7 +743,7 @@ def test_a_changed_ladder_is_used_when_a_fit_goes_on(documents, change):
 def test_a_changed_metric_begins_anew(documents):
     lda = AnnealedLDA(4, learning_rate=AdaptiveRate(), random_state=0)
     lda.partial_fit(documents).set_params(learning_rate__metric="identity")
-    assert lda.partial_fit(documents).state_.learning_rate.metric == "identity"
+    assert lda.partial_fit(documents).state_.policies.learning_rate.metric == "identity"
 
 
 def test_temperatures_wait_for_the_warm_up(documents):

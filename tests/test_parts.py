@@ -254,12 +254,12 @@ class Shards(Source):
         self.parts, self.run = parts, run
 
     def as_data(self, validate):
-        looks = [
+        validated = [
             sparse.csr_array([[0] * 39 + [int(part.max())]]).astype(part.dtype)
             for part in self.parts
         ]
-        looks = [validate(look) for look in looks]
-        return Data([Handle(part) for part in self.parts], looks, self, self.run)
+        validated = [validate(matrix) for matrix in validated]
+        return Data([Handle(part) for part in self.parts], validated, self, self.run)
 
 
 class Handle(InMemory):

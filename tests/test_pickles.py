@@ -168,7 +168,7 @@ def test_a_damaged_ladder_is_refused(name, tempering):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         estimator.fit(data_of(estimator))
-    intact = estimator.state_.tempering
+    intact = estimator.state_.policies.tempering
     changes = [
         (place, new)
         for change in (shorter, not_finite)

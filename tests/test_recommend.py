@@ -516,9 +516,9 @@ def test_shares_of_ratings_are_those_of_the_normal_equations(biases, noise_type)
             mixed[:d], mixed[d] = second[:d, d], means[j][d]
         squares += square
         shares.append(z * (value - model.global_mean_) - mixed)
-    told = np.linalg.inv(model.user_covariances_[11]) - np.linalg.inv(prior)
-    noise = np.trace(squares) / np.trace(told)
-    np.testing.assert_allclose(squares / noise, told, rtol=1e-5, atol=1e-8)
+    added_precision = np.linalg.inv(model.user_covariances_[11]) - np.linalg.inv(prior)
+    noise = np.trace(squares) / np.trace(added_precision)
+    np.testing.assert_allclose(squares / noise, added_precision, rtol=1e-5, atol=1e-8)
     if noise_type == "common":
         assert noise == pytest.approx(model.noise_variance_)
     precision = np.linalg.inv(prior) + squares / noise
@@ -642,7 +642,7 @@ def test_a_model_that_serves_is_mapped(fitted, tmp_path):
     path = str(tmp_path / "model.joblib")
     joblib.dump(fitted.model.for_serving(), path)
     served = joblib.load(path, mmap_mode="r")
-    values = served._memory.values(served._made_of())
+    values = served._cache.values(served._fit_key())
     assert isinstance(values["item_vectors"], np.memmap)
     assert isinstance(values["prepared"].items.table, np.memmap)
     model = fitted.model
@@ -681,7 +681,7 @@ def test_processes_recommend_from_one_file(fitted, tmp_path):
 def test_what_serves_is_checked(fitted):
     served = fitted.model.for_serving()
     pickle.loads(pickle.dumps(served))
-    values = served._memory.values(served._made_of())
+    values = served._cache.values(served._fit_key())
     for name in ("item_vectors", "user_vectors", "directions"):
         if name in values:
             intact, values[name] = values[name], values[name][1:]
@@ -738,7 +738,7 @@ def with_one(array, value):
 @pytest.mark.parametrize("name", ["item_vectors", "user_vectors", "directions"])
 def test_arrays_that_serve_are_whole_and_finite(fitted, name, damage):
     served = fitted.model.for_serving()
-    values = served._memory.values(served._made_of())
+    values = served._cache.values(served._fit_key())
     if name not in values:
         pytest.skip("this model keeps no such array")
     intact = values[name]
@@ -763,7 +763,7 @@ def test_the_order_of_popularity_that_serves_is_one(fitted):
     if not hasattr(served, "item_popularity_"):
         pytest.skip("nothing is ranked by popularity")
     served.recommend(["u1"])
-    values = served._memory.values(served._made_of())
+    values = served._cache.values(served._fit_key())
     assert {"log_shares", "most_popular"} <= set(values)
     for name, damaged in (
         ("most_popular", values["most_popular"] * 0),

@@ -155,12 +155,12 @@ def test_without_texts_words_that_tell_most_come_first(lda, X, names, tmp_path):
     share = np.array(data["prevalence"]) @ lda.topic_word_
     one = data["documents"][0]
     row = X[[one["row"]]]
-    told = -np.log(share[row.indices]) * row.data
+    information = -np.log(share[row.indices]) * row.data
     expected = [
         names[v] if n == 1 else f"{names[v]} ×{n}"
         for v, n in zip(row.indices, row.data, strict=True)
     ]
-    order = np.argsort(-told, kind="stable")
+    order = np.argsort(-information, kind="stable")
     assert [p[0] for p in one["pieces"][::2]] == [expected[i] for i in order][:40]
     assert not data["has_texts"]
 

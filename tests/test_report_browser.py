@@ -273,14 +273,14 @@ def test_markup_in_words_texts_and_names_stays_text(page):
     for word in HOSTILE:
         search.fill(word)
         assert f"“{word}” occurs" in found.inner_text()
-    told = ""
+    shown = ""
     for topic in range(N_TOPICS):
         page.mouse.move(*place_of(page, topic))
         tooltip = page.locator(".bk-Tooltip").last
         playwright.expect(tooltip).to_contain_text("words")
         page.wait_for_timeout(100)
-        told += tooltip.evaluate(TEXT)
-    assert all(word in told for word in (HOSTILE[0], HOSTILE[1], HOSTILE[4]))
+        shown += tooltip.evaluate(TEXT)
+    assert all(word in shown for word in (HOSTILE[0], HOSTILE[1], HOSTILE[4]))
     assert page.locator(".bk-Tooltip img, .bk-Tooltip script").count() == 0
     assert page.locator("#found button").first.inner_text()[0].isdigit()
     assert "<b>bold" in seen and "<i>name" in seen and "<b>b</b>" in seen

@@ -208,7 +208,7 @@ def test_an_interrupted_pass_goes_on_whatever_batches_are_now(
     lda = lda_of(schedule=PressingAt(3), warm_start=True, max_iter=2)
     with pytest.raises(KeyboardInterrupt):
         lda.fit(documents)
-    assert (lda.n_iter_, lda.state_.batches_into_pass) == (0, 3)
+    assert (lda.n_iter_, lda.state_.progress.batches_into_pass) == (0, 3)
     lda.set_params(schedule=SCHEDULE, **changed).set_callbacks(StopAt(1))
     lda.fit(documents)
     assert (lda.n_iter_, lda.n_batch_iter_) == (1, 3 + n_steps)

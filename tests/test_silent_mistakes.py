@@ -320,9 +320,9 @@ def test_words_that_a_vectorizer_left_out_are_told_once(cls):
     for chunk in chunks:
         model.partial_fit(chunk)
     share = 1 - mixed.count_nonzero() / np.mean([c.count_nonzero() for c in chunks])
-    with pytest.warns(UserWarning, match=r"less than those before") as told:
+    with pytest.warns(UserWarning, match=r"less than those before") as caught:
         model.partial_fit(mixed)
-    (said,) = (str(warning.message) for warning in told)
+    (said,) = (str(warning.message) for warning in caught)
     assert f"{share:.0%} less" in said
     assert "HashingVectorizer(alternate_sign=False, norm=None)" in said
     assert ("expand_features" in said) == (cls is AnnealedLDA)
@@ -470,10 +470,10 @@ def test_shares_are_of_weights_that_sum_to_one():
 
 def lines_of(call):
     """Return where a call's warnings point: file names, and lines."""
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
-    return {(one.filename, one.lineno) for one in told}
+    return {(one.filename, one.lineno) for one in caught}
 
 
 def here(offset=0):

@@ -410,7 +410,7 @@ def test_new_words_leave_the_old_ones_their_bits(counts, prior):
         4, topic_word_prior=arrays[prior], total_samples=120, random_state=0
     )
     lda.partial_fit(counts[:60, :50])
-    before, share = lda.components_, lda.state_.start_share
+    before, share = lda.components_, lda.state_.convergence.start_share
     assert lda.expand_features(10) is lda
     after = lda.components_
     assert lda.n_features_in_ == 60 and after.shape == (4, 60)

@@ -43,7 +43,7 @@ class Data:
     ----------
     parts : sequence of InMemory or the like
         None of them empty.
-    looks : sequence of ndarray or CSR
+    validated : sequence of ndarray or CSR
         What was validated: the parts themselves, or matrices that have their least and
         their largest values.
     source : object
@@ -52,13 +52,13 @@ class Data:
         Neighbouring rows that a pass visits together, because they lie together.
     """
 
-    def __init__(self, parts, looks, source, run=1):
-        self.parts, self.looks, self.source = tuple(parts), tuple(looks), source
+    def __init__(self, parts, validated, source, run=1):
+        self.parts, self.validated, self.source = tuple(parts), tuple(validated), source
         sizes = [part.n_rows for part in self.parts]
         self.ends = np.cumsum(sizes)
         self.starts = self.ends - sizes
-        self.shape = int(self.ends[-1]), looks[0].shape[1]
-        self.dtype = np.result_type(*(look.dtype for look in looks))
+        self.shape = int(self.ends[-1]), validated[0].shape[1]
+        self.dtype = np.result_type(*(matrix.dtype for matrix in validated))
         self.feature_names = getattr(source, "feature_names", None)
         self.run = max(1, min(run, self.shape[0] // FEWEST_RUNS))
         self._known = {}

@@ -110,7 +110,7 @@ class CountsMixin:
     def _check_weighted(self, X, sample_weight):
         check_counts(X, sample_weight)
 
-    def _look_at(self, data, fresh):
+    def _inspect_training_data(self, data, fresh):
         """Warn once if a chunk of a stream lacks words, and how many."""
         known, these = vars(self).get("_lengths_", Lengths()), Lengths.of(data)
         if fresh or not these.lack_words(known):

@@ -29,6 +29,6 @@ def warn_of_fit(message):
 
 def warn_once(estimator, topic, message, category=ConvergenceWarning):
     """Warn unless the estimator has warned of this already; of several threads one."""
-    said, token = vars(estimator).setdefault("_said", {}), object()
+    said, token = vars(estimator).setdefault("_warned", {}), object()
     if said.setdefault(topic, token) is token:  # atomic
         warn(message, category)

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from .._arguments import is_integer, refuse
 from ..model import Request
 from ..moves import NoMoves
-from ._after import AfterFitMixin
+from ._fitted_methods import FittedMethodsMixin
 
 __all__ = ["MixtureMixin", "check_n_samples"]
 
@@ -39,7 +39,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     parameters have ``weights``, see `sktemper._expfam`.
     """
 
-    score = AfterFitMixin.score  # that of DensityMixin does nothing
+    score = FittedMethodsMixin.score  # that of DensityMixin does nothing
 
     @property
     def _n_features_out(self):
@@ -62,7 +62,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         labels = problem.map(_labels, prepared)
         self._training_ = np.concatenate(list(labels)), bound
 
-    def _of_training(self):
+    def _training_results(self):
         self._state()
         training = vars(self).get("_training_")
         if training is None:
@@ -138,12 +138,12 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     @property
     def labels_(self):
         """Component of each sample of the last `fit` or `partial_fit`, (n_samples,)."""
-        return self._of_training()[0]
+        return self._training_results()[0]
 
     @property
     def lower_bound_(self):
         """The evidence lower bound of the training data at T=1."""
-        return self._of_training()[1]
+        return self._training_results()[1]
 
     @property
     def weights_(self):
@@ -166,7 +166,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     def converged_(self):
         """Whether the lower bound stopped changing, in a fit of all samples at once."""
         state = self._state()
-        return bool(abs(state.bound_change) < self.tol)
+        return bool(abs(state.convergence.bound_change) < self.tol)
 
     @property
     def lower_bounds_(self):

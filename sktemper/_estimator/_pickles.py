@@ -39,7 +39,7 @@ class PicklesMixin:
     def __getstate__(self):
         """Return the attributes and the version; not what was warned of."""
         state = dict(super().__getstate__(), _sktemper_version=_version())
-        for name in ("_said", "_loaded", "_memory"):
+        for name in ("_warned", "_loaded", "_cache"):
             state.pop(name, None)
         return state
 
@@ -63,7 +63,7 @@ class PicklesMixin:
                 )
             )
         super().__setstate__(state)
-        self._said, self._loaded = {}, True
+        self._warned, self._loaded = {}, True
         if "state_" in state:
             self._check_loaded()
 
@@ -83,7 +83,7 @@ class PicklesMixin:
                 model.check(state.best.globals_, state.best.hyper)
             if state.local is not None:
                 model.check_local(state.local)
-            self.tempering_.check_state(state.tempering)
+            self.tempering_.check_state(state.policies.tempering)
             self._check_kept(model)
         except Exception as error:
             raise ValueError(
@@ -123,13 +123,13 @@ class Validation:
             attributes["state_"] = replace(
                 attributes["state_"], globals_=None, local=None, best=None, history=None
             )
-        told = type(self.estimator), attributes, self.method, self.reset
-        return _light_validation, told
+        arguments = type(self.estimator), attributes, self.method, self.reset
+        return _light_validation, arguments
 
 
 def _light_validation(cls, attributes, method, reset):
     estimator = object.__new__(cls)
-    vars(estimator).update(attributes, _said={})
+    vars(estimator).update(attributes, _warned={})
     return Validation(estimator, method, reset)
 
 

@@ -35,7 +35,7 @@ class Run:
         What is scored.
     compared : bool
         Whether early stopping, if there is any, had a score to go by.
-    moves_were_hot : bool
+    moves_were_skipped : bool
         Whether there were moves to be made, but the temperature was not 1.
     """
 
@@ -44,7 +44,7 @@ class Run:
     train: Rows
     held_out: HeldOut | None
     compared: bool = True
-    moves_were_hot: bool = False
+    moves_were_skipped: bool = False
 
 
 def plan_fit(estimator, problem, state):
@@ -52,11 +52,11 @@ def plan_fit(estimator, problem, state):
     model = problem.model
     train, held_out = _divided(estimator, problem, state.seed)
     batch_size = _batch_size(estimator, problem, len(train))
-    state.batch_size = min(batch_size, len(train))
-    if state.steps == 0:
-        n_batches = math.ceil(len(train) / state.batch_size)
+    state.policies.batch_size = min(batch_size, len(train))
+    if state.progress.steps == 0:
+        n_batches = math.ceil(len(train) / state.policies.batch_size)
         total = estimator.total_samples or len(train)
-        state.plan = Plan(
+        state.policies.plan = Plan(
             n_batches * estimator.max_iter,
             n_batches * total / len(train),
             model.auto_temperature(state.hyper),
@@ -72,17 +72,21 @@ def plan_stream(estimator, problem, state, fresh):
     """Return the policies of a piece of a stream, and the rows of a step."""
     model, data = problem.model, problem.data
     if fresh or estimator.batch_size != "auto":
-        state.batch_size = _batch_size(estimator, problem, estimator.total_samples)
+        state.policies.batch_size = _batch_size(
+            estimator, problem, estimator.total_samples
+        )
     if fresh:
-        state.plan = _plan_of_stream(estimator, model, state)
+        state.policies.plan = _plan_of_stream(estimator, model, state)
     policies = _resolved_policies(estimator, model, state, RobbinsMonro())
     state.best = None
     if estimator.total_samples is not None:
-        state.first_row = _noted(state.first_row, data)
+        state.progress.first_row = _noted(state.progress.first_row, data)
     if estimator.batch_size != "auto":
-        return policies, state.batch_size
+        return policies, state.policies.batch_size
     n_rows = len(data)  # a chunk is cut evenly
-    return policies, math.ceil(n_rows / max(1, round(n_rows / state.batch_size)))
+    return policies, math.ceil(
+        n_rows / max(1, round(n_rows / state.policies.batch_size))
+    )
 
 
 def _noted(first_rows, data):
@@ -105,7 +109,7 @@ def _noted(first_rows, data):
 
 def tasks_left(state):
     """Return how many passes and moves the plan still has."""
-    return state.planned_passes - state.passes + sum(state.moves.left)
+    return state.progress.planned_passes - state.progress.passes + sum(state.moves.left)
 
 
 def _batch_size(estimator, problem, total):
@@ -121,7 +125,7 @@ def _plan_of_stream(estimator, model, state):
     temperature = model.auto_temperature(state.hyper)
     if estimator.total_samples is None:
         return Plan(temperature=temperature)
-    per_pass = math.ceil(estimator.total_samples / state.batch_size)
+    per_pass = math.ceil(estimator.total_samples / state.policies.batch_size)
     return Plan(per_pass, per_pass, temperature)
 
 
@@ -134,31 +138,35 @@ def _plan_passes(estimator, state, n_rows, moves):
     most = tuple(phase.n_moves for phase in moves.phases())
     left = state.moves.left
     left = tuple(map(min, left, most)) if len(left) == len(most) else (0,) * len(most)
-    moves_wait = any(left) and state.temperature == 1.0
-    judged = state.judged == state.passes
-    if state.passes >= state.planned_passes and judged and not moves_wait:
-        state.planned_passes = state.passes + estimator.max_iter
+    moves_wait = any(left) and state.policies.temperature == 1.0
+    judged = state.progress.checked_passes == state.progress.passes
+    if (
+        state.progress.passes >= state.progress.planned_passes
+        and judged
+        and not moves_wait
+    ):
+        state.progress.planned_passes = state.progress.passes + estimator.max_iter
         left = most
     state.moves = state.moves._replace(left=left)
-    if n_rows != state.total_rows:
-        state.total_rows, state.batches_into_pass = n_rows, 0
+    if n_rows != state.progress.total_rows:
+        state.progress.total_rows, state.progress.batches_into_pass = n_rows, 0
 
 
 def _resolved_policies(estimator, model, state, default_rate):
     """Return the policies; each has a state of its own, or goes on from the present."""
     policies = Policies(
-        estimator._tempering().validate().resolved(state.plan),
+        estimator._tempering().validate().resolved(state.policies.plan),
         as_learning_rate(estimator.learning_rate, default_rate).validate(),
-        estimator._noise().validate().resolved(state.plan),
+        estimator._noise().validate().resolved(state.policies.plan),
         estimator._moves().validate(),
     )
     policies.check(model)
     random = generator(state.seed, 0, POLICIES)
     tempering, learning_rate = policies.tempering, policies.learning_rate
-    if not tempering.knows(state.tempering):
-        state.tempering = tempering.initial_state(model, state.hyper, random)
-    if not learning_rate.knows(state.learning_rate):
-        state.learning_rate = learning_rate.initial_state()
+    if not tempering.knows(state.policies.tempering):
+        state.policies.tempering = tempering.initial_state(model, state.hyper, random)
+    if not learning_rate.knows(state.policies.learning_rate):
+        state.policies.learning_rate = learning_rate.initial_state()
     return policies
 
 

@@ -19,7 +19,7 @@ from ._gaussian import (
 )
 from ._mixture import MixtureModel
 from ._mixture_values import Mixture, MixtureHyper
-from ._natural import Last, Natural, NaturalModel, rate_to_zero
+from ._natural import LastCall, Natural, NaturalModel, rate_to_zero
 from ._normal_wishart import (
     NormalWishart,
     NormalWishartFamily,
@@ -39,7 +39,7 @@ __all__ = [
     "Family",
     "GammaFamily",
     "GaussianPrior",
-    "Last",
+    "LastCall",
     "Mixture",
     "MixtureHyper",
     "MixtureModel",

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..model._contract import ConjugateModel
 
-__all__ = ["Last", "Natural", "NaturalModel", "rate_to_zero"]
+__all__ = ["LastCall", "Natural", "NaturalModel", "rate_to_zero"]
 
 #: Halvings that find the largest rate of a step.
 HALVINGS = 30

@@ -12,7 +12,7 @@ from scipy.special import polygamma
 from ..model._values import IllDefined
 from . import _kernels
 from ._covariances import COVARIANCE_TYPES, ILL_DEFINED
-from ._natural import Last, Natural
+from ._natural import LastCall, Natural
 
 __all__ = ["NormalWishart", "NormalWishartFamily", "Usual"]
 
@@ -88,7 +88,7 @@ class NormalWishartFamily:
     def __init__(self, n_components, n_features, covariance_type="full"):
         self.n_components, self.n_features = n_components, n_features
         self.covariance = COVARIANCE_TYPES[covariance_type](n_components, n_features)
-        self._terms, self._prior_terms = Last(), Last()
+        self._terms, self._prior_terms = LastCall(), LastCall()
 
     def shapes(self):
         """Return the shapes of the arrays of `NormalWishart`."""

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import betaln
 
 from . import _dirichlet
-from ._natural import Last
+from ._natural import LastCall
 
 __all__ = ["LEAST_CONCENTRATION", "WEIGHTS"]
 
@@ -35,7 +35,7 @@ class DirichletWeights:
 
     def __init__(self, n_components):
         self.n_components = n_components
-        self._logs, self._prior = Last(), Last()
+        self._logs, self._prior = LastCall(), LastCall()
 
     def prior(self, concentration):
         """Return the prior's parameters."""
@@ -98,7 +98,7 @@ class StickBreaking:
 
     def __init__(self, n_components):
         self.n_components = n_components
-        self._logs, self._prior = Last(), Last()
+        self._logs, self._prior = LastCall(), LastCall()
 
     def prior(self, concentration):
         """Return the prior's parameters."""

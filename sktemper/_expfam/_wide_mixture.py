@@ -11,7 +11,7 @@ from .._linalg import sparse_rows
 from ..model._values import Powers
 from ._mixture import MixtureModel
 from ._mixture_values import Mixture
-from ._natural import Last
+from ._natural import LastCall
 from ._wide import ONE_IN, Aligned, Entries, Wide, rows_at
 
 __all__ = ["WideMixtureModel"]
@@ -105,7 +105,7 @@ class WideMixtureModel(MixtureModel):
 
     def __init__(self, *args, **parameters):
         super().__init__(*args, **parameters)
-        self._of_arrays = Last()
+        self._of_arrays = LastCall()
 
     # -- what a subclass says ----------------------------------------------------------
     def moments_of_entries(self, X):
@@ -220,11 +220,11 @@ class WideMixtureModel(MixtureModel):
 
     def dealt(self, block, seeds, row_weight, scale, hyper):
         """Return the optimum for samples dealt to the nearest of some of them."""
-        told = seeds, row_weight, scale
+        arguments = seeds, row_weight, scale
         if not isinstance(block, Entries):
-            return super().dealt(block, *told, hyper)
+            return super().dealt(block, *arguments, hyper)
         view = self._view(block)
-        start = view.model.dealt(view.block, *told, view.hyper(hyper))
+        start = view.model.dealt(view.block, *arguments, view.hyper(hyper))
         return view.widened(start, self.n_features)
 
     def prepare(self, globals_, hyper):
@@ -250,7 +250,10 @@ class WideMixtureModel(MixtureModel):
         if not isinstance(prepared, Prepared):
             return prepared
         return self._of_arrays.of(
-            prepared, lambda told: self.prepare(_of_arrays(told.globals_), told.hyper)
+            prepared,
+            lambda arguments: self.prepare(
+                _of_arrays(arguments.globals_), arguments.hyper
+            ),
         )
 
     def is_valid(self, globals_):
@@ -335,12 +338,12 @@ class WideMixtureModel(MixtureModel):
     # -- leaving a poor optimum --------------------------------------------------------
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
         """Return the mixture with one of its components begun anew."""
-        told = random, row_weight
+        arguments = random, row_weight
         if not isinstance(block, Entries):
-            return super().propose_birth(_of_arrays(globals_), hyper, block, *told)
+            return super().propose_birth(_of_arrays(globals_), hyper, block, *arguments)
         view = self._view(block, globals_)
         proposed, _ = view.model.propose_birth(
-            view.globals_(globals_), view.hyper(hyper), view.block, *told
+            view.globals_(globals_), view.hyper(hyper), view.block, *arguments
         )
         return view.widened(proposed, self.n_features), hyper
 
@@ -348,13 +351,13 @@ class WideMixtureModel(MixtureModel):
         self, globals_, hyper, block, random, refused, row_weight=None
     ):
         """Return the mixture after the split and the merge that promise most."""
-        told = random, refused, row_weight
+        arguments = random, refused, row_weight
         if not isinstance(block, Entries):
             globals_ = _of_arrays(globals_)
-            return super().propose_split_merge(globals_, hyper, block, *told)
+            return super().propose_split_merge(globals_, hyper, block, *arguments)
         view = self._view(block, globals_)
         proposal = view.model.propose_split_merge(
-            view.globals_(globals_), view.hyper(hyper), view.block, *told
+            view.globals_(globals_), view.hyper(hyper), view.block, *arguments
         )
         if proposal is None:
             return None

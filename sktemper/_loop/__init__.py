@@ -10,21 +10,21 @@ from ._moves import run_moves
 from ._passes import Hooks, run_passes, run_pieces
 from ._policies import Policies
 from ._problem import QUIETLY, Batch, Problem, generator
-from ._state import MovesDone, State
+from ._state import MoveProgress, State
 from ._step import Steps
 from ._stopping import Best, HeldOut, check_scorable, heldout_score
 from ._sums import combined, compacted, tree_sum
-from ._workers import Here, Workers
+from ._workers import InlineWorkers, Workers
 
 __all__ = [
     "QUIETLY",
     "Batch",
-    "Here",
+    "InlineWorkers",
     "Best",
     "HeldOut",
     "History",
     "Hooks",
-    "MovesDone",
+    "MoveProgress",
     "Policies",
     "Problem",
     "State",

@@ -9,7 +9,7 @@ from ..model import NOT_FINITE, IllDefined, all_finite
 from ..noise import NoNoise
 from ._policies import Policies
 from ._problem import QUIETLY, generator
-from ._step import Seen, prepared_of
+from ._step import StepInputs, prepared_of
 
 __all__ = ["Ascent"]
 
@@ -36,11 +36,11 @@ class Ascent:
         is_random = problem.model.is_random
         self._random = generator(trial.seed, 0) if is_random else None
         self._prepared = prepared_of(problem.model, trial.globals_, trial.hyper)
-        self._blocks, self._seen, self._local = (None, None), None, None
-        trial.steps = trial.samples = 0
+        self._blocks, self._step_inputs, self._local = (None, None), None, None
+        trial.progress.steps = trial.progress.samples = 0
 
     @QUIETLY()
-    def look(self, watched=True):
+    def local_step(self, watched=True):
         """Make the first half of a step: what is local, at the present parameters.
 
         Parameters
@@ -59,14 +59,14 @@ class Ascent:
         IllDefined
             If there is none.
         """
-        trial, seen = self.trial, self._see()
+        trial, inputs = self.trial, self._inputs()
         local = self.problem.local_steps(
-            self.batch, seen, self.policies.tempering, trial, self._cut(seen)
+            self.batch, inputs, self.policies.tempering, trial, self._cut(inputs)
         )
         if not all_finite(local.bound, local.score):
             raise IllDefined(NOT_FINITE)
-        self._seen, self._local = seen, local
-        if not watched or seen.temperature != 1.0:
+        self._step_inputs, self._local = inputs, local
+        if not watched or inputs.temperature != 1.0:
             return math.nan
         try:
             rest = self.problem.model.global_bound(trial.globals_, trial.hyper)
@@ -75,8 +75,8 @@ class Ascent:
         return self.batch.scale * local.bound + rest
 
     @QUIETLY()
-    def go(self, last=False):
-        """Make the second half of the step that was begun by `look`.
+    def global_step(self, last=False):
+        """Make the second half of the step that was begun by `local_step`.
 
         Parameters
         ----------
@@ -89,28 +89,28 @@ class Ascent:
             If the step leads out of the parameters' domain: it is not taken.
         """
         model, trial = self.problem.model, self.trial
-        seen, local, scale = self._seen, self._local, self.batch.scale
-        told = local.statistics, scale
-        old, powers = trial.globals_, seen.powers
+        inputs, local, scale = self._step_inputs, self._local, self.batch.scale
+        arguments = local.statistics, scale
+        old, powers = trial.globals_, inputs.powers
         try:
-            hyper = model.update_hyper(trial.hyper, old, *told, 1.0, powers)
-            globals_ = model.step(old, *told, powers, 1.0, hyper)
+            hyper = model.update_hyper(trial.hyper, old, *arguments, 1.0, powers)
+            globals_ = model.step(old, *arguments, powers, 1.0, hyper)
         except np.linalg.LinAlgError as error:
             raise IllDefined(NOT_FINITE) from error
         self._prepared = prepared_of(model, globals_, hyper, not last)
         trial.globals_, trial.hyper = globals_, hyper
         trial.local = np.concatenate(local.kept) if local.kept else None
-        trial.tempering = self.policies.tempering_after(
-            trial.tempering, local, scale, seen.clock
+        trial.policies.tempering = self.policies.tempering_after(
+            trial.policies.tempering, local, scale, inputs.clock
         )
-        trial.steps += 1
-        trial.samples += len(self.batch.rows)
+        trial.progress.steps += 1
+        trial.progress.samples += len(self.batch.rows)
 
-    def _see(self):
+    def _inputs(self):
         """Return as what the step sees the model."""
         clock = self.trial.clock(self.batch.total_of_clock)
-        policies, tempering = self.policies, self.trial.tempering
-        return Seen(
+        policies, tempering = self.policies, self.trial.policies.tempering
+        return StepInputs(
             clock,
             policies.temperature(tempering, clock),
             policies.powers(tempering, clock, self._n_units),
@@ -120,15 +120,15 @@ class Ascent:
             None,
         )
 
-    def _cut(self, seen):
+    def _cut(self, inputs):
         """Return the blocks of a step: of the last one, where they are the same."""
-        model, powers = self.problem.model, seen.powers
+        model, powers = self.problem.model, inputs.powers
         are_common = not any(isinstance(power, np.ndarray) for power in powers)
         if not are_common or model.is_random or model.keeps_local:
-            return self.problem.blocks(self.batch, seen, self.trial)
+            return self.problem.blocks(self.batch, inputs, self.trial)
         known, blocks = self._blocks
         if known != powers:
-            blocks = self.problem.blocks(self.batch, seen, self.trial)
+            blocks = self.problem.blocks(self.batch, inputs, self.trial)
             blocks = [(part, list(own)) for part, own in blocks]
             self._blocks = powers, blocks
         return blocks

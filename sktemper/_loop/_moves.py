@@ -28,7 +28,7 @@ MOVES_OF_A_PART = 10
 PROPOSING, TRYING, JUDGING = 4, 5, 6
 
 
-class Outcome(NamedTuple):
+class MoveOutcome(NamedTuple):
     """What came of a move.
 
     Attributes
@@ -37,7 +37,7 @@ class Outcome(NamedTuple):
     kept : bool
     chosen : State or None
         The parameters after it, None if they stay.
-    moves : MovesDone
+    moves : MoveProgress
     bound : float
         The lower bound after it.
     """
@@ -103,22 +103,22 @@ def _move(trials, moves, state, best, least_gain):
     if on_part and not any(done.left):
         chosen = trials.settled(chosen or state)
         best, on_part = trials.bound(chosen, trials.all_rows.at(slice(None))), False
-    return Outcome(proposal, kept, chosen, done._replace(on_part=on_part), best)
+    return MoveOutcome(proposal, kept, chosen, done._replace(on_part=on_part), best)
 
 
 def _commit(state, outcome, hooks, begin):
     """Make the outcome of a move part of the state."""
     if outcome.chosen is not None:
         state.globals_, state.hyper = outcome.chosen.globals_, outcome.chosen.hyper
-        state.lower_bound = outcome.chosen.lower_bound
-        state.bound_change = outcome.chosen.bound_change
+        state.convergence.lower_bound = outcome.chosen.convergence.lower_bound
+        state.convergence.bound_change = outcome.chosen.convergence.bound_change
         state.local = None
     state.moves = outcome.moves
-    state.seconds += time.perf_counter() - begin
+    state.progress.seconds += time.perf_counter() - begin
     if outcome.proposal is not None:
         state.history.add_move(
-            step=state.steps,
-            seconds=state.seconds,
+            step=state.progress.steps,
+            seconds=state.progress.seconds,
             kept=outcome.kept,
             bound=outcome.bound,
         )
@@ -149,11 +149,13 @@ class _Trials:
         self.scale = problem.total / len(rows)
         rows = rows.counted(weight)
         self.all_rows, most = rows, len(rows)
-        if state.batch_size < len(rows):
+        if state.policies.batch_size < len(rows):
             most = JUDGING_ROWS
-        self.rows = rows.some(most, generator(state.seed, state.passes, JUDGING))
+        self.rows = rows.some(
+            most, generator(state.seed, state.progress.passes, JUDGING)
+        )
         self.on_part = len(self.rows) < len(rows)
-        self._known = {}
+        self._fitted_parts = {}
 
     def of(self, policy, state, best):
         """Propose a move of a state whose lower bound is ``best``.
@@ -169,11 +171,11 @@ class _Trials:
         """
         done, weight = state.moves, self.problem.sample_weight
         # the same ones for a while, so that the present state is seldom fitted to them
-        number, part = done.made - done.failed % MOVES_OF_A_PART, self.rows
+        number, part = done.n_proposed - done.failed % MOVES_OF_A_PART, self.rows
         if policy.max_samples < len(part):
             drawing = generator(state.seed, number, TRYING)
             part = Rows(part).some(policy.max_samples, drawing)
-        random = generator(state.seed, done.made, PROPOSING)
+        random = generator(state.seed, done.n_proposed, PROPOSING)
         proposal = proposed(
             policy,
             self.model,
@@ -189,7 +191,7 @@ class _Trials:
         seed = int(random.integers(2**31))
         trial = state.beside(proposal.globals_, proposal.hyper, seed)
         try:
-            reached = self.problem.at_once(
+            reached = self.problem.call_with_workers(
                 lambda problem: self._on(problem)._reached(
                     trial, policy, state, number, part, best
                 ),
@@ -230,12 +232,12 @@ class _Trials:
 
     def _fitted(self, state, part, key, n_steps):
         """Return the bounds of the present state once it is fitted to a part, too."""
-        if key not in self._known:
+        if key not in self._fitted_parts:
             present = state.beside(state.globals_, state.hyper)
             self.improve(present, part, n_steps)
-            self._known.clear()
-            self._known[key] = self._bounds(present, part)
-        return self._known[key]
+            self._fitted_parts.clear()
+            self._fitted_parts[key] = self._bounds(present, part)
+        return self._fitted_parts[key]
 
     def _is_worse(self, trial, present, part):
         """Return whether a part says that a trial lowers the bound of all rows.
@@ -282,13 +284,16 @@ class _Trials:
         watches = self.model.watches_bound and batch.is_whole
         for number in range(n_steps):
             ends = watches and number >= n_steps - 2
-            now = ascent.look(ends or (given_up is not None and number > 0))
+            now = ascent.local_step(ends or (given_up is not None and number > 0))
             if given_up is not None and not math.isnan(now - before):
                 if given_up(before, now, n_steps - number):
                     return False
-            ascent.go(last=number == n_steps - 1)
+            ascent.global_step(last=number == n_steps - 1)
             if watches:
-                trial.bound_change, trial.lower_bound = now - before, now
+                trial.convergence.bound_change, trial.convergence.lower_bound = (
+                    now - before,
+                    now,
+                )
             before = now
         return True
 

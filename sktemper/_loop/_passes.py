@@ -41,12 +41,12 @@ def first_batch(state, n_rows, n_batches):
     yet: none is left out, and few are visited again.  If there are other rows, which
     the pass visits in another order, with its first.
     """
-    if state.batches_into_pass == 0 or state.rows_of_pass != n_rows:
+    if state.progress.batches_into_pass == 0 or state.progress.rows_of_pass != n_rows:
         return 0
-    if state.batches_of_pass == n_batches:
-        return state.batches_into_pass
-    before = _ends_of_batches(n_rows, state.batches_of_pass)
-    visited = before[state.batches_into_pass - 1]
+    if state.progress.batches_of_pass == n_batches:
+        return state.progress.batches_into_pass
+    before = _ends_of_batches(n_rows, state.progress.batches_of_pass)
+    visited = before[state.progress.batches_into_pass - 1]
     return int(np.searchsorted(_ends_of_batches(n_rows, n_batches), visited, "right"))
 
 
@@ -60,18 +60,18 @@ def _ends_of_batches(n_rows, n_batches):
 def run_passes(problem, policies, state, hooks=Hooks(), shuffle=True):  # noqa: B008
     """Finish the planned passes of a fit.
 
-    A pass is cut into batches of at most ``state.batch_size`` rows, as even as
+    A pass is cut into batches of at most ``state.policies.batch_size`` rows, as even as
     possible: there is no small last batch with a great weight.  An interrupted pass
     goes on where it was, see `first_batch`.
     """
     steps = Steps(problem, policies, state)
     rows, total = problem.rows, problem.total
-    n_batches = -(-len(rows) // state.batch_size)
-    while state.passes < state.planned_passes:
+    n_batches = -(-len(rows) // state.policies.batch_size)
+    while state.progress.passes < state.progress.planned_passes:
         hooks.before()
         order = rows
         if shuffle and n_batches > 1:
-            order = order_of_pass(rows, state.seed, state.passes)
+            order = order_of_pass(rows, state.seed, state.progress.passes)
         first = first_batch(state, len(rows), n_batches)
         ends = np.append(0, _ends_of_batches(len(rows), n_batches))
         for number in range(first + 1, n_batches + 1):
@@ -79,9 +79,12 @@ def run_passes(problem, policies, state, hooks=Hooks(), shuffle=True):  # noqa: 
             batch = problem.data.by_part(batch)
 
             def count(number=number):
-                state.rows_of_pass, state.batches_of_pass = len(rows), n_batches
-                state.batches_into_pass = number % n_batches
-                state.passes += number == n_batches
+                state.progress.rows_of_pass, state.progress.batches_of_pass = (
+                    len(rows),
+                    n_batches,
+                )
+                state.progress.batches_into_pass = number % n_batches
+                state.progress.passes += number == n_batches
                 hooks.on_commit()
 
             steps.take(Batch(batch, total, total), count)
@@ -93,12 +96,12 @@ def run_pieces(problem, policies, state, size, on_commit):
     """Take the rows of a chunk of a stream in order, ``size`` a step."""
     steps = Steps(problem, policies, state)
     n_rows, given = len(problem.data), problem.total_samples
-    total = given or state.total_rows + n_rows
+    total = given or state.progress.total_rows + n_rows
     for start in range(0, n_rows, size):
         rows = np.arange(start, min(start + size, n_rows))
 
         def count(rows=rows):
-            state.total_rows += len(rows)
+            state.progress.total_rows += len(rows)
             on_commit()
 
         steps.take(Batch(rows, total, given), count, start + size >= n_rows)

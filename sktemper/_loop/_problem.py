@@ -115,14 +115,14 @@ class Problem:
         """Return the problem with other rows to train on."""
         return replace(self, rows=rows)
 
-    def at_once(self, function, rows):
+    def call_with_workers(self, function, rows):
         """Return ``function(problem)``, which works on some of the rows many times.
 
-        On the same problem, but for who works on it, see `Workers.at_once`.
+        On the same problem, but for who works on it, see `Workers.call_with_workers`.
         """
         size, places = self.model.block_size, [p for *_, p in self.data.groups(rows)]
         n_blocks = sum(-(-(p.stop - p.start) // size) for p in places)
-        return self.workers.at_once(
+        return self.workers.call_with_workers(
             lambda workers: function(replace(self, workers=workers)), n_blocks
         )
 
@@ -200,26 +200,28 @@ class Problem:
         per_row = np.concatenate(list(self.workers.map(_units, self.model, groups)))
         return per_row, int(per_row.sum())
 
-    def local_steps(self, batch, seen, tempering, state, blocks=None):
+    def local_steps(self, batch, inputs, tempering, state, blocks=None):
         """Return the sum of the local steps of a batch, block by block.
 
         Those are the ``blocks``, from `blocks`, if there are any.
         """
         model = self.model
         keeps_local = model.keeps_local and batch.is_whole
-        shared = Shared(model, seen.prepared, tempering, state.tempering, keeps_local)
+        shared = Shared(
+            model, inputs.prepared, tempering, state.policies.tempering, keeps_local
+        )
         if blocks is None:
-            blocks = self.blocks(batch, seen, state)
+            blocks = self.blocks(batch, inputs, state)
         return self.workers.sum(_local_step, shared, blocks, self.data.fan_in)
 
-    def blocks(self, batch, seen, state):
+    def blocks(self, batch, inputs, state):
         """Yield the parts of a batch and their blocks, as a step sees the model."""
         goes_on = batch.is_whole and np.shape(state.local)[:1] == (batch.total,)
-        return self._blocks(batch.rows, seen, state.local if goes_on else None)
+        return self._blocks(batch.rows, inputs, state.local if goes_on else None)
 
-    def _blocks(self, rows, seen, local):
+    def _blocks(self, rows, inputs, local):
         """Cut a batch into fixed blocks, counted from the first row of each part."""
-        units, row_weight, powers = seen.units_per_row, None, seen.powers
+        units, row_weight, powers = inputs.units_per_row, None, inputs.powers
         if units is not None:
             ends = np.concatenate([[0], np.cumsum(units)])
         if self.sample_weight is not None:
@@ -240,8 +242,8 @@ class Problem:
                 None if row_weight is None else row_weight[where],
                 Request(
                     powers if are_common else powers_of(of_units),
-                    None if seen.unit_noise is None else seen.unit_noise[of_units],
-                    0 if seen.random is None else int(seen.random.integers(2**63)),
+                    None if inputs.unit_noise is None else inputs.unit_noise[of_units],
+                    0 if inputs.random is None else int(inputs.random.integers(2**63)),
                     None if local is None else local[where],
                 ),
             )
@@ -270,8 +272,8 @@ def _local_step(shared, part, block):
 
 def _on_block(shared, part, item):
     """Call a function of a block: what workers map for `Problem.map`."""
-    (model, function, told), (rows, values) = shared, item
-    return function(model, part.take(model, rows), told, *values)
+    (model, function, argument), (rows, values) = shared, item
+    return function(model, part.take(model, rows), argument, *values)
 
 
 def _units(model, part, rows):

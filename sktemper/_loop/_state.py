@@ -9,10 +9,10 @@ import numpy as np
 from ..schedules import Clock, Plan
 from ._history import History
 
-__all__ = ["MovesDone", "State"]
+__all__ = ["MoveProgress", "State"]
 
 
-class MovesDone(NamedTuple):
+class MoveProgress(NamedTuple):
     """How far the moves of a fit have come.
 
     Attributes
@@ -91,7 +91,7 @@ class State:
         counts.
     judged : int
         Passes after which it was decided whether to go on.
-    moves : MovesDone
+    moves : MoveProgress
     local : ndarray or None
         Local parameters of all rows after a step on all of them, where the next one
         goes on from them, see `ConjugateModel.keeps_local`.
@@ -133,7 +133,7 @@ class State:
     batches_of_pass: int = 0
     planned_passes: int = 0
     judged: int = 0
-    moves: MovesDone = MovesDone()
+    moves: MoveProgress = MoveProgress()
     local: Any = None
     lower_bound: float = math.nan
     bound_change: float = math.nan

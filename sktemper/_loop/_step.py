@@ -16,7 +16,7 @@ __all__ = ["Steps"]
 TINY_COUNT = 1e-100
 
 
-class Seen(NamedTuple):
+class StepInputs(NamedTuple):
     """As what a step sees the model.
 
     Attributes
@@ -43,7 +43,7 @@ class Seen(NamedTuple):
     unit_noise: Any
 
 
-class After(NamedTuple):
+class StepOutcome(NamedTuple):
     """What follows from a batch: the arguments of `ConjugateModel.step`, and more.
 
     Attributes
@@ -113,62 +113,66 @@ class Steps:
         """
         begin = time.perf_counter()
         problem, state = self.problem, self.state
-        seen = self._see(batch)
-        local = problem.local_steps(batch, seen, self.policies.tempering, state)
+        inputs = self._inputs(batch)
+        local = problem.local_steps(batch, inputs, self.policies.tempering, state)
         try:
-            after = self._follow(batch, seen, local)
+            outcome = self._outcome(batch, inputs, local)
         except np.linalg.LinAlgError as error:
             raise IllDefined(NOT_FINITE) from error
         in_place = problem.model.steps_in_place
-        moved = None if in_place else self._moved(after, not last)
+        moved = None if in_place else self._moved(outcome, not last)
 
         def commit():
-            row = self._row(batch, seen, local, after)
-            globals_, self._prepared = moved or self._moved(after, not last)
-            _commit(state, globals_, batch, seen, after)
-            state.seconds += time.perf_counter() - begin
-            state.history.append(step=state.steps, seconds=state.seconds, **row)
+            row = self._row(batch, inputs, local, outcome)
+            globals_, self._prepared = moved or self._moved(outcome, not last)
+            _commit(state, globals_, batch, inputs, outcome)
+            state.progress.seconds += time.perf_counter() - begin
+            state.history.append(
+                step=state.progress.steps, seconds=state.progress.seconds, **row
+            )
             on_commit()
 
         problem.workers.run_whole(commit)
 
-    def _see(self, batch):
+    def _inputs(self, batch):
         """Return as what the step sees the model."""
         state, policies, model = self.state, self.policies, self.problem.model
         clock = state.clock(batch.total_of_clock)
         if self._prepared is None:
             self._prepared = prepared_of(model, state.globals_, state.hyper)
         draws = model.is_random or policies.gradient_noise.is_random
-        random = generator(state.seed, state.steps) if draws else None
+        random = generator(state.seed, state.progress.steps) if draws else None
         units, n_units = self.problem.units(batch.rows)
-        return Seen(
+        return StepInputs(
             clock,
-            policies.temperature(state.tempering, clock),
-            policies.powers(state.tempering, clock, n_units),
+            policies.temperature(state.policies.tempering, clock),
+            policies.powers(state.policies.tempering, clock, n_units),
             self._prepared,
             random,
             units,
             policies.unit_noise(n_units, clock, random),
         )
 
-    def _follow(self, batch, seen, local):
+    def _outcome(self, batch, inputs, local):
         """Return what follows from the sum of local steps; change nothing."""
         if not all_finite(local.bound, local.score):
             raise IllDefined(NOT_FINITE)
         model, policies, state = self.problem.model, self.policies, self.state
-        told = local.statistics, batch.scale, seen.powers
+        arguments = local.statistics, batch.scale, inputs.powers
 
         def gradient():
-            vector = model.target_parameters(*told, state.hyper)
+            vector = model.target_parameters(*arguments, state.hyper)
             vector = vector - model.natural_parameters(state.globals_)
             return vector, model.fisher_product(state.globals_, vector)
 
         def guarded(rate, hyper):
             return policies.guarded(
-                rate, lambda: model.largest_rate(state.globals_, *told, hyper)
+                rate, lambda: model.largest_rate(state.globals_, *arguments, hyper)
             )
 
-        wanted, rate_state = policies.rate(state.learning_rate, seen.clock, gradient)
+        wanted, rate_state = policies.rate(
+            state.policies.learning_rate, inputs.clock, gradient
+        )
         rate = guarded(wanted, state.hyper)
         hyper = model.update_hyper(
             state.hyper,
@@ -176,75 +180,83 @@ class Steps:
             local.statistics,
             batch.scale,
             rate,
-            seen.powers,
+            inputs.powers,
         )
-        return After(
-            *told,
+        return StepOutcome(
+            *arguments,
             rate=guarded(rate, hyper),
             hyper=hyper,
             wanted_rate=wanted,
             local=np.concatenate(local.kept) if local.kept else None,
             tempering=policies.tempering_after(
-                state.tempering, local, batch.scale, seen.clock
+                state.policies.tempering, local, batch.scale, inputs.clock
             ),
             learning_rate=rate_state,
-            lower_bound=self._lower_bound(batch, seen, local),
+            lower_bound=self._lower_bound(batch, inputs, local),
         )
 
-    def _lower_bound(self, batch, seen, local):
+    def _lower_bound(self, batch, inputs, local):
         """Return the lower bound before the step, if it is known."""
         model, state = self.problem.model, self.state
-        plain = seen.unit_noise is None and seen.temperature == 1.0
+        plain = inputs.unit_noise is None and inputs.temperature == 1.0
         if not (model.watches_bound and batch.is_whole and plain):
             return math.nan
         return local.bound + model.global_bound(state.globals_, state.hyper)
 
-    def _moved(self, after, prepare):
+    def _moved(self, outcome, prepare):
         """Return the global parameters after the step, and what is prepared of them."""
         model = self.problem.model
         with QUIETLY():  # in whichever thread
             globals_ = model.step(
                 self.state.globals_,
-                after.statistics,
-                after.scale,
-                after.powers,
-                after.rate,
-                after.hyper,
+                outcome.statistics,
+                outcome.scale,
+                outcome.powers,
+                outcome.rate,
+                outcome.hyper,
             )
-        return globals_, prepared_of(model, globals_, after.hyper, prepare)
+        return globals_, prepared_of(model, globals_, outcome.hyper, prepare)
 
-    def _row(self, batch, seen, local, after):
+    def _row(self, batch, inputs, local, outcome):
         """Return what the history tells of a step; before it is committed."""
-        n_rows, wanted = len(batch.rows), after.wanted_rate
-        ladder, probabilities = self.policies.ladder(self.state.tempering)
+        n_rows, wanted = len(batch.rows), outcome.wanted_rate
+        ladder, probabilities = self.policies.ladder(self.state.policies.tempering)
         # tiny counts are none
         none = local.n_observed <= TINY_COUNT
         per_observed = 0.0 if none else local.bound / local.n_observed
         return {
-            "passes": (self.state.samples + n_rows) / batch.total,
-            "temperature": seen.temperature,
-            "learning_rate": after.rate,
-            "rate_share": after.rate / wanted if wanted else 1.0,
+            "passes": (self.state.progress.samples + n_rows) / batch.total,
+            "temperature": inputs.temperature,
+            "learning_rate": outcome.rate,
+            "rate_share": outcome.rate / wanted if wanted else 1.0,
             "batch_bound": per_observed,
             "mean_iterations": local.n_iterations / n_rows,
-            "lower_bound": after.lower_bound,
+            "lower_bound": outcome.lower_bound,
             "ladder": ladder,
             "probabilities": probabilities,
         }
 
 
-def _commit(state, globals_, batch, seen, after):
+def _commit(state, globals_, batch, inputs, outcome):
     """Make a step part of the state."""
-    state.globals_, state.hyper, state.local = globals_, after.hyper, after.local
-    state.tempering, state.learning_rate = after.tempering, after.learning_rate
-    state.steps += 1
-    state.samples += len(batch.rows)
-    if after.rate == 0 and state.start_share == 1:  # a policy only looks, at first
-        state.idle_steps, state.idle_samples = state.steps, state.samples
-    state.bound_change = after.lower_bound - state.lower_bound
-    state.lower_bound = after.lower_bound
-    state.start_share *= 1.0 - after.rate
-    state.temperature = seen.temperature
+    state.globals_, state.hyper, state.local = globals_, outcome.hyper, outcome.local
+    state.policies.tempering, state.policies.learning_rate = (
+        outcome.tempering,
+        outcome.learning_rate,
+    )
+    state.progress.steps += 1
+    state.progress.samples += len(batch.rows)
+    if (
+        outcome.rate == 0 and state.convergence.start_share == 1
+    ):  # a policy only looks, at first
+        state.progress.idle_steps, state.progress.idle_samples = (
+            state.progress.steps,
+            state.progress.samples,
+        )
+    state.convergence.bound_change = outcome.lower_bound - state.convergence.lower_bound
+    state.convergence.lower_bound = outcome.lower_bound
+    state.convergence.start_share *= 1.0 - outcome.rate
+    state.policies.temperature = inputs.temperature
 
 
 def prepared_of(model, globals_, hyper, prepare=True):

@@ -13,7 +13,7 @@ from .._tasks import Pool, Task
 from ..model import Stopped
 from ._sums import tree_sum
 
-__all__ = ["Here", "Workers"]
+__all__ = ["InlineWorkers", "Workers"]
 
 #: Calls that one thread makes at once: to hand it work takes longer than many calls do.
 #: Several threads take one each, so that none waits for another at the end.
@@ -129,10 +129,12 @@ class Workers(_Maps):
                 alone = self.n_threads == 1 or self._durations.are_short(task)
                 most = 2 if self.n_threads == 1 else 1 if alone else 2 * self.n_threads
                 while len(pending) < most:
-                    made = list(itertools.islice(calls, CALLS_AT_ONCE if alone else 1))
-                    if not made:
+                    chunk = list(itertools.islice(calls, CALLS_AT_ONCE if alone else 1))
+                    if not chunk:
                         break
-                    pending.append(Task(functools.partial(self._made, task, made)))
+                    pending.append(
+                        Task(functools.partial(self._run_calls, task, chunk))
+                    )
                     self._pool.submit(pending[-1])
                 if not pending:
                     return
@@ -148,7 +150,7 @@ class Workers(_Maps):
                 self.stop[0] = 0  # else a task may be on its way that is not pending
             raise
 
-    def _made(self, task, calls):
+    def _run_calls(self, task, calls):
         """Make some calls, unless told to stop; return what they return."""
         results = []
         for call in calls:
@@ -157,7 +159,7 @@ class Workers(_Maps):
             results.append(self._durations.measured(task, call))
         return results
 
-    def at_once(self, function, n_tasks):
+    def call_with_workers(self, function, n_tasks):
         """Return ``function(workers)``, whose maps and sums have so many tasks at most.
 
         Where threads cannot share these, one thread makes all of it, so that its many
@@ -165,7 +167,7 @@ class Workers(_Maps):
         """
         if min(self.n_threads, n_tasks) > 1 and not self._durations.are_short():
             return function(self)
-        here = Here(1, self.stop, self._durations)
+        here = InlineWorkers(1, self.stop, self._durations)
         task = Task(functools.partial(function, here))
         try:
             self._pool.submit(task)
@@ -191,7 +193,7 @@ class Workers(_Maps):
             raise
 
 
-class Here(_Maps):
+class InlineWorkers(_Maps):
     """What makes the tasks in the thread where it is called: few, or small ones.
 
     Parameters

@@ -6,9 +6,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
+from .._cache import LastCall, is_same_fit
 from ._best import Rated
 from ._labels import LabelIndex, as_labels, label_array, labels_of
-from ._memory import Memory
 from ._serving import ServingMixin
 
 __all__ = ["Chosen", "FittedUsersMixin"]
@@ -78,13 +78,13 @@ class FittedUsersMixin(ServingMixin):
         self._check_labels(X, reset)
         return super()._validate_training(X, reset)
 
-    def _at_work(self, X, sample_weight=None):
+    def _fitted_problem(self, X, sample_weight=None):
         self._check_labels(X, reset=False)
-        return super()._at_work(X, sample_weight)
+        return super()._fitted_problem(X, sample_weight)
 
     def _install(self, state, policies):
         super()._install(state, policies)
-        self._memory = Memory()
+        self._cache = LastCall(is_same_fit)
         self._users_ = self._rated_ = None  # those of an earlier state
 
     def _training_data(self, X, fresh):
@@ -175,7 +175,7 @@ class FittedUsersMixin(ServingMixin):
 
     def _item_index(self, with_labels=True):
         labels = vars(self).get("item_labels_") if with_labels else None
-        return self._remembered(
+        return self._cached(
             f"item_index_{with_labels}",
             lambda: LabelIndex(labels, "item", self.n_features_in_),
         )
@@ -183,7 +183,7 @@ class FittedUsersMixin(ServingMixin):
     def _user_index(self, with_labels=True):
         labels = vars(self).get("user_labels_") if with_labels else None
         size = len(self._fitted_users()[0])
-        return self._remembered(
+        return self._cached(
             f"user_index_{with_labels}",
             lambda: LabelIndex(labels, "user", size, advice=NEW_USERS),
         )

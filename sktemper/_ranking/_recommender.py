@@ -24,7 +24,7 @@ class RecommenderMixin(FittedUsersMixin):
     # -- hooks of an estimator ---------------------------------------------------------
     def _item_vectors(self):
         """Return the items, ndarray of shape (n_items, width); rows are contiguous."""
-        return self._remembered(
+        return self._cached(
             "item_vectors", lambda: np.ascontiguousarray(self.components_.T)
         )
 
@@ -104,7 +104,7 @@ class RecommenderMixin(FittedUsersMixin):
         scores : ndarray of shape (n_samples, n_items)
             Scores of all items, including those that a user has an entry for.
         """
-        self._ready()
+        self._check_fitted()
         chosen = self._choose(X)
         return np.ascontiguousarray(products(chosen.vectors, self._item_vectors()))
 
@@ -113,7 +113,7 @@ class RecommenderMixin(FittedUsersMixin):
 
         ``rescored(chosen)`` returns a `Rescoring`; None ranks by the products.
         """
-        self._ready()
+        self._check_fitted()
         self._check_n_items(n_items)
         if output is not None:
             frame_library(output)
@@ -185,12 +185,12 @@ class RecommenderMixin(FittedUsersMixin):
         ImportError
             If the library of the data frame is not installed.
         """
-        self._ready()
+        self._check_fitted()
         frame_library(output)
         self._check_n_items(n_items)
         names = np.atleast_1d(as_labels(items))
         rows = self._item_index().positions(names)
-        vectors = self._remembered("directions", self._directions)
+        vectors = self._cached("directions", self._directions)
         starts = np.arange(len(rows) + 1, dtype=np.int64)
         itself = Rated(starts, rows.astype(np.int32), np.ones(len(rows)))
         found, scores, _ = best_items(vectors[rows], vectors, n_items, seen=itself)
@@ -245,7 +245,7 @@ class RecommenderMixin(FittedUsersMixin):
         ImportError
             If the library of the data frame is not installed.
         """
-        self._ready()
+        self._check_fitted()
         frame_library(output)
         is_label = np.ndim(user) == 0 and not sparse.issparse(user)
         (column,) = self._item_index().positions([item])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._memory import Memory
+from .._cache import LastCall, is_same_fit
 
 __all__ = ["ServingMixin"]
 
@@ -20,7 +20,7 @@ SERVED = (
 class ServingMixin:
     """Of an estimator that makes more of a fit than it keeps."""
 
-    _rows_here = 4
+    _max_inline_rows = 4
 
     def _fits(self, prepared, model):
         """Return whether what a local step needs is finite and has its shapes."""
@@ -30,14 +30,14 @@ class ServingMixin:
         """Return the length of the vectors of which scores are products."""
         raise NotImplementedError
 
-    def _remembered(self, name, make):
+    def _cached(self, name, make):
         """Return a value made of the fit as it is, once."""
-        values = self._memory.values(self._made_of())
+        values = self._cached_values()
         if name not in values:
             values[name] = make()
         return values[name]
 
-    def _made_of(self):
+    def _fit_key(self):
         """Return what says which fit this is."""
         state = self._state()
         return state.globals_, state.hyper, vars(self).get("_users_")
@@ -45,7 +45,7 @@ class ServingMixin:
     def _prepared(self, model):
         """Return what local steps need of the items: what is solved for once."""
         prepare = super()._prepared
-        return self._remembered("prepared", lambda: prepare(model))
+        return self._cached("prepared", lambda: prepare(model))
 
     def for_serving(self):
         """Return a copy to be saved for processes that recommend.
@@ -88,9 +88,9 @@ class ServingMixin:
         >>> items.shape
         (2, 3)
         """
-        self._ready()
+        self._check_fitted()
         self._item_vectors(), self._user_vectors(), self._prepared(self._fitted_model())
-        self._remembered("directions", self._directions)
+        self._cached("directions", self._directions)
         kept = {k: v for k, v in vars(self).items() if "callback" not in k}
         copied = object.__new__(type(self))
         vars(copied).update(kept, _serves=True)
@@ -100,7 +100,7 @@ class ServingMixin:
         """Return the attributes; with what is made of the fit if they are to serve."""
         state = super().__getstate__()
         if vars(self).get("_serves"):
-            values = self._memory.values(self._made_of())
+            values = self._cached_values()
             state["_served"] = {k: values[k] for k in SERVED if k in values}
         return state
 
@@ -110,10 +110,10 @@ class ServingMixin:
         served = state.pop("_served", None)
         super().__setstate__(state)
         if "state_" in state:
-            self._memory = Memory()
+            self._cache = LastCall(is_same_fit)
         if served:
             self._check_served(served)
-            self._memory.values(self._made_of()).update(served)
+            self._cached_values().update(served)
 
     def _check_served(self, served):
         """Raise if what was made of a fit does not belong to it: kernels trust it."""

@@ -17,7 +17,9 @@ try:
 except ImportError as error:
     raise missing_packages("sktemper.dask", ("dask", "distributed"), "dask") from error
 
-from ._after import (
+from ._counts import counts
+from ._fit import fit, partial_fit
+from ._fitted_functions import (
     lower_bound,
     predict,
     predict_proba,
@@ -25,8 +27,6 @@ from ._after import (
     score_samples,
     transform,
 )
-from ._counts import counts
-from ._fit import fit, partial_fit
 
 __all__ = [
     "counts",

@@ -135,7 +135,7 @@ class Checkpoints:
 
 
 def _progress(state):
-    return state.steps + state.moves.made
+    return state.progress.steps + state.moves.n_proposed
 
 
 def _is_same(one, other):

@@ -166,7 +166,7 @@ class Cluster:
                 for future in futures:
                     if future.status == "error":
                         future.result()
-                self._look()
+                self._check_workers()
 
     # -- what goes wrong ---------------------------------------------------------------
     def tried(self, function):
@@ -219,7 +219,7 @@ class Cluster:
                 "scattered."
             ) from error
 
-    def _look(self):
+    def _check_workers(self):
         """Raise if there is nothing that would be worth to be waited for."""
         self._await_scheduler()
         threads = self.asked(self.client.nthreads)

@@ -60,7 +60,7 @@ class ClusterData(Data):
     cluster : Cluster
     places : list of (Future or the like, int)
         How to reach each part, and its number of rows.
-    looks : sequence of ndarray or CSR
+    validated : sequence of ndarray or CSR
         What was validated in place of all: they have their least and largest values.
     source : object
         What the user passed.
@@ -70,9 +70,9 @@ class ClusterData(Data):
         See `DaskWorkers`.
     """
 
-    def __init__(self, cluster, places, looks, source, run, after):
+    def __init__(self, cluster, places, validated, source, run, after):
         parts = [Part(*place, i, self) for i, place in enumerate(places)]
-        super().__init__(parts, looks, source, run)
+        super().__init__(parts, validated, source, run)
         self.cluster, self.after = cluster, after
         self._on_cluster = [
             part for part in parts if isinstance(part.lies, distributed.Future)
@@ -149,10 +149,10 @@ class ClusterData(Data):
     def workers_of(self, part):
         """Return the addresses of the workers on which tasks of a part are best."""
         if time.monotonic() > self._asked_at + KNOWN_FOR:
-            self._look()
+            self._locate_parts()
         return self._holders.get(part.number)
 
-    def _look(self):
+    def _locate_parts(self):
         cluster, client = self.cluster, self.cluster.client
         holders = self._on_cluster and cluster.asked(client.who_has, cluster.kept) or {}
         self._holders = {
@@ -194,7 +194,9 @@ class OnCluster(Source):
         if any(isinstance(part, InMemory) for part in data.parts):
             raise TypeError(f"The parts of {self.X!r} are not on disk.")
         places = [(part, part.n_rows) for part in data.parts]
-        return ClusterData(cluster, places, data.looks, self.X, data.run, self.after)
+        return ClusterData(
+            cluster, places, data.validated, self.X, data.run, self.after
+        )
 
     def _of_blocks(self, cluster, validate):
         shipped = cluster.ship(validate)
@@ -218,12 +220,12 @@ class OnCluster(Source):
             for one, about in zip(valid, abouts, strict=True)
             if about.shape[0]
         ]
-        look = validate(
-            _look_of([about for about in abouts if about.shape[0]] or abouts)
+        extremes = validate(
+            _extremes_of([about for about in abouts if about.shape[0]] or abouts)
         )
         n_rows = sum(about.shape[0] for about in abouts)
         run = ROWS_TOGETHER if n_rows > MOST_SINGLE_ROWS else 1
-        return ClusterData(cluster, places, [look], self.X, run, self.after)
+        return ClusterData(cluster, places, [extremes], self.X, run, self.after)
 
 
 def blocks_of(X, client):
@@ -263,7 +265,7 @@ def not_a_collection(X):
     )
 
 
-def _look_of(abouts):
+def _extremes_of(abouts):
     """Return a matrix that has the least and the largest of all values, and a NaN."""
     dtype = np.result_type(*(about.dtype for about in abouts))
     n_features = abouts[0].shape[1]

@@ -247,10 +247,10 @@ def checked(shipped, X):
     shape = getattr(X, "shape", ())
     if len(shape) == 2 and shape[0] == 0:
         return Block(X)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         X = shipped.load()(X)
-    return Block(X, tuple((one.category, str(one.message)) for one in told))
+    return Block(X, tuple((one.category, str(one.message)) for one in caught))
 
 
 def about(block):

@@ -55,8 +55,8 @@ class DaskWorkers:
 
         self._driver.run_whole(run)
 
-    def at_once(self, function, n_tasks):
-        """Return ``function(workers)``, see `Workers.at_once`: tasks travel anyway."""
+    def call_with_workers(self, function, n_tasks):
+        """Return ``function(workers)``, see `Workers.call_with_workers`: tasks travel anyway."""
         return function(self)
 
     def sum(self, task, shared, groups, fan_in):

@@ -260,8 +260,8 @@ def crc_of(path, array, look=lambda piece: None):
         If it ends early, or ``look`` raises.
     """
     crc, left = 0, array.size
-    at_once = max(BYTES_AT_ONCE // max(array.itemsize, 1), 1)
-    buffer = np.empty(min(at_once, left), dtype=array.dtype)
+    chunk_size = max(BYTES_AT_ONCE // max(array.itemsize, 1), 1)
+    buffer = np.empty(min(chunk_size, left), dtype=array.dtype)
     with open(path, "rb") as file:
         file.seek(array.offset)
         while left:

@@ -91,7 +91,7 @@ class _DiscreteMixture(
 
     def _drawn(self, n_samples):
         """Return components, their feature probabilities, and random numbers."""
-        self._ready()
+        self._check_fitted()
         check_n_samples(n_samples)
         random = check_random_state(self.random_state)
         weights = self.weights_.astype(np.float64)

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from .._expfam import (
     DirichletFamily,
-    Last,
+    LastCall,
     WideMixtureModel,
     log_predictive_of_counts,
 )
@@ -172,7 +172,7 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         self.threshold = threshold
         self.block_size = max(16, min(self.block_size, VALUES_OF_BLOCK // n_features))
         self.none = np.array([0.0, 1.0] if threshold >= 0 else [1.0, 0.0])
-        self._predictive = Last()
+        self._predictive = LastCall()
 
     def take(self, X, rows):
         """Return which values of ``X[rows]`` are 1, and which 0, as pairs of floats.

@@ -11,7 +11,7 @@ from . import _kernels
 __all__ = ["Coupling", "Couplings", "grams"]
 
 #: The most entries of the grams of samples that miss values that are kept; and of those
-#: that are made at once where they are more, few enough for a cache.
+#: that are built at once where they are more, few enough for a cache.
 MOST_ENTRIES, ENTRIES_AT_ONCE = 2**22, 2**20
 
 
@@ -66,7 +66,7 @@ class Couplings:
     """The couplings of a block's samples: of all that miss nothing, and of the others.
 
     Those of the latter are kept from one iteration to the next if they are not too
-    large; otherwise they are made anew, some at a time, in the same memory.
+    large; otherwise they are built anew, some at a time, in the same memory.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Couplings:
             yield Coupling(self.whole, gram, np.diag(gram)[None], False)
         for rows in self.parts:
             if self.kept is None:
-                made = grams(
+                built = grams(
                     self.model,
                     self.block,
                     rows,
@@ -112,9 +112,9 @@ class Couplings:
                     self.room[: len(rows)],
                 )
                 if len(self.parts) > 1:
-                    yield made
+                    yield built
                     continue
-                self.kept = made
+                self.kept = built
             yield self.kept
 
 

@@ -136,7 +136,7 @@ class _FactorialMixture(
         values : ndarray of shape (n_samples, n_features)
             ``X @ components_``.
         """
-        self._ready()
+        self._check_fitted()
         X = check_array(X, dtype=[np.float64, np.float32])
         components = self.components_
         if X.shape[1] != len(components):

@@ -82,7 +82,7 @@ class _GaussianMixture(
         "covariance_prior",
     )
 
-    _fewest_samples = 2  # a start has a covariance
+    _min_samples = 2  # a start has a covariance
 
     def _check_enough(self, data):
         if len(data) < self.n_components:
@@ -179,7 +179,7 @@ class _GaussianMixture(
             np.eye(len(matrix)) if matrix.ndim == 2 else 1.0
         )
 
-    def _change_at_rest(self, run):
+    def _largest_final_change(self, run):
         """Return ``tol``: it says of `converged_` what scikit-learn would."""
         return self.tol
 
@@ -207,7 +207,7 @@ class _GaussianMixture(
         ValueError
             If ``n_samples`` is less than 1.
         """
-        self._ready()
+        self._check_fitted()
         check_n_samples(n_samples)
         random = check_random_state(self.random_state)
         weights = self.weights_.astype(np.float64)

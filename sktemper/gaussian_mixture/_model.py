@@ -20,7 +20,7 @@ from .._linalg import tiled_matmul
 from ..model import IllDefined, LocalStep, Powers, Stopped, all_finite
 from . import _kernels
 from ._moments import ONCE, factors_of, moments, weighted_moments
-from ._parameters import Last, LastArray, Parameters, Prepared
+from ._parameters import LastCall, Parameters, Prepared
 from ._proposals import birth, split_merge
 from ._starts import looked_at, mean_and_covariance, order_of_rows
 
@@ -76,8 +76,8 @@ class GaussianMixtureModel(NaturalModel):
         self.reg_covar = reg_covar
         self.dtype = dtype
         self.known_splits = {}
-        self._usual, self._prior, self._usual_prior = Last(), Last(), Last()
-        self._order = LastArray()
+        self._usual, self._prior, self._usual_prior = LastCall(), LastCall(), LastCall()
+        self._order = LastCall(np.array_equal)
         n_second = n_features
         if self.covariance.products:
             n_second = n_features * (n_features + 1) // 2

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._expfam import Last, Natural, Usual
+from .._expfam import LastCall, Natural, Usual
 
-__all__ = ["Hyper", "Last", "LastArray", "Parameters", "Prepared"]
+__all__ = ["Hyper", "LastCall", "Parameters", "Prepared"]
 
 
 class Hyper(NamedTuple):
@@ -66,14 +66,3 @@ class Prepared(NamedTuple):
     usual: Usual
     globals_: Parameters
     hyper: Hyper
-
-
-class LastArray(Last):
-    """What a function said of its last array, or of one with equal numbers."""
-
-    def of(self, argument, function):
-        """Return ``function(argument)``; of equal arrays, what is known."""
-        known, _ = self._known
-        if known is None or not np.array_equal(known, argument):
-            self._known = argument.copy(), function(argument)
-        return self._known[1]

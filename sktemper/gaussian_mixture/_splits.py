@@ -105,7 +105,7 @@ class SplitMergeSearch:
         places = {(int(k), int(k)): 0.0 for k in np.flatnonzero(self.counts < 0.5)}
         places |= self._merges()
         splits = self._splits()
-        sums, used, made = self.sums.copy(), set(), ()
+        sums, used, pairs_so_far = self.sums.copy(), set(), ()
         best, most = None, 0.0
         for split in sorted(splits, key=splits.get, reverse=True):
             free = [
@@ -121,10 +121,10 @@ class SplitMergeSearch:
                 sums[first] += sums[second]
             sums[second] = self._sums_of(self.halves[split])
             sums[split] -= sums[second]
-            made += ((split, first, second),)
+            pairs_so_far += ((split, first, second),)
             (gain,) = self._gains(self.sums[None], sums[None])
-            if gain > most and made not in refused:
-                best, most = made, gain
+            if gain > most and pairs_so_far not in refused:
+                best, most = pairs_so_far, gain
         return best
 
     def _gains(self, before, after):

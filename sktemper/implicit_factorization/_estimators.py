@@ -330,15 +330,15 @@ class ImplicitFactorization(
         check_values(X, self._dtype_for(X, reset), training=reset)
         return X
 
-    def _change_at_rest(self, run):
-        return max(super()._change_at_rest(run), LARGEST_CHANGE * len(run.train))
+    def _largest_final_change(self, run):
+        return max(super()._largest_final_change(run), LARGEST_CHANGE * len(run.train))
 
     def _check_enough(self, data):
-        if not any(look.data.any() for look in data.looks):
+        if not any(matrix.data.any() for matrix in data.validated):
             raise ValueError("X has no stored pairs: no entry, or none but zeros.")
 
-    def _look_at(self, data, fresh):
-        super()._look_at(data, fresh)
+    def _inspect_training_data(self, data, fresh):
+        super()._inspect_training_data(data, fresh)
         if fresh and self.pair_weight == "value":
             X, _ = data.sample(ImplicitFactorizationModel.rows_looked_at)
             _warn_of_weights(X.data)

@@ -77,7 +77,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         self.component_variance = component_variance
         self.dtype = self.parameter_dtype = np.dtype(dtype)
         self.init = init
-        self._items, self.room = (None, None), Room()
+        self._item_cache, self.room = (None, None), Room()
         self.n_local = n_components
         self.n_packed = n_components * (n_components + 1) // 2
         self.n_natural = self.n_packed + n_components
@@ -137,13 +137,13 @@ class ImplicitFactorizationModel(ConjugateModel):
 
         Those of the last parameters are known: a step has looked whether there are any.
         """
-        known, items = self._items
+        known, items = self._item_cache
         if known is not globals_:
             own = np.require(globals_.own, self.dtype, "CA")
             table = self.room.empty(own.shape, self.dtype)
             nothing = np.zeros(self.n_packed)  # their traces serve nobody
             items = self.gaussians(own, globals_.common, nothing, out=table)
-            self._items = globals_, items
+            self._item_cache = globals_, items
         return items
 
     def is_finite(self, globals_, hyper, prepared):
@@ -160,8 +160,8 @@ class ImplicitFactorizationModel(ConjugateModel):
         n_rows, d = sums.shape[1], self.n_components
         means, scalars = np.empty((n_rows, d)), np.empty((3, n_rows))
         total = np.zeros(self.n_natural)
-        at_once = max(COST_AT_ONCE // d**3 // 8 * 8, FEWEST_AT_ONCE)
-        for start in range(0, n_rows, at_once):
+        chunk_size = max(COST_AT_ONCE // d**3 // 8 * 8, FEWEST_AT_ONCE)
+        for start in range(0, n_rows, chunk_size):
             found = _kernels.gaussians(
                 sums,
                 scales,
@@ -170,7 +170,7 @@ class ImplicitFactorizationModel(ConjugateModel):
                 np.ascontiguousarray(traced),
                 weights,
                 start,
-                min(start + at_once, n_rows),
+                min(start + chunk_size, n_rows),
                 self.stop,
                 out,
                 means,

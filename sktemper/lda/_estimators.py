@@ -18,7 +18,7 @@ from .._estimator import (
 from .._limits import check_prior
 from ..model import Powers, Request
 from ._checks import check_samplable, positive
-from ._endings import ENDINGS
+from ._end_of_fit import END_OF_FIT_CHECKS
 from ._model import LDAModel
 from ._priors import PriorsMixin
 from ._sizes import SizesMixin
@@ -85,8 +85,11 @@ class _LDA(
         return X
 
     def _check_enough(self, data):
-        looks = (look.data if sparse.issparse(look) else look for look in data.looks)
-        if not any(values.any() for values in looks):
+        validated = (
+            matrix.data if sparse.issparse(matrix) else matrix
+            for matrix in data.validated
+        )
+        if not any(values.any() for values in validated):
             raise ValueError("X has no tokens: all counts are 0.")
 
     def _compute_dtype(self, X):
@@ -94,7 +97,7 @@ class _LDA(
         wide = X.dtype.kind == "f" and X.dtype.itemsize > 4
         return np.dtype(np.float64 if wide else np.float32)
 
-    _endings = ENDINGS
+    _end_of_fit_checks = END_OF_FIT_CHECKS
     _fixed_by_fit = ("n_components", "doc_topic_prior", "topic_word_prior")
 
     def _make_model(self, n_features, dtype):
@@ -244,7 +247,7 @@ class _LDA(
 
     def _doc_topic(self, X, temperature):
         """Return gamma of each document, optimised at its temperature."""
-        with self._at_work(X) as problem:
+        with self._fitted_problem(X) as problem:
             n_rows = len(problem.data)
             temperature = positive(temperature, "temperature", [(n_rows,)])
             if np.min(temperature) < LEAST_TEMPERATURE:

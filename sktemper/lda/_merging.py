@@ -91,7 +91,7 @@ class Merging:
         np.fill_diagonal(self.affinity, -1.0)
         self.change = np.full((n_topics, n_topics), np.inf)
         for topic in range(n_topics):
-            self._look_at(topic)
+            self._update_changes(topic)
 
     @staticmethod
     def _own_priors(prior):
@@ -113,7 +113,7 @@ class Merging:
         """Return the pair to be merged next, or None."""
         if any_gain and not np.isfinite(self.change).any():
             for topic in np.flatnonzero(self.into == np.arange(len(self.into))):
-                self._look_at(topic)
+                self._update_changes(topic)
         best = np.unravel_index(np.argmin(self.change), self.change.shape)
         change = self.change[best]
         if not np.isfinite(change) or (change >= 0 and not any_gain):
@@ -152,9 +152,9 @@ class Merging:
             table[gone], table[:, gone] = rows, rows
         self.affinity[kept], self.affinity[:, kept] = affinity, affinity
         self.change[kept], self.change[:, kept] = np.inf, np.inf
-        self._look_at(kept)
+        self._update_changes(kept)
 
-    def _look_at(self, topic):
+    def _update_changes(self, topic):
         """Compute the change of the evidence with the nearest topics."""
         n_nearest = min(N_NEAREST, len(self.affinity) - 1)
         affinity = self.affinity[topic]

@@ -106,7 +106,7 @@ class PriorsMixin:
         True
         """
         check_is_fitted(self, "state_")
-        with self._at_work(X) as problem:
+        with self._fitted_problem(X) as problem:
             n_rows = len(problem.data)
             rows = np.arange(0, n_rows, -(-n_rows // MOST_ROWS))
             self.prediction_prior_ = self._best_prior(problem, rows)

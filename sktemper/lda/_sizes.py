@@ -85,7 +85,7 @@ class SizesMixin:
         >>> merged.n_components, merged.components_.shape[0], lda.n_components
         (4, 4, 6)
         """
-        self._ready()
+        self._check_fitted()
         topics = self.state_.globals_
         n_topics = self.n_components_
         if n_components is not None:
@@ -119,7 +119,7 @@ class SizesMixin:
                 globals_=Topics.from_dense(topic_word.T, model.topic_word_prior.T),
                 hyper=self._alpha_of_groups(model),
                 best=None,
-                learning_rate=None,
+                policies=replace(self.state_.policies, learning_rate=None),
                 history=copy.deepcopy(self.state_.history),
             )
         )
@@ -153,7 +153,7 @@ class SizesMixin:
     def _other(self, parameters):
         """Return the same estimator, fitted as it is, with other parameters."""
         other = object.__new__(type(self))
-        vars(other).update(vars(self), _said={})
+        vars(other).update(vars(self), _warned={})
         return other.set_params(**parameters)
 
     def _take_state(self, state):
@@ -198,7 +198,7 @@ class SizesMixin:
         )
         more._without_prior_of_predictions()
         vars(more).pop("state_", None)
-        more._endings = ()  # copies are to be merged
+        more._end_of_fit_checks = ()  # copies are to be merged
         more.fit(X, None, sample_weight, X_val=X_val)
         merged = more
         for _ in range(N_MERGES if self.n_components is None else 1):
@@ -215,7 +215,7 @@ class SizesMixin:
                 merged._fit_on(self.max_iter, X, sample_weight, X_val)
         fitted = {k: v for k, v in vars(merged).items() if k.endswith("_")}
         self._without_prior_of_predictions()
-        vars(self).update(fitted, _said=merged._said)
+        vars(self).update(fitted, _warned=merged._warned)
         self._take_state(merged.state_)
 
     def _fit_on(self, max_iter, X, sample_weight, X_val):
@@ -229,7 +229,7 @@ class SizesMixin:
         The evidence of the words alone leaves topics apart that differ by noise: each
         has its words, and only the documents tell that they have the same ones.
         """
-        with self._at_work(X, sample_weight) as problem:
+        with self._fitted_problem(X, sample_weight) as problem:
             n_rows, weight = len(problem.data), problem.sample_weight
             rows = np.arange(0, n_rows, -(-n_rows // MOST_ROWS))
             data = problem.data.rows(rows)
@@ -250,7 +250,7 @@ class SizesMixin:
 
     def _bound_by(self, X, sample_weight, scale):
         """Return the lower bound of data of which these are a sample."""
-        with self._at_work(X, sample_weight) as problem:
+        with self._fitted_problem(X, sample_weight) as problem:
             return problem.bound(self.state_.globals_, self.state_.hyper, scale=scale)
 
     # -- a growing vocabulary ----------------------------------------------------------
@@ -298,7 +298,7 @@ class SizesMixin:
         other = self._other(parameters)
         model = other._make_model(n_old + n_new, self.state_.dtype)
         topics = self.state_.globals_.with_words(
-            n_new, model.topic_word_prior.T, self.state_.start_share
+            n_new, model.topic_word_prior.T, self.state_.convergence.start_share
         )
         state = replace(
             self.state_,

@@ -7,7 +7,7 @@ from scipy.special import psi
 from sklearn.utils.validation import check_is_fitted
 
 from .._arguments import is_number, positive_int, refuse
-from .._estimator import warn_of_heat
+from .._estimator import warn_if_above_one
 from .._frames import data_frame, frame_library
 from ..model import Request
 
@@ -306,7 +306,7 @@ class TablesMixin:
     def _prevalence(self, X=None):
         """Return the topics' shares of the tokens, of the training data or of ``X``."""
         if X is None:
-            warn_of_heat(self)
+            warn_if_above_one(self)
             tokens = self.state_.globals_.tokens().sum(axis=0)
         else:
             gamma = self._doc_topic(X, 1.0)

@@ -9,6 +9,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 
 from .._arguments import Interval, check_flag
+from .._cache import read_only
 from .._estimator import (
     AnnealedMixin,
     SVIPlusMixin,
@@ -18,7 +19,6 @@ from .._expfam import unpacked
 from .._limits import check_values, check_variances
 from .._linalg import tiled_matmul
 from .._notices import warn
-from .._ranking._memory import read_only
 from .._validation import check_data, check_init
 from ._model import MatrixFactorizationModel
 from ._noise import Noise
@@ -72,7 +72,7 @@ class _MatrixFactorization(
         return X
 
     def _check_enough(self, data):
-        if not any(map(_has_ratings, data.looks)):
+        if not any(map(_has_ratings, data.validated)):
             raise ValueError("X has no ratings: no stored entry, or none but NaN.")
 
     _fixed_by_fit = (
@@ -154,7 +154,7 @@ class _MatrixFactorization(
         ratings : ndarray of shape (n_samples, n_items)
             Expected ratings of all items.
         """
-        self._ready()
+        self._check_fitted()
         X = check_array(X, dtype=[np.float64, np.float32])
         if X.shape[1] != self._rank():
             raise ValueError(
@@ -238,7 +238,7 @@ class _MatrixFactorization(
         >>> model.predict_pairs([("ann", "z"), ("bob", "y")]).shape
         (2,)
         """
-        self._ready()
+        self._check_fitted()
         check_flag(return_std, "return_std")
         check_flag(by_position, "by_position")
         posteriors = self._fitted_users()
@@ -272,11 +272,11 @@ class _MatrixFactorization(
         return covariances.astype(self._state().dtype)
 
     def _items(self):
-        return self._remembered("items", lambda: self._means(self._state().globals_))
+        return self._cached("items", lambda: self._means(self._state().globals_))
 
     def _users(self):
         fitted = self._fitted_users()[0]
-        return self._remembered("users", lambda: self._means(fitted))
+        return self._cached("users", lambda: self._means(fitted))
 
     def _biases(self, means):
         """Return what follows the factors in rows, or zeros."""
@@ -289,7 +289,7 @@ class _MatrixFactorization(
     def components_(self):
         """Posterior means of the items' factors, ndarray (n_components, n_items)."""
         factors = self._items()[:, : self._rank()]
-        return self._remembered(
+        return self._cached(
             "components", lambda: read_only(np.ascontiguousarray(factors.T))
         )
 

@@ -83,9 +83,9 @@ def posteriors_of(model, sums, scales, prior, with_covariances):
     )
     scales = np.ascontiguousarray(np.broadcast_to(scales, n_rows), dtype=np.float64)
     prior, n_indefinite = np.ascontiguousarray(prior), 0
-    at_once = max(COST_AT_ONCE // model.n_own**3, FEWEST_AT_ONCE)
-    for start in range(0, n_rows, at_once):
-        part = slice(start, start + at_once)
+    chunk_size = max(COST_AT_ONCE // model.n_own**3, FEWEST_AT_ONCE)
+    for start in range(0, n_rows, chunk_size):
+        part = slice(start, start + chunk_size)
         found = _kernels.gaussians(
             sums[part],
             scales[part],

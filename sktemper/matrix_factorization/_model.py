@@ -86,7 +86,7 @@ class MatrixFactorizationModel(ConjugateModel):
         self.rating_temperatures = rating_temperatures
         self.dtype = np.dtype(dtype)
         self.init = init
-        self._items, self.n_own = (None, None), n_components + biases
+        self._item_cache, self.n_own = (None, None), n_components + biases
         self.room = Room()
         self.n_local = self.n_own + 2 * user_noise  # and two of the noise
         self.n_packed = self.n_own * (self.n_own + 1) // 2
@@ -164,12 +164,12 @@ class MatrixFactorizationModel(ConjugateModel):
 
         Those of the last parameters are known: a step has looked whether there are any.
         """
-        known, items = self._items
+        known, items = self._item_cache
         if known is not globals_:
             items = self.gaussians(globals_)
             if not np.isfinite(items.table).all():
                 refuse_precisions(self.dtype)
-            self._items = globals_, items
+            self._item_cache = globals_, items
         return items
 
     def is_finite(self, globals_, hyper, prepared):

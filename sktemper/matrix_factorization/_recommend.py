@@ -99,7 +99,7 @@ class RatingRecommenderMixin(RecommenderMixin):
         explain : Contributions of the user's items to the expected rating of another.
         similar_items : Items whose factors have a similar direction.
         """
-        self._ready()
+        self._check_fitted()
         check_scale(clip)
         check_flag(return_std, "return_std")
         rescored = self._rescoring(rank_by, threshold)
@@ -130,7 +130,7 @@ class RatingRecommenderMixin(RecommenderMixin):
         scores : ndarray of shape (n_samples, n_items)
             Scores of all items, including those that a user has rated.
         """
-        self._ready()
+        self._check_fitted()
         rescored = self._rescoring(rank_by, threshold)
         chosen = self._choose(X)
         scores = products(chosen.vectors, self._item_vectors())
@@ -156,9 +156,9 @@ class RatingRecommenderMixin(RecommenderMixin):
         elif not is_number(threshold) or not np.isfinite(threshold):
             refuse("threshold", "a finite number or None", threshold)
         check_values(threshold, self.state_.dtype, "threshold")
-        log_shares = self._remembered("log_shares", self._log_shares)
+        log_shares = self._cached("log_shares", self._log_shares)
         # log probabilities are not positive, so the log share bounds the score
-        order = self._remembered(
+        order = self._cached(
             "most_popular", lambda: np.argsort(-log_shares, kind="stable")
         )
 
@@ -178,7 +178,7 @@ class RatingRecommenderMixin(RecommenderMixin):
     def _log_shares(self):
         """Return the log of each item's share of the ratings, smoothed by `UNSEEN`."""
         state = self._state()
-        passes = max(state.samples / max(state.total_rows, 1), 1.0)
+        passes = max(state.progress.samples / max(state.progress.total_rows, 1), 1.0)
         counts = state.hyper.item_counts / passes + UNSEEN
         return np.log(counts / counts.sum())
 
@@ -224,7 +224,7 @@ class RatingRecommenderMixin(RecommenderMixin):
         return model.n_natural, 2
 
     def _item_vectors(self):
-        return self._remembered("item_vectors", self._make_item_vectors)
+        return self._cached("item_vectors", self._make_item_vectors)
 
     def _make_item_vectors(self):
         """Return factors, 1 for the user's bias, and the mean plus the item's bias."""
@@ -234,7 +234,7 @@ class RatingRecommenderMixin(RecommenderMixin):
         return np.column_stack(columns).astype(self.state_.dtype, copy=False)
 
     def _user_vectors(self):
-        return self._remembered(
+        return self._cached(
             "user_vectors", lambda: self._vectors_of_means(self._users())
         )
 

@@ -124,23 +124,25 @@ class UserInference:
         )
         if not model.user_noise:
             return users
-        told = np.ones(len(sums))
+        observed = np.ones(len(sums))
         if unit_noise is not None:  # where negative, the variance would seem to be none
-            told = (block.per_user(unit_noise < 0) == 0).astype(np.float64)
-        return self._with_noise(users, told, most_rounds)
+            observed = (block.per_user(unit_noise < 0) == 0).astype(np.float64)
+        return self._with_noise(users, observed, most_rounds)
 
-    def _with_noise(self, users, told, most_rounds):
+    def _with_noise(self, users, observed, most_rounds):
         """Return users with the noise of each at its optimum, and factors with it.
 
         Who is done is left alone: nothing depends on who is in the same block.  Those
-        whose ratings tell nothing, of which ``told`` is 0, have the noise of the prior.
+        whose ratings tell nothing, of which ``observed`` is 0, have the noise of the prior.
         """
         hyper, power = self.prepared.hyper, self.powers.prior
-        halves = 0.5 * users.local * told * np.maximum(users.sums[:, -1], 0.0)
+        halves = 0.5 * users.local * observed * np.maximum(users.sums[:, -1], 0.0)
         shapes = power * (hyper.noise_shape - 1) + 1 + halves
         active = np.arange(len(shapes))
         for number in range(most_rounds):
-            squares = told * np.maximum(users.residuals() / hyper.noise_variance, 0.0)
+            squares = observed * np.maximum(
+                users.residuals() / hyper.noise_variance, 0.0
+            )
             rates = power * hyper.noise_shape + 0.5 * users.local * squares
             means = users.noise.means
             noise = Noise(users.noise.shapes.copy(), users.noise.rates.copy())

@@ -299,13 +299,13 @@ def ranking_report(
     """
     wanted = [_parsed(name) for name in measures]
     values = _values(scores, X_test, X_seen, relevant, wanted)
-    told = ~np.isnan(values[0])
-    means = [float(row[told].mean()) for row in values]
-    n_users = int(told.sum())
+    is_scored = ~np.isnan(values[0])
+    means = [float(row[is_scored].mean()) for row in values]
+    n_users = int(is_scored.sum())
     return dict(
         zip(measures, means, strict=True),
         n_users=n_users,
-        n_left_out=len(told) - n_users,
+        n_left_out=len(is_scored) - n_users,
     )
 
 

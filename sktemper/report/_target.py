@@ -51,20 +51,20 @@ def write_page(path, page):
     """
     target, before = _target_of(path)
     # short, as a name of the page's own may be as long as the file system allows
-    made = target.with_name(f".{secrets.token_hex(8)}.part")
+    temporary = target.with_name(f".{secrets.token_hex(8)}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     # of a new page the umask decides; one that may be private is never readable
-    descriptor = os.open(made, flags, 0o666 if before is None else 0o600)
+    descriptor = os.open(temporary, flags, 0o666 if before is None else 0o600)
     try:
         with open(descriptor, "wb") as file:
             file.write(page.encode())
             file.flush()
             os.fsync(file.fileno())
         if before is not None:
-            _keep(target, before, made)
-        os.replace(made, target)
+            _keep(target, before, temporary)
+        os.replace(temporary, target)
     finally:
-        made.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
     return path
 
 
@@ -94,12 +94,12 @@ def _is_the_same(target, status):
         return False
 
 
-def _keep(target, before, made):
+def _keep(target, before, temporary):
     """Give a file the owner, permissions and extended attributes of another."""
-    now = os.stat(made)
+    now = os.stat(temporary)
     if (before.st_uid, before.st_gid) != (now.st_uid, now.st_gid):
         try:
-            os.chown(made, before.st_uid, before.st_gid)
+            os.chown(temporary, before.st_uid, before.st_gid)
         except PermissionError as error:
             raise PermissionError(
                 errno.EPERM,
@@ -107,5 +107,5 @@ def _keep(target, before, made):
                 "or give another path",
                 str(target),
             ) from error
-    shutil.copystat(target, made)
-    os.utime(made)
+    shutil.copystat(target, temporary)
+    os.utime(temporary)

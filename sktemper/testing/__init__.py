@@ -87,18 +87,18 @@ def check_model(model, X, *, log_likelihood=None, random_state=0, on_fail="raise
         estimator._validate_params()
         X = estimator._validate_training(X, reset=True)
         model = estimator._make_model(X.shape[1], estimator._compute_dtype(X))
-    made, results = [], []
+    built, results = [], []
 
     def start(_):
-        made.append(Case(model, X, random_state, log_likelihood))
+        built.append(Case(model, X, random_state, log_likelihood))
 
     for name, check in {START: start, **checks()}.items():
         result = {"check_name": name, "status": "passed", "reason": None}
         result["exception"] = None
         try:
-            if name != START and not made:
+            if name != START and not built:
                 raise Skip(f"{START} failed")
-            check(made[0].fresh() if made else None)
+            check(built[0].fresh() if built else None)
         except Skip as skip:
             result |= {"status": "skipped", "reason": str(skip)}
         except Exception as error:

@@ -24,7 +24,9 @@ def check_predictive_shapes(case):
                 f"{name} of predictive_scores do not have one entry a row: expected "
                 f"{(case.n_rows,)}, got {rows.shape}"
             )
-        _none(~np.isfinite(rows), rows, f"{name} of predictive_scores: expected numbers")
+        _none(
+            ~np.isfinite(rows), rows, f"{name} of predictive_scores: expected numbers"
+        )
     fault = "scores of predictive_scores where nothing is held out: expected 0"
     _none((n_held_out == 0) & (scores != 0), scores, fault)
     _none(n_held_out < 0, n_held_out, "n_held_out: expected no negative numbers")
@@ -55,7 +57,11 @@ def check_scores_are_those_of_rows(case):
         for name, one, all_ in zip(("scores", "n_held_out"), part, whole, strict=True):
             atol = rtol * np.abs(all_).max()
             close(
-                one, all_[rows], f"{name} of predictive_scores change {what}", rtol, atol
+                one,
+                all_[rows],
+                f"{name} of predictive_scores change {what}",
+                rtol,
+                atol,
             )
 
 
@@ -65,7 +71,9 @@ def check_better_parameters_score_better(case):
     fitted, prior = case.start, case.prior()
     for _ in range(N_STEPS):
         fitted = case.stepped(fitted, Powers())
-    before, after = (case.predictive_scores(globals_=g)[0].sum() for g in (prior, fitted))
+    before, after = (
+        case.predictive_scores(globals_=g)[0].sum() for g in (prior, fitted)
+    )
     if not after > before + precision(case.model) * abs(before):
         raise AssertionError(
             "scores of predictive_scores do not follow the parameters: expected a sum of "
@@ -182,7 +190,7 @@ def _like(X, row, rows):
     n_rows, n_values = rows.shape
     indices = np.tile(row.indices, n_rows)
     indptr = n_values * np.arange(n_rows + 1)
-    made = sparse.csr_array(
+    matrix = sparse.csr_array(
         (rows.ravel(), indices, indptr), shape=(n_rows, row.shape[1])
     )
-    return type(X)(made)
+    return type(X)(matrix)

@@ -275,9 +275,9 @@ def judge(data, fitted):
 
     A third item of ``fitted`` tells that the method was told the number of classes.
     """
-    labels, score, *told = fitted
+    labels, score, *extra = fitted
     found = partition_figures(labels, data.truth["labels"])
-    if told:
+    if extra:
         del found["exact"]
     return found if score is None else found | {"score": score}
 

@@ -9,12 +9,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from .._arguments import positive_int, refuse
 from .._data import data_of
 from .._limits import checked_weights
-from .._loop import Here, Problem, Workers
+from .._loop import InlineWorkers, Problem, Workers
 from ..model import Request
-from ._endings import warn_of_heat
+from ._end_of_fit import warn_if_above_one
 from ._pickles import Validation
 
-__all__ = ["AfterFitMixin"]
+__all__ = ["FittedMethodsMixin"]
 
 
 def _has_sample_temperatures(estimator):
@@ -29,16 +29,16 @@ def _has_sample_temperatures(estimator):
     return True
 
 
-class AfterFitMixin:
+class FittedMethodsMixin:
     """Of an estimator with a state: what it says of data, and of itself."""
 
     #: The calling thread works on up to so many rows: to start others takes longer.
-    _rows_here = 0
+    _max_inline_rows = 0
 
-    def _ready(self):
+    def _check_fitted(self):
         """Raise if there is no fit; warn once if it is still hot."""
         check_is_fitted(self, "state_")
-        warn_of_heat(self)
+        warn_if_above_one(self)
 
     def _fitted_model(self):
         """Return the model of the parameters that it was fitted with."""
@@ -52,18 +52,18 @@ class AfterFitMixin:
         return other._make_model(state.n_features, state.dtype)
 
     @contextlib.contextmanager
-    def _at_work(self, X, sample_weight=None):
+    def _fitted_problem(self, X, sample_weight=None):
         """Yield the `Problem` of the fitted model and ``X``."""
         check_is_fitted(self, "state_")
         data = data_of(X, Validation(self, "_validate", reset=False))
         self._check_names(data)
         sample_weight = self._validate_weight(sample_weight, data)
-        for look in data.looks:
-            self._check_weighted(look, sample_weight)
+        for matrix in data.validated:
+            self._check_weighted(matrix, sample_weight)
         model = self._fitted_model()
-        warn_of_heat(self)
-        few = len(data) <= self._rows_here
-        workers = self._workers(model, data, Here if few else Workers)
+        warn_if_above_one(self)
+        few = len(data) <= self._max_inline_rows
+        workers = self._workers(model, data, InlineWorkers if few else Workers)
         with workers:
             yield Problem(model, data, workers, sample_weight)
 
@@ -129,7 +129,7 @@ class AfterFitMixin:
 
     def _top_words(self, feature_names, n_words):
         """Return the words with the largest ``components_``, lists of str."""
-        self._ready()
+        self._check_fitted()
         names = self._names(feature_names)
         n_words = positive_int(n_words, "n_words")
         order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n_words]
@@ -137,7 +137,7 @@ class AfterFitMixin:
 
     def _map(self, X, function):
         """Return ``function(model, block, prepared)`` of each block of ``X``."""
-        with self._at_work(X) as problem:
+        with self._fitted_problem(X) as problem:
             model = problem.model
             return list(problem.map(function, self._prepared(model)))
 
@@ -204,18 +204,18 @@ class AfterFitMixin:
         weight = self._validate_weight(sample_weight, scores)
         if weight is not None:
             scores, n_held_out = weight * scores, weight * n_held_out
-        return _per_unit(scores.sum(), n_held_out.sum())
+        return _mean_score(scores.sum(), n_held_out.sum())
 
     def _score(self, X, sample_weight):
         """Return the score of data whose rows' scores are not to be gathered."""
-        with self._at_work(X, sample_weight) as problem:
+        with self._fitted_problem(X, sample_weight) as problem:
             weight = problem.sample_weight
             if weight is None:
                 weight = np.ones(len(problem.data))
             hyper = self._hyper_of_predictions()
             prepared = problem.model.prepare(self.state_.globals_, hyper)
             blocks = problem.map(_score_of_block, prepared, values=weight)
-            return _per_unit(*np.sum(list(blocks), axis=0))
+            return _mean_score(*np.sum(list(blocks), axis=0))
 
     @available_if(_has_sample_temperatures)
     def temperatures(self, X):
@@ -241,7 +241,7 @@ class AfterFitMixin:
             If the tempering has no temperatures of samples.
         """
         check_is_fitted(self, "state_")
-        tempering, state = self.tempering_, self.state_.tempering
+        tempering, state = self.tempering_, self.state_.policies.tempering
         return np.concatenate(
             self._map(
                 X,
@@ -266,29 +266,29 @@ class AfterFitMixin:
         bound : float
             In nats, a bound on log p(X): what a better optimum has more of.
         """
-        with self._at_work(X, sample_weight) as problem:
+        with self._fitted_problem(X, sample_weight) as problem:
             return problem.bound(self.state_.globals_, self.state_.hyper)
 
     # -- views of the state ------------------------------------------------------------
     @property
     def n_iter_(self):
         """Passes over the data completed by `fit`."""
-        return self._state().passes
+        return self._state().progress.passes
 
     @property
     def n_batch_iter_(self):
         """Steps completed."""
-        return self._state().steps
+        return self._state().progress.steps
 
     @property
     def n_samples_seen_(self):
         """Samples seen, repeats included."""
-        return self._state().samples
+        return self._state().progress.samples
 
     @property
     def temperature_(self):
         """Temperature of the last step."""
-        return self._state().temperature
+        return self._state().policies.temperature
 
     @property
     def history_(self):
@@ -309,7 +309,7 @@ def _score_of_block(model, block, prepared, weight):
     return [(weight * part).sum() for part in model.predictive_scores(block, prepared)]
 
 
-def _per_unit(score, n_held_out):
+def _mean_score(score, n_held_out):
     """Return a score per unit, or raise if nothing is held out."""
     if n_held_out == 0:
         raise ValueError(

@@ -25,7 +25,7 @@ def run_fits(estimator, problem, starts, n_runs):
     """Fit from each start; install and return the best `Run`."""
     runs = (plan_fit(estimator, problem, state) for state in starts)
     run = next(runs)
-    told = {
+    callback_kwargs = {
         "estimator": estimator,
         "X": problem.data.source,
         "y": lambda: np.zeros(len(problem.data)),
@@ -33,17 +33,17 @@ def run_fits(estimator, problem, starts, n_runs):
     context = estimator._init_callback_context(
         max_subtasks=n_runs * tasks_left(run.state)
     )
-    context.call_on_fit_task_begin(**told)
+    context.call_on_fit_task_begin(**callback_kwargs)
     with problem.workers, problem.workers_of_validation:
         if problem.validation is not None:
             check_scorable(run.held_out, run.state)
-        fit = _Fit(estimator, problem, context, told)
+        fit = _Fit(estimator, problem, context, callback_kwargs)
         if n_runs == 1:
             fit.run(run)
         else:
             run = fit.best(itertools.chain([run], runs))
         estimator._finish(problem, run.state)
-    context.call_on_fit_task_end(**told, **_snapshot(estimator))
+    context.call_on_fit_task_end(**callback_kwargs, **_snapshot(estimator))
     return run
 
 
@@ -52,7 +52,7 @@ def _snapshot(estimator):
     return {
         "reconstruction_attributes": lambda: {
             "state_": copy.deepcopy(estimator.state_),
-            "_said": {"hot": True},
+            "_warned": {"hot": True},
         }
     }
 
@@ -66,13 +66,13 @@ class _Fit:
     problem : Problem
     context : object
         Of scikit-learn's callbacks.
-    told : dict
+    callback_kwargs : dict
         What every hook of a callback may ask for.
     """
 
-    def __init__(self, estimator, problem, context, told):
+    def __init__(self, estimator, problem, context, callback_kwargs):
         self.estimator, self.problem = estimator, problem
-        self.context, self.told = context, told
+        self.context, self.callback_kwargs = context, callback_kwargs
 
     def best(self, runs):
         """Fit each of the runs; whatever ends this, the best completed one stays."""
@@ -99,13 +99,13 @@ class _Fit:
         """Make the passes and the moves that the plan of a run still has."""
         estimator, state, policies = self.estimator, run.state, run.policies
         problem, install = self.problem.on(run.train), self._installing(run)
-        if state.planned_passes == 0:  # the start is what was asked for
+        if state.progress.planned_passes == 0:  # the start is what was asked for
             problem.workers.run_whole(install)
             return
         task = _Task(self)
         begin_pass = functools.partial(task.begin, "pass")
         begin_move = functools.partial(task.begin, "move")
-        if not self._judge(run):
+        if not self._check_early_stopping(run):
             run_passes(
                 problem,
                 policies,
@@ -114,8 +114,8 @@ class _Fit:
                 estimator.shuffle,
             )
         problem.workers.run_whole(functools.partial(self._keep_the_best_state, run))
-        hot = state.temperature != 1.0
-        run.moves_were_hot = any(state.moves.left) and hot and not task.stopped
+        hot = state.policies.temperature != 1.0
+        run.moves_were_skipped = any(state.moves.left) and hot and not task.stopped
         if not task.stopped and not hot:
             hooks = Hooks(install, begin_move, task.after_move)
             run_moves(problem, policies, state, hooks, estimator.tol)
@@ -125,14 +125,14 @@ class _Fit:
     def _installing(self, run):
         return functools.partial(self.estimator._install, run.state, run.policies)
 
-    def _judge(self, run):
+    def _check_early_stopping(self, run):
         """Decide after a pass whether to go on; return whether to stop early.
 
         In one piece: Ctrl-C before leaves a pass that is not judged, which is then the
         first thing to be done.
         """
         state = run.state
-        if state.judged == state.passes:
+        if state.progress.checked_passes == state.progress.passes:
             return False
         score, over = self._heldout_score(run), False
 
@@ -140,16 +140,16 @@ class _Fit:
             nonlocal over
             if score is not None:
                 over = self._note_score(run, score)
-            if abs(state.bound_change) < self.estimator.tol:
-                state.planned_passes = state.passes  # converged
-            state.judged = state.passes
+            if abs(state.convergence.bound_change) < self.estimator.tol:
+                state.progress.planned_passes = state.progress.passes  # converged
+            state.progress.checked_passes = state.progress.passes
 
         self.problem.workers.run_whole(commit)
         return over
 
     def _heldout_score(self, run):
         """Return the held-out score, NaN if nothing is held out, None if not due."""
-        due = run.state.passes % max(self.estimator.evaluate_every, 1) == 0
+        due = run.state.progress.passes % max(self.estimator.evaluate_every, 1) == 0
         if run.held_out is None or not due:
             return None
         return heldout_score(run.held_out, run.state)
@@ -165,8 +165,8 @@ class _Fit:
         if patience is None or np.isnan(score):
             return False
         clock = state.clock(self.problem.on(run.train).total)
-        is_cool = state.temperature == 1.0 or not tempering.cools
-        if not (tempering.is_settled(state.tempering, clock) and is_cool):
+        is_cool = state.policies.temperature == 1.0 or not tempering.cools
+        if not (tempering.is_settled(state.policies.tempering, clock) and is_cool):
             return False
         if state.best is None:
             state.best = Best.of(state, score)
@@ -184,7 +184,7 @@ class _Fit:
             return
         state.globals_, state.hyper = state.best.globals_, state.best.hyper
         if state.best.failures >= patience:
-            state.planned_passes = state.passes
+            state.progress.planned_passes = state.progress.passes
         state.best = None
 
 
@@ -203,11 +203,11 @@ class _Task:
     def begin(self, name):
         """Begin a pass or a move."""
         self._task = self.fit.context.subcontext(task_name=name)
-        self._task.call_on_fit_task_begin(**self.fit.told)
+        self._task.call_on_fit_task_begin(**self.fit.callback_kwargs)
 
     def _end(self):
         self.stopped = self._task.call_on_fit_task_end(
-            **self.fit.told, **_snapshot(self.fit.estimator)
+            **self.fit.callback_kwargs, **_snapshot(self.fit.estimator)
         )
         return self.stopped
 
@@ -215,7 +215,7 @@ class _Task:
         """Return what is called after each pass of a run."""
 
         def after():
-            over = self.fit._judge(run)
+            over = self.fit._check_early_stopping(run)
             _log_pass(self.fit.estimator, run.state)
             return self._end() or over
 
@@ -229,7 +229,7 @@ class _Task:
 
 
 def _log_pass(estimator, state):
-    if not estimator.verbose or not estimator._is_logged(state.passes):
+    if not estimator.verbose or not estimator._is_logged(state.progress.passes):
         return
     history = state.history.to_dict()
     score = history["heldout_score"][-1]
@@ -237,11 +237,11 @@ def _log_pass(estimator, state):
         estimator,
         "pass %d of %d: %d steps, %.1f s, temperature %.3g, rate %.3g, "
         "bound per observation %.4f%s",
-        state.passes,
-        state.planned_passes,
-        state.steps,
-        state.seconds,
-        state.temperature,
+        state.progress.passes,
+        state.progress.planned_passes,
+        state.progress.steps,
+        state.progress.seconds,
+        state.policies.temperature,
         history["learning_rate"][-1],
         history["batch_bound"][-1],
         "" if np.isnan(score) else f", held-out score {score:.4f}",

@@ -21,11 +21,16 @@ from ..model import NOT_FINITE, IllDefined, all_finite
 from ..moves import as_moves
 from ..noise import as_noise
 from ..tempering import as_tempering
-from ._after import AfterFitMixin
-from ._endings import change_at_rest, is_hot, warn_of_a_long_stream, warn_of_the_end
+from ._end_of_fit import (
+    is_above_one,
+    largest_final_change,
+    warn_of_a_long_stream,
+    warn_of_the_end,
+)
+from ._fit_runs import run_fits
+from ._fitted_methods import FittedMethodsMixin
 from ._pickles import PicklesMixin, Validation, writable
 from ._plans import plan_stream
-from ._runs import run_fits
 
 __all__ = ["TemperedEstimator"]
 
@@ -34,7 +39,7 @@ MOST_SAMPLES = 2**53
 
 
 class TemperedEstimator(
-    AfterFitMixin, PicklesMixin, CallbackSupportMixin, SlotsMixin, BaseEstimator
+    FittedMethodsMixin, PicklesMixin, CallbackSupportMixin, SlotsMixin, BaseEstimator
 ):
     """Fit, stream and score a `ConjugateModel` under any policies.
 
@@ -99,11 +104,11 @@ class TemperedEstimator(
         """Return ``X`` as the model takes it to be trained on."""
         return self._validate(X, reset)
 
-    #: Checks at the end of a fit beside those of all estimators, see `_endings`.
-    _endings = ()
+    #: Checks at the end of a fit beside those of all estimators, see `_end_of_fit`.
+    _end_of_fit_checks = ()
 
     #: Samples that a fit or the first piece of a stream has at least.
-    _fewest_samples = 1
+    _min_samples = 1
 
     def _check_enough(self, data):
         """Raise if a `fit` cannot start from `Data`; the first of a stream may."""
@@ -114,16 +119,16 @@ class TemperedEstimator(
     def _finish(self, problem, state):
         """Keep what a fit tells of its rows."""
 
-    def _look_at(self, data, fresh):
+    def _inspect_training_data(self, data, fresh):
         """Warn of what data to be trained on tell, maybe beside those before."""
 
     def _is_logged(self, passes):
         """Return whether a verbose fit logs a line after so many passes."""
         return True
 
-    def _change_at_rest(self, run):
+    def _largest_final_change(self, run):
         """Return the most that the lower bound may change in a fit that converged."""
-        return change_at_rest(self, run)
+        return largest_final_change(self, run)
 
     def _compute_dtype(self, X):
         """Return the dtype of kernels and public arrays for these data."""
@@ -206,8 +211,8 @@ class TemperedEstimator(
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, sample_weight, continued, X_val=None):
         """Fit, or go on with the fit that there is."""
-        self._said = {"hot": True}  # what a callback asks under way needs no warning
-        with self._as_before_if_it_raises():
+        self._warned = {"hot": True}  # what a callback asks under way needs no warning
+        with self._restored_on_error():
             data = self._training_data(X, fresh=not continued)
             if not continued:
                 self._check_enough(data)
@@ -248,8 +253,8 @@ class TemperedEstimator(
         """
         fresh = not hasattr(self, "state_")
         if fresh:
-            self._said = {}
-        with self._as_before_if_it_raises():
+            self._warned = {}
+        with self._restored_on_error():
             data = self._training_data(X, fresh)
             problem = self._problem(data, sample_weight, fresh)
             state = (
@@ -265,8 +270,8 @@ class TemperedEstimator(
                     lambda: self._install(state, policies),
                 )
                 self._finish(problem, state)
-        if not is_hot(self):
-            self._said.pop("hot", None)
+        if not is_above_one(self):
+            self._warned.pop("hot", None)
         warn_of_a_long_stream(self)
         return self
 
@@ -277,20 +282,20 @@ class TemperedEstimator(
             self._names_ = data.feature_names
         else:
             self._check_names(data)
-        if fresh and len(data) < self._fewest_samples:
+        if fresh and len(data) < self._min_samples:
             raise ValueError(
                 f"Found array with {len(data)} sample(s) (shape={data.shape}) while a "
-                f"minimum of {self._fewest_samples} is required by "
+                f"minimum of {self._min_samples} is required by "
                 f"{type(self).__name__}."
             )
-        self._look_at(data, fresh)
+        self._inspect_training_data(data, fresh)
         return data
 
     def _problem(self, data, sample_weight, fresh):
         """Return the `Problem` that valid data make."""
         sample_weight = self._validate_weight(sample_weight, data)
-        for look in data.looks:
-            self._check_weighted(look, sample_weight)
+        for matrix in data.validated:
+            self._check_weighted(matrix, sample_weight)
         if not fresh:
             self._check_fixed()
         dtype = self._compute_dtype(data) if fresh else self.state_.dtype
@@ -314,8 +319,8 @@ class TemperedEstimator(
         try:
             data = data_of(X_val, Validation(other, "_validate", reset=False))
             other._check_names(data)
-            for look in data.looks:
-                self._check_weighted(look, None)
+            for matrix in data.validated:
+                self._check_weighted(matrix, None)
         except (TypeError, ValueError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(f"X_val cannot be scored: {error}") from error
@@ -370,16 +375,16 @@ class TemperedEstimator(
         self.state_ = state
         vars(self).pop("_loaded", None)
         self.tempering_, self.learning_rate_, self.gradient_noise_ = policies[:3]
-        self.batch_size_ = state.batch_size
+        self.batch_size_ = state.policies.batch_size
 
     @contextlib.contextmanager
-    def _as_before_if_it_raises(self):
+    def _restored_on_error(self):
         """Undo what validation wrote if no step of a new fit was completed."""
         before = {k: v for k, v in vars(self).items() if k.endswith("_")}
         try:
             yield
         except BaseException:
-            self._said = {}
+            self._warned = {}
             if vars(self).get("state_") is before.get("state_"):
                 for name in [k for k in vars(self) if k.endswith("_")]:
                     delattr(self, name)

@@ -10,9 +10,9 @@ from ._plans import AGAIN
 
 __all__ = [
     "LARGEST_START_SHARE",
-    "is_hot",
+    "is_above_one",
     "warn_of_a_long_stream",
-    "warn_of_heat",
+    "warn_if_above_one",
     "warn_of_the_end",
 ]
 
@@ -29,11 +29,11 @@ TEMPERATURE_TOL = 1e-9
 
 def warn_of_the_end(estimator, run):
     """Warn of whatever a fit leaves to be desired."""
-    if run.state.steps == 0:  # as was asked for
+    if run.state.progress.steps == 0:  # as was asked for
         return
-    if not is_hot(estimator):
-        estimator._said.clear()
-    for check in (*ENDINGS, *estimator._endings):
+    if not is_above_one(estimator):
+        estimator._warned.clear()
+    for check in (*END_OF_FIT_CHECKS, *estimator._end_of_fit_checks):
         message = check(estimator, run)
         if message is not None:
             warn_of_fit(message)
@@ -49,23 +49,23 @@ def nothing_compared(estimator, run):
     )
 
 
-def ended_hot(estimator, run):
+def ended_above_one(estimator, run):
     """The temperature is not yet 1."""
-    if not is_hot(estimator):
+    if not is_above_one(estimator):
         return None
     return (
-        f"The fit ended at temperature {run.state.temperature:.3g}, above 1, after "
-        f"{run.state.steps} steps. {_remedy_of_heat(estimator)}"
+        f"The fit ended at temperature {run.state.policies.temperature:.3g}, above 1, after "
+        f"{run.state.progress.steps} steps. {_remedy_above_one(estimator)}"
     )
 
 
 def moves_waited(estimator, run):
     """Moves were to be made but it was too hot, and was not to become cool."""
-    if not run.moves_were_hot or run.policies.tempering.cools:
+    if not run.moves_were_skipped or run.policies.tempering.cools:
         return None
     return (
         "No moves were made: they wait for a temperature of 1, and the fit ended at "
-        f"{run.state.temperature:.3g}."
+        f"{run.state.policies.temperature:.3g}."
     )
 
 
@@ -73,23 +73,25 @@ def noise_was_none(estimator, run):
     """Every weight of the noise policy was 1."""
     state, n_rows = run.state, len(run.train)
     total = estimator.total_samples or n_rows
-    per_pass = math.ceil(n_rows / state.batch_size)
-    clocks = (Clock(t, t * n_rows // per_pass, total) for t in range(state.steps))
+    per_pass = math.ceil(n_rows / state.policies.batch_size)
+    clocks = (
+        Clock(t, t * n_rows // per_pass, total) for t in range(state.progress.steps)
+    )
     if run.policies.gradient_noise.acts(math.ceil(n_rows / per_pass), clocks):
         return None
     return (
         "The effective batch size is at least that of the batch, "
-        f"{state.batch_size}, at every step: the weights are 1 and the fit was plain."
+        f"{state.policies.batch_size}, at every step: the weights are 1 and the fit was plain."
     )
 
 
 def start_is_left(estimator, run):
     """The random start still weighs much."""
-    if run.state.start_share <= LARGEST_START_SHARE:
+    if run.state.convergence.start_share <= LARGEST_START_SHARE:
         return None
     return (
-        f"{run.state.start_share:.0%} of the start is left in the model after "
-        f"{run.state.steps} steps. Raise max_iter, make batch_size smaller, or lower "
+        f"{run.state.convergence.start_share:.0%} of the start is left in the model after "
+        f"{run.state.progress.steps} steps. Raise max_iter, make batch_size smaller, or lower "
         "the offset of the learning rate."
     )
 
@@ -97,20 +99,25 @@ def start_is_left(estimator, run):
 def bound_still_moved(estimator, run):
     """The lower bound was not at rest; NaN where nobody looked."""
     state = run.state
-    stopped = state.passes < state.planned_passes or estimator.n_iter_no_change
-    if stopped or not abs(state.bound_change) > estimator._change_at_rest(run):
+    stopped = (
+        state.progress.passes < state.progress.planned_passes
+        or estimator.n_iter_no_change
+    )
+    if stopped or not abs(
+        state.convergence.bound_change
+    ) > estimator._largest_final_change(run):
         return None
     return (
-        f"The lower bound still changed by {state.bound_change:.3g} in the last of "
-        f"{state.passes} passes: the fit did not converge. Raise max_iter or tol, or "
+        f"The lower bound still changed by {state.convergence.bound_change:.3g} in the last of "
+        f"{state.progress.passes} passes: the fit did not converge. Raise max_iter or tol, or "
         "go on with warm_start=True."
     )
 
 
 #: The checks, in the order of their warnings.
-ENDINGS = (
+END_OF_FIT_CHECKS = (
     nothing_compared,
-    ended_hot,
+    ended_above_one,
     moves_waited,
     noise_was_none,
     start_is_left,
@@ -118,30 +125,30 @@ ENDINGS = (
 )
 
 
-def change_at_rest(estimator, run):
+def largest_final_change(estimator, run):
     """Return the most that the lower bound may change in a fit that converged."""
     state = run.state
-    rounding = 8 * float(np.finfo(state.dtype).eps) * abs(state.lower_bound)
+    rounding = 8 * float(np.finfo(state.dtype).eps) * abs(state.convergence.lower_bound)
     return max(estimator.tol, LARGEST_CHANGE * len(run.train), rounding)
 
 
-def is_hot(estimator):
+def is_above_one(estimator):
     """Return whether the temperature is to fall to 1 and has not yet."""
-    temperature = estimator.state_.temperature
+    temperature = estimator.state_.policies.temperature
     return estimator.tempering_.cools and temperature > 1.0 + TEMPERATURE_TOL
 
 
-def warn_of_heat(estimator):
+def warn_if_above_one(estimator):
     """Warn of what is asked of a hot model: once, until it was cool or fitted."""
-    if not is_hot(estimator):
+    if not is_above_one(estimator):
         return
     state = estimator.state_
     warn_once(
         estimator,
         "hot",
-        f"The model is still at temperature {state.temperature:.3g}, above 1, after "
-        f"{state.steps} steps: its parameters are not yet what they will be at 1. "
-        f"{_remedy_of_heat(estimator)}",
+        f"The model is still at temperature {state.policies.temperature:.3g}, above 1, after "
+        f"{state.progress.steps} steps: its parameters are not yet what they will be at 1. "
+        f"{_remedy_above_one(estimator)}",
     )
 
 
@@ -151,7 +158,7 @@ def warn_of_a_long_stream(estimator):
     Not of one whose samples come again, as far as the first rows of a chunk tell.
     """
     total, seen = estimator.total_samples, estimator.n_samples_seen_
-    repeated = estimator.state_.first_row == AGAIN
+    repeated = estimator.state_.progress.first_row == AGAIN
     if total is None or seen < MOST_TOTALS * total or repeated:
         return
     warn_once(
@@ -163,10 +170,10 @@ def warn_of_a_long_stream(estimator):
     )
 
 
-def _remedy_of_heat(estimator):
+def _remedy_above_one(estimator):
     state = estimator.state_
-    clock = state.clock(estimator.total_samples or state.total_rows)
+    clock = state.clock(estimator.total_samples or state.progress.total_rows)
     try:
-        return estimator.tempering_.remedy(state.tempering, clock)
+        return estimator.tempering_.remedy(state.policies.tempering, clock)
     except Exception as error:  # of a schedule of the user's own
         return str(error)

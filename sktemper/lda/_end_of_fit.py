@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from .._estimator import LARGEST_START_SHARE, is_hot
+from .._estimator import LARGEST_START_SHARE, is_above_one
 from ._merging import LARGEST_EMPTY
 
-__all__ = ["ENDINGS", "near_copies"]
+__all__ = ["END_OF_FIT_CHECKS", "near_copies"]
 
 #: Cosine of the words of two topics above which they are near copies.
 LEAST_COSINE = 0.95
@@ -17,7 +17,7 @@ MOST_NAMED = 5
 
 def topics_are_empty(estimator, run):
     """Some topics have next to no words."""
-    if not _is_judged(estimator, run):
+    if not _is_final(estimator, run):
         return None
     tokens = run.state.globals_.tokens().sum(axis=0)
     empty = np.flatnonzero(tokens < LARGEST_EMPTY * tokens.mean())
@@ -31,7 +31,7 @@ def topics_are_empty(estimator, run):
 
 def topics_are_copies(estimator, run):
     """Some topics are near copies of others."""
-    if not _is_judged(estimator, run):
+    if not _is_final(estimator, run):
         return None
     pairs = near_copies(run.state.globals_.tokens().T)
     if not pairs:
@@ -45,7 +45,7 @@ def topics_are_copies(estimator, run):
 
 
 #: The checks, in the order of their warnings.
-ENDINGS = (topics_are_empty, topics_are_copies)
+END_OF_FIT_CHECKS = (topics_are_empty, topics_are_copies)
 
 
 def near_copies(topic_word):
@@ -86,9 +86,12 @@ def _cosine(a, b):
     return float(a @ b / np.sqrt((a @ a) * (b @ b)))
 
 
-def _is_judged(estimator, run):
+def _is_final(estimator, run):
     """Return whether topics are what they will be: neither hot nor near their start."""
-    return not is_hot(estimator) and run.state.start_share <= LARGEST_START_SHARE
+    return (
+        not is_above_one(estimator)
+        and run.state.convergence.start_share <= LARGEST_START_SHARE
+    )
 
 
 def _named(names):
