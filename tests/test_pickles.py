@@ -108,15 +108,17 @@ def not_finite(value):
 def assert_refused(estimator, changes, intact):
     """No change of what ``intact`` is, given with its place, can be loaded."""
     part, value = intact
+    state = estimator.state_
+    state = state if hasattr(state, part) else state.policies
     n_changes = 0
     for place, new in changes:
-        setattr(estimator.state_, part, new)
+        setattr(state, part, new)
         dump = pickle.dumps(estimator)
         with pytest.raises(ValueError, match="cannot be loaded"):
             pytest.fail(f"{part}{place} was loaded: {pickle.loads(dump)}")
         n_changes += 1
     assert n_changes > 1
-    setattr(estimator.state_, part, value)
+    setattr(state, part, value)
     pickle.loads(pickle.dumps(estimator))
 
 

@@ -35,6 +35,7 @@ from sktemper import (
 )
 from sktemper._loop import State, _workers
 from sktemper._loop._passes import first_batch
+from sktemper._loop._state import Progress
 from sktemper._tasks import Pool
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
 from sktemper.moves import BirthMoves
@@ -227,9 +228,11 @@ def test_an_interrupted_pass_leaves_out_no_row():
                 None,
                 0,
                 None,
-                batches_into_pass=done,
-                rows_of_pass=n_rows,
-                batches_of_pass=n_old,
+                progress=Progress(
+                    batches_into_pass=done,
+                    rows_of_pass=n_rows,
+                    batches_of_pass=n_old,
+                ),
             )
             visited = sum(map(len, np.array_split(rows, n_old)[:done]))
             first = first_batch(state, n_rows, n_new)

@@ -18,7 +18,15 @@ PACKAGE = Path(sktemper.__file__).parent
 
 # Each room, and what of ours it may import: downward only.
 ARGUMENTS = {"_arguments", "_notices"}  # checks of them, and warnings
-GROUND = {"_check_build", "_policy", "model", "_expfam", "_linalg", "_simd"} | ARGUMENTS
+GROUND = {
+    "_cache",
+    "_check_build",
+    "_policy",
+    "model",
+    "_expfam",
+    "_linalg",
+    "_simd",
+} | ARGUMENTS
 POLICIES = {"schedules", "tempering", "learning_rates", "noise", "moves"}
 CHECKS = {"_limits", "_validation"}
 FACE = GROUND | POLICIES | CHECKS | {"_data", "_loop", "_estimator"}
@@ -27,6 +35,7 @@ MODELS = sorted(path.parent.name for path in PACKAGE.glob("*/_model.py"))
 MAY_IMPORT = {
     "_check_build": set(),
     "_simd": set(),
+    "_cache": set(),
     "_sklearn": set(),
     "_documentation": set(),
     "_extras": set(),
@@ -38,17 +47,25 @@ MAY_IMPORT = {
     "_limits": {"_arguments", "_policy"},
     "_validation": {"_linalg"},
     "model": {"_expfam"},
-    "_expfam": {"_limits", "_linalg", "model"},
+    "_expfam": {"_cache", "_limits", "_linalg", "model"},
     "schedules": {"_arguments", "_policy"},
     "learning_rates": {"_arguments", "_policy", "model", "schedules"},
     "tempering": {"_arguments", "_policy", "model", "schedules"},
     "noise": {"_arguments", "_policy", "model", "schedules"},
     "moves": {"_arguments", "_policy", "model", "schedules", "tempering"},
-    "_data": {"_linalg"},
+    "_data": {"_cache", "_linalg"},
     "_loop": GROUND | POLICIES | {"_data", "_tasks"},
     "_estimator": GROUND | POLICIES | CHECKS | {"_data", "_loop", "_sklearn"},
     "_frames": set(),
-    "_ranking": {"_arguments", "_frames", "_linalg", "_policy", "_simd", "_tasks"},
+    "_ranking": {
+        "_arguments",
+        "_cache",
+        "_frames",
+        "_linalg",
+        "_policy",
+        "_simd",
+        "_tasks",
+    },
     "model_selection": {"_arguments", "_ranking", "_validation"},
     **{model: FACE | USERS_AND_ITEMS for model in MODELS},
     "lda": FACE | {"_frames", "metrics"},  # which know no model

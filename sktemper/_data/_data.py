@@ -1,10 +1,12 @@
 """Data: parts of the same width, one after another."""
 
 import contextlib
+import operator
 
 import numpy as np
 from scipy import sparse
 
+from .._cache import LastCall
 from ._parts import InMemory, as_slice
 from ._rows import Rows
 
@@ -61,7 +63,7 @@ class Data:
         self.dtype = np.result_type(*(matrix.dtype for matrix in validated))
         self.feature_names = getattr(source, "feature_names", None)
         self.run = max(1, min(run, self.shape[0] // FEWEST_RUNS))
-        self._known = {}
+        self._sample_cache = LastCall(operator.eq)
 
     def __len__(self):
         return self.shape[0]
@@ -161,9 +163,7 @@ class Data:
         X : ndarray or CSR
         rows : slice or ndarray of int
         """
-        if most not in self._known:
-            self._known[most] = self._sample(most)
-        return self._known[most]
+        return self._sample_cache.of(most, self._sample)
 
     def _sample(self, most):
         if len(self.parts) == 1 and isinstance(self.parts[0], InMemory):

@@ -1,8 +1,10 @@
 """The scikit-learn face that all estimators share.
 
-`_face` is what scikit-learn sees, `_plans` what is decided before the first step,
-`_runs` the runs of a fit, `_end_of_fit_checks` how it ends, `_after` what is called after it, and
-`_pickles` what is kept of it.  `_kinds` are the three estimators of each model.
+`_base_estimator` has the class that all estimators extend, with `fit` and
+`partial_fit`; `_plans` decides batches, policies and passes before the first step;
+`_fit_runs` makes the runs of a fit; `_end_of_fit` warns at its end; `_fitted_methods`
+has the methods of a fitted estimator; `_pickles` saves and loads it; `_variants` has
+the parts of tempered, annealed and SVI+ estimators that differ.
 """
 
 from ._base_estimator import TemperedEstimator

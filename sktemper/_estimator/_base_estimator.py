@@ -344,7 +344,7 @@ class TemperedEstimator(
 
     def _state_to_go_on_from(self):
         """Return a state whose arrays can be written to: a mapped pickle's cannot."""
-        state = copy.copy(self.state_)
+        state = self.state_.copied()
         return writable(state) if self._loaded else state
 
     def _starts(self, problem):

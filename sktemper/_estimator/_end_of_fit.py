@@ -53,9 +53,10 @@ def ended_above_one(estimator, run):
     """The temperature is not yet 1."""
     if not is_above_one(estimator):
         return None
+    temperature, n_steps = run.state.policies.temperature, run.state.progress.steps
     return (
-        f"The fit ended at temperature {run.state.policies.temperature:.3g}, above 1, after "
-        f"{run.state.progress.steps} steps. {_remedy_above_one(estimator)}"
+        f"The fit ended at temperature {temperature:.3g}, above 1, after {n_steps} "
+        f"steps. {_remedy_above_one(estimator)}"
     )
 
 
@@ -71,46 +72,41 @@ def moves_waited(estimator, run):
 
 def noise_was_none(estimator, run):
     """Every weight of the noise policy was 1."""
-    state, n_rows = run.state, len(run.train)
+    n_steps, batch_size = run.state.progress.steps, run.state.policies.batch_size
+    n_rows = len(run.train)
     total = estimator.total_samples or n_rows
-    per_pass = math.ceil(n_rows / state.policies.batch_size)
-    clocks = (
-        Clock(t, t * n_rows // per_pass, total) for t in range(state.progress.steps)
-    )
+    per_pass = math.ceil(n_rows / batch_size)
+    clocks = (Clock(t, t * n_rows // per_pass, total) for t in range(n_steps))
     if run.policies.gradient_noise.acts(math.ceil(n_rows / per_pass), clocks):
         return None
     return (
         "The effective batch size is at least that of the batch, "
-        f"{state.policies.batch_size}, at every step: the weights are 1 and the fit was plain."
+        f"{batch_size}, at every step: the weights are 1 and the fit was plain."
     )
 
 
 def start_is_left(estimator, run):
     """The random start still weighs much."""
-    if run.state.convergence.start_share <= LARGEST_START_SHARE:
+    start_share = run.state.convergence.start_share
+    if start_share <= LARGEST_START_SHARE:
         return None
     return (
-        f"{run.state.convergence.start_share:.0%} of the start is left in the model after "
-        f"{run.state.progress.steps} steps. Raise max_iter, make batch_size smaller, or lower "
-        "the offset of the learning rate."
+        f"{start_share:.0%} of the start is left in the model after "
+        f"{run.state.progress.steps} steps. Raise max_iter, make batch_size smaller, "
+        "or lower the offset of the learning rate."
     )
 
 
 def bound_still_moved(estimator, run):
     """The lower bound was not at rest; NaN where nobody looked."""
-    state = run.state
-    stopped = (
-        state.progress.passes < state.progress.planned_passes
-        or estimator.n_iter_no_change
-    )
-    if stopped or not abs(
-        state.convergence.bound_change
-    ) > estimator._largest_final_change(run):
+    progress, change = run.state.progress, run.state.convergence.bound_change
+    stopped = progress.passes < progress.planned_passes or estimator.n_iter_no_change
+    if stopped or not abs(change) > estimator._largest_final_change(run):
         return None
     return (
-        f"The lower bound still changed by {state.convergence.bound_change:.3g} in the last of "
-        f"{state.progress.passes} passes: the fit did not converge. Raise max_iter or tol, or "
-        "go on with warm_start=True."
+        f"The lower bound still changed by {change:.3g} in the last of "
+        f"{progress.passes} passes: the fit did not converge. Raise max_iter or tol, "
+        "or go on with warm_start=True."
     )
 
 
@@ -146,8 +142,9 @@ def warn_if_above_one(estimator):
     warn_once(
         estimator,
         "hot",
-        f"The model is still at temperature {state.policies.temperature:.3g}, above 1, after "
-        f"{state.progress.steps} steps: its parameters are not yet what they will be at 1. "
+        f"The model is still at temperature {state.policies.temperature:.3g}, above 1, "
+        f"after {state.progress.steps} steps: its parameters are not yet what they "
+        "will be at 1. "
         f"{_remedy_above_one(estimator)}",
     )
 

@@ -139,17 +139,14 @@ def _plan_passes(estimator, state, n_rows, moves):
     left = state.moves.left
     left = tuple(map(min, left, most)) if len(left) == len(most) else (0,) * len(most)
     moves_wait = any(left) and state.policies.temperature == 1.0
-    judged = state.progress.checked_passes == state.progress.passes
-    if (
-        state.progress.passes >= state.progress.planned_passes
-        and judged
-        and not moves_wait
-    ):
-        state.progress.planned_passes = state.progress.passes + estimator.max_iter
+    progress = state.progress
+    checked = progress.checked_passes == progress.passes
+    if progress.passes >= progress.planned_passes and checked and not moves_wait:
+        progress.planned_passes = progress.passes + estimator.max_iter
         left = most
     state.moves = state.moves._replace(left=left)
-    if n_rows != state.progress.total_rows:
-        state.progress.total_rows, state.progress.batches_into_pass = n_rows, 0
+    if n_rows != progress.total_rows:
+        progress.total_rows, progress.batches_into_pass = n_rows, 0
 
 
 def _resolved_policies(estimator, model, state, default_rate):

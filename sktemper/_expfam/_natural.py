@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._cache import LastCall
 from ..model._contract import ConjugateModel
 
 __all__ = ["LastCall", "Natural", "NaturalModel", "rate_to_zero"]
@@ -47,21 +48,6 @@ class Natural:
         ends = np.cumsum([math.prod(shape) for shape in shapes])
         parts = np.split(np.asarray(vector), ends[:-1])
         return cls(*(p.reshape(shape) for p, shape in zip(parts, shapes, strict=True)))
-
-
-class Last:
-    """What a function said of its last argument, which it is asked for again."""
-
-    def __init__(self):
-        self._known = None, None
-
-    def of(self, argument, function):
-        """Return ``function(argument)``, by default of the same object as before."""
-        known, value = self._known
-        if known is not argument:
-            value = function(argument)
-            self._known = argument, value
-        return value
 
 
 def _in_order(array):

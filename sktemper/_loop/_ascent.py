@@ -1,9 +1,11 @@
 """Coordinate ascent on what is only tried: steps that no history tells."""
 
 import math
+import operator
 
 import numpy as np
 
+from .._cache import LastCall
 from ..learning_rates import ConstantRate
 from ..model import NOT_FINITE, IllDefined, all_finite
 from ..noise import NoNoise
@@ -36,7 +38,8 @@ class Ascent:
         is_random = problem.model.is_random
         self._random = generator(trial.seed, 0) if is_random else None
         self._prepared = prepared_of(problem.model, trial.globals_, trial.hyper)
-        self._blocks, self._step_inputs, self._local = (None, None), None, None
+        self._blocks = LastCall(operator.eq)
+        self._step_inputs, self._local = None, None
         trial.progress.steps = trial.progress.samples = 0
 
     @QUIETLY()
@@ -126,9 +129,9 @@ class Ascent:
         are_common = not any(isinstance(power, np.ndarray) for power in powers)
         if not are_common or model.is_random or model.keeps_local:
             return self.problem.blocks(self.batch, inputs, self.trial)
-        known, blocks = self._blocks
-        if known != powers:
+
+        def listed(_):
             blocks = self.problem.blocks(self.batch, inputs, self.trial)
-            blocks = [(part, list(own)) for part, own in blocks]
-            self._blocks = powers, blocks
-        return blocks
+            return [(part, list(own)) for part, own in blocks]
+
+        return self._blocks.of(powers, listed)

@@ -3,11 +3,13 @@
 import copy
 import functools
 import math
+import operator
 import time
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._cache import LastCall
 from .._data import Rows
 from ..model import IllDefined
 from ..tempering import Untempered
@@ -110,8 +112,9 @@ def _commit(state, outcome, hooks, begin):
     """Make the outcome of a move part of the state."""
     if outcome.chosen is not None:
         state.globals_, state.hyper = outcome.chosen.globals_, outcome.chosen.hyper
-        state.convergence.lower_bound = outcome.chosen.convergence.lower_bound
-        state.convergence.bound_change = outcome.chosen.convergence.bound_change
+        chosen = outcome.chosen.convergence
+        state.convergence.lower_bound = chosen.lower_bound
+        state.convergence.bound_change = chosen.bound_change
         state.local = None
     state.moves = outcome.moves
     state.progress.seconds += time.perf_counter() - begin
@@ -151,11 +154,10 @@ class _Trials:
         self.all_rows, most = rows, len(rows)
         if state.policies.batch_size < len(rows):
             most = JUDGING_ROWS
-        self.rows = rows.some(
-            most, generator(state.seed, state.progress.passes, JUDGING)
-        )
+        drawing = generator(state.seed, state.progress.passes, JUDGING)
+        self.rows = rows.some(most, drawing)
         self.on_part = len(self.rows) < len(rows)
-        self._fitted_parts = {}
+        self._present_bounds = LastCall(operator.eq)
 
     def of(self, policy, state, best):
         """Propose a move of a state whose lower bound is ``best``.
@@ -232,12 +234,13 @@ class _Trials:
 
     def _fitted(self, state, part, key, n_steps):
         """Return the bounds of the present state once it is fitted to a part, too."""
-        if key not in self._fitted_parts:
+
+        def bounds(_):
             present = state.beside(state.globals_, state.hyper)
             self.improve(present, part, n_steps)
-            self._fitted_parts.clear()
-            self._fitted_parts[key] = self._bounds(present, part)
-        return self._fitted_parts[key]
+            return self._bounds(present, part)
+
+        return self._present_bounds.of(key, bounds)
 
     def _is_worse(self, trial, present, part):
         """Return whether a part says that a trial lowers the bound of all rows.
@@ -290,10 +293,8 @@ class _Trials:
                     return False
             ascent.global_step(last=number == n_steps - 1)
             if watches:
-                trial.convergence.bound_change, trial.convergence.lower_bound = (
-                    now - before,
-                    now,
-                )
+                trial.convergence.bound_change = now - before
+                trial.convergence.lower_bound = now
             before = now
         return True
 

@@ -79,12 +79,10 @@ def run_passes(problem, policies, state, hooks=Hooks(), shuffle=True):  # noqa: 
             batch = problem.data.by_part(batch)
 
             def count(number=number):
-                state.progress.rows_of_pass, state.progress.batches_of_pass = (
-                    len(rows),
-                    n_batches,
-                )
-                state.progress.batches_into_pass = number % n_batches
-                state.progress.passes += number == n_batches
+                progress = state.progress
+                progress.rows_of_pass, progress.batches_of_pass = len(rows), n_batches
+                progress.batches_into_pass = number % n_batches
+                progress.passes += number == n_batches
                 hooks.on_commit()
 
             steps.take(Batch(batch, total, total), count)

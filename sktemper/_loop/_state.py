@@ -1,7 +1,8 @@
-"""All that changes during a fit."""
+"""The state of a fit: parameters, progress, convergence, and the state of policies."""
 
+import copy
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,35 +10,35 @@ import numpy as np
 from ..schedules import Clock, Plan
 from ._history import History
 
-__all__ = ["MoveProgress", "State"]
+__all__ = ["Convergence", "MoveProgress", "PolicyStates", "Progress", "State"]
 
 
 class MoveProgress(NamedTuple):
-    """How far the moves of a fit have come.
+    """Progress of the moves of a fit.
 
     Attributes
     ----------
     left : tuple of int
-        Proposals that the plan still has, of each kind of moves.
-    made : int
-        Proposals so far.
+        Number of proposals that the plan still has, one number for each phase of moves.
+    n_proposed : int
+        Number of proposals so far.
     failed : int
-        Proposals in a row that were not kept.
+        Number of consecutive proposals that were rejected.
     refused : frozenset
-        The keys of those.
+        Keys of these rejected proposals.
     on_part : bool
-        Whether a move was kept for what it does to some of the rows, and no step on all
-        of them was taken since.
+        Whether an accepted move was tested on a part of the rows, and no step on all
+        rows followed yet.
     """
 
     left: tuple = ()
-    made: int = 0
+    n_proposed: int = 0
     failed: int = 0
     refused: frozenset = frozenset()
     on_part: bool = False
 
     def after(self, policy, number, proposal, kept):
-        """Return how far they have come after a proposal by the policy ``number``."""
+        """Return the progress after a proposal in the phase ``number``."""
         left = list(self.left)
         left[number] -= 1
         failed, refused = self.failed, self.refused
@@ -50,68 +51,129 @@ class MoveProgress(NamedTuple):
         if not left[number]:
             failed, refused = 0, frozenset()
         return self._replace(
-            left=tuple(left), made=self.made + 1, failed=failed, refused=refused
+            left=tuple(left),
+            n_proposed=self.n_proposed + 1,
+            failed=failed,
+            refused=refused,
         )
 
 
 @dataclass
-class State:
-    """All that changes during a fit: pickle it, and the fit goes on from there.
+class Progress:
+    """Counters of steps, passes and rows.
 
-    Steps reuse the memory of `globals_` and `history`: to keep a state while its fit
-    goes on, take a `copy.deepcopy`.
+    Attributes
+    ----------
+    steps, samples : int
+        Number of completed steps, and of samples in them, with repetitions.
+    idle_steps, idle_samples : int
+        The same counts before the first step that changed the parameters.  Clocks of
+        policies start after them.
+    seconds : float
+        Time of all steps and moves.
+    passes, planned_passes : int
+        Number of completed passes of `fit`, and of passes in its plan.
+    checked_passes : int
+        Number of passes at the last check for early stopping.
+    batches_into_pass : int
+        Number of batches completed in the current pass.
+    batches_of_pass, rows_of_pass : int
+        Number of batches and of rows in the pass that `batches_into_pass` refers to.
+    total_rows : int
+        Number of known rows of the data: those of `fit`, plus those of later
+        `partial_fit` calls.
+    first_row : str or None
+        Digest of the first rows of a stream of known size; "again" once the same rows
+        came a second time.
+    """
+
+    steps: int = 0
+    samples: int = 0
+    idle_steps: int = 0
+    idle_samples: int = 0
+    seconds: float = 0.0
+    passes: int = 0
+    planned_passes: int = 0
+    checked_passes: int = 0
+    batches_into_pass: int = 0
+    batches_of_pass: int = 0
+    rows_of_pass: int = 0
+    total_rows: int = 0
+    first_row: str | None = None
+
+
+@dataclass
+class Convergence:
+    """Quantities that tell whether a fit has converged.
+
+    Attributes
+    ----------
+    lower_bound : float
+        Lower bound of all data before the last step; NaN if the model does not compute
+        it, see `ConjugateModel.watches_bound`.
+    bound_change : float
+        Difference of `lower_bound` to its value one step earlier, or NaN.
+    start_share : float
+        Weight of the initial parameters in the present ones.
+    """
+
+    lower_bound: float = math.nan
+    bound_change: float = math.nan
+    start_share: float = 1.0
+
+
+@dataclass
+class PolicyStates:
+    """States of the policies, and the plan from which "auto" parameters are resolved.
+
+    Attributes
+    ----------
+    plan : Plan
+    batch_size : int
+        Largest number of rows of a step.
+    temperature : float
+        Temperature of the last step.
+    tempering, learning_rate : object
+        Values that these policies keep between steps.
+    """
+
+    plan: Plan = field(default_factory=Plan)
+    batch_size: int = 0
+    temperature: float = 1.0
+    tempering: Any = None
+    learning_rate: Any = None
+
+
+@dataclass
+class State:
+    """State of a fit.  A fit continues from its pickle with the same bits.
+
+    Steps reuse the memory of `globals_` and `history`.  Take a `copy.deepcopy` to keep
+    a state while its fit continues.
 
     Attributes
     ----------
     globals_, hyper : object
-        Values of the model.
+        Global parameters and hyperparameters, values of the model.
     seed : int
-        Step t draws from ``SeedSequence(seed, spawn_key=(t,))``, pass p its order
-        from ``SeedSequence(seed, spawn_key=(p, 1))``: nothing else random is stored.
+        Step t draws from ``SeedSequence(seed, spawn_key=(t,))``, and pass p draws its
+        order from ``SeedSequence(seed, spawn_key=(p, 1))``.  No other state of random
+        numbers is stored.
     dtype : numpy.dtype
-        Of kernels and public arrays.
+        Dtype of kernels and public arrays.
     n_features : int
-        Columns of the data.
+        Number of columns of the data.
     fixed : dict or None
-        The estimator's parameters that made the model.
-    total_rows : int
-        Rows of the data so far as known: those of `fit` once, and those of later
-        `partial_fit` calls.
-    first_row : str or None
-        A digest of the first rows of a stream of known size; "again" once they came
-        again.
-    steps, samples : int
-        Global steps done, and samples seen, repeats included.
-    idle_steps, idle_samples : int
-        Those before the first step that changed anything: no clock counts them.
-    passes, batches_into_pass, planned_passes : int
-        Where in the plan of `fit` the state is.
-    rows_of_pass, batches_of_pass : int
-        Into how many batches the last pass cut how many rows: what `batches_into_pass`
-        counts.
-    judged : int
-        Passes after which it was decided whether to go on.
-    moves : MoveProgress
+        Parameters of the estimator with which the model was built.
     local : ndarray or None
-        Local parameters of all rows after a step on all of them, where the next one
-        goes on from them, see `ConjugateModel.keeps_local`.
-    lower_bound, bound_change : float
-        Lower bound of all data before the last step, and its change since the step
-        before that; NaN where not watched, see `ConjugateModel.watches_bound`.
-    start_share : float
-        The weight that the start still has in the global parameters.
-    seconds : float
-        Time that steps and moves have taken.
-    temperature : float
-        Temperature of the last step.
-    batch_size : int
-        Rows of a step, at most.
-    plan : Plan
-        What "auto" in the policies is resolved by.
-    tempering, learning_rate : object
-        What these policies remember between steps.
+        Local parameters of all rows, where the next step starts from them, see
+        `ConjugateModel.keeps_local`.
+    progress : Progress
+    convergence : Convergence
+    policies : PolicyStates
+    moves : MoveProgress
     best : Best or None
-        The best state that early stopping has seen.
+        Best state so far by the held-out score, for early stopping.
     history : History
     """
 
@@ -121,40 +183,31 @@ class State:
     dtype: np.dtype
     n_features: int = 0
     fixed: Any = None
-    total_rows: int = 0
-    first_row: str | None = None
-    steps: int = 0
-    samples: int = 0
-    idle_steps: int = 0
-    idle_samples: int = 0
-    passes: int = 0
-    batches_into_pass: int = 0
-    rows_of_pass: int = 0
-    batches_of_pass: int = 0
-    planned_passes: int = 0
-    judged: int = 0
-    moves: MoveProgress = MoveProgress()
     local: Any = None
-    lower_bound: float = math.nan
-    bound_change: float = math.nan
-    start_share: float = 1.0
-    seconds: float = 0.0
-    temperature: float = 1.0
-    batch_size: int = 0
-    plan: Plan = field(default_factory=Plan)
-    tempering: Any = None
-    learning_rate: Any = None
+    progress: Progress = field(default_factory=Progress)
+    convergence: Convergence = field(default_factory=Convergence)
+    policies: PolicyStates = field(default_factory=PolicyStates)
+    moves: MoveProgress = MoveProgress()
     best: Any = None
     history: History = field(default_factory=History)
 
     def clock(self, total_samples=None):
-        """Return the time of the next step, since the first that changed anything."""
+        """Return the clock of the next step; it starts after the idle steps."""
+        progress = self.progress
         return Clock(
-            self.steps - self.idle_steps,
-            self.samples - self.idle_samples,
+            progress.steps - progress.idle_steps,
+            progress.samples - progress.idle_samples,
             total_samples,
         )
 
+    def copied(self):
+        """Return a copy whose groups can change independently of this state."""
+        groups = (self.progress, self.convergence, self.policies)
+        progress, convergence, policies = map(copy.copy, groups)
+        return replace(
+            self, progress=progress, convergence=convergence, policies=policies
+        )
+
     def beside(self, globals_, hyper, seed=None):
-        """Return a new state with these parameters, to try something on."""
+        """Return a new state with these parameters, for steps on a trial."""
         return State(globals_, hyper, self.seed if seed is None else seed, self.dtype)

@@ -240,23 +240,19 @@ class Steps:
 def _commit(state, globals_, batch, inputs, outcome):
     """Make a step part of the state."""
     state.globals_, state.hyper, state.local = globals_, outcome.hyper, outcome.local
-    state.policies.tempering, state.policies.learning_rate = (
+    policies, progress, convergence = state.policies, state.progress, state.convergence
+    policies.tempering, policies.learning_rate = (
         outcome.tempering,
         outcome.learning_rate,
     )
-    state.progress.steps += 1
-    state.progress.samples += len(batch.rows)
-    if (
-        outcome.rate == 0 and state.convergence.start_share == 1
-    ):  # a policy only looks, at first
-        state.progress.idle_steps, state.progress.idle_samples = (
-            state.progress.steps,
-            state.progress.samples,
-        )
-    state.convergence.bound_change = outcome.lower_bound - state.convergence.lower_bound
-    state.convergence.lower_bound = outcome.lower_bound
-    state.convergence.start_share *= 1.0 - outcome.rate
-    state.policies.temperature = inputs.temperature
+    policies.temperature = inputs.temperature
+    progress.steps += 1
+    progress.samples += len(batch.rows)
+    if outcome.rate == 0 and convergence.start_share == 1:  # a policy is warming up
+        progress.idle_steps, progress.idle_samples = progress.steps, progress.samples
+    convergence.bound_change = outcome.lower_bound - convergence.lower_bound
+    convergence.lower_bound = outcome.lower_bound
+    convergence.start_share *= 1.0 - outcome.rate
 
 
 def prepared_of(model, globals_, hyper, prepare=True):

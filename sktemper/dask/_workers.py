@@ -56,7 +56,7 @@ class DaskWorkers:
         self._driver.run_whole(run)
 
     def call_with_workers(self, function, n_tasks):
-        """Return ``function(workers)``, see `Workers.call_with_workers`: tasks travel anyway."""
+        """Return ``function(self)``, see `Workers.call_with_workers`."""
         return function(self)
 
     def sum(self, task, shared, groups, fan_in):

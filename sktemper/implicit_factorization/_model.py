@@ -8,6 +8,7 @@ correlations.
 
 import numpy as np
 
+from .._cache import LastCall
 from .._expfam import blended, least_eigenvalue, packed, packed_fisher_product, unpacked
 from .._simd.room import Room, zeros
 from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
@@ -77,7 +78,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         self.component_variance = component_variance
         self.dtype = self.parameter_dtype = np.dtype(dtype)
         self.init = init
-        self._item_cache, self.room = (None, None), Room()
+        self._item_cache, self.room = LastCall(), Room()
         self.n_local = n_components
         self.n_packed = n_components * (n_components + 1) // 2
         self.n_natural = self.n_packed + n_components
@@ -137,14 +138,13 @@ class ImplicitFactorizationModel(ConjugateModel):
 
         Those of the last parameters are known: a step has looked whether there are any.
         """
-        known, items = self._item_cache
-        if known is not globals_:
-            own = np.require(globals_.own, self.dtype, "CA")
-            table = self.room.empty(own.shape, self.dtype)
-            nothing = np.zeros(self.n_packed)  # their traces serve nobody
-            items = self.gaussians(own, globals_.common, nothing, out=table)
-            self._item_cache = globals_, items
-        return items
+        return self._item_cache.of(globals_, self._solved_items)
+
+    def _solved_items(self, globals_):
+        own = np.require(globals_.own, self.dtype, "CA")
+        table = self.room.empty(own.shape, self.dtype)
+        no_traces = np.zeros(self.n_packed)  # nothing reads them
+        return self.gaussians(own, globals_.common, no_traces, out=table)
 
     def is_finite(self, globals_, hyper, prepared):
         """Return whether the items' moments are, and the priors."""

@@ -10,6 +10,7 @@ import math
 import numpy as np
 from scipy import sparse
 
+from .._cache import LastCall
 from .._expfam import blended, least_eigenvalue, packed_fisher_product, unpacked
 from .._simd.room import Room
 from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
@@ -86,7 +87,7 @@ class MatrixFactorizationModel(ConjugateModel):
         self.rating_temperatures = rating_temperatures
         self.dtype = np.dtype(dtype)
         self.init = init
-        self._item_cache, self.n_own = (None, None), n_components + biases
+        self._item_cache, self.n_own = LastCall(), n_components + biases
         self.room = Room()
         self.n_local = self.n_own + 2 * user_noise  # and two of the noise
         self.n_packed = self.n_own * (self.n_own + 1) // 2
@@ -164,12 +165,12 @@ class MatrixFactorizationModel(ConjugateModel):
 
         Those of the last parameters are known: a step has looked whether there are any.
         """
-        known, items = self._item_cache
-        if known is not globals_:
-            items = self.gaussians(globals_)
-            if not np.isfinite(items.table).all():
-                refuse_precisions(self.dtype)
-            self._item_cache = globals_, items
+        return self._item_cache.of(globals_, self._solved_items)
+
+    def _solved_items(self, globals_):
+        items = self.gaussians(globals_)
+        if not np.isfinite(items.table).all():
+            refuse_precisions(self.dtype)
         return items
 
     def is_finite(self, globals_, hyper, prepared):

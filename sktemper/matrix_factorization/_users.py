@@ -133,7 +133,8 @@ class UserInference:
         """Return users with the noise of each at its optimum, and factors with it.
 
         Who is done is left alone: nothing depends on who is in the same block.  Those
-        whose ratings tell nothing, of which ``observed`` is 0, have the noise of the prior.
+        whose ratings tell nothing, where ``observed`` is 0, have the noise of the
+        prior.
         """
         hyper, power = self.prepared.hyper, self.powers.prior
         halves = 0.5 * users.local * observed * np.maximum(users.sums[:, -1], 0.0)

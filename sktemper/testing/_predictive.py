@@ -76,8 +76,8 @@ def check_better_parameters_score_better(case):
     )
     if not after > before + precision(case.model) * abs(before):
         raise AssertionError(
-            "scores of predictive_scores do not follow the parameters: expected a sum of "
-            f"more than {before:.10g}, that where q is the prior, got {after:.10g} "
+            "scores of predictive_scores do not follow the parameters: expected a sum "
+            f"of more than {before:.10g}, that where q is the prior, got {after:.10g} "
             f"after {N_STEPS} steps on the same rows"
         )
 
