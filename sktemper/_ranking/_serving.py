@@ -37,8 +37,12 @@ class ServingMixin:
             values[name] = make()
         return values[name]
 
+    def _cached_values(self):
+        """Return the cached values of the present fit, a dict by name."""
+        return self._cache.of(self._fit_key(), lambda _: {})
+
     def _fit_key(self):
-        """Return what says which fit this is."""
+        """Return objects that another fit replaces."""
         state = self._state()
         return state.globals_, state.hyper, vars(self).get("_users_")
 
