@@ -642,7 +642,7 @@ def test_a_model_that_serves_is_mapped(fitted, tmp_path):
     path = str(tmp_path / "model.joblib")
     joblib.dump(fitted.model.for_serving(), path)
     served = joblib.load(path, mmap_mode="r")
-    values = served._cache.values(served._fit_key())
+    values = served._cached_values()
     assert isinstance(values["item_vectors"], np.memmap)
     assert isinstance(values["prepared"].items.table, np.memmap)
     model = fitted.model
@@ -681,7 +681,7 @@ def test_processes_recommend_from_one_file(fitted, tmp_path):
 def test_what_serves_is_checked(fitted):
     served = fitted.model.for_serving()
     pickle.loads(pickle.dumps(served))
-    values = served._cache.values(served._fit_key())
+    values = served._cached_values()
     for name in ("item_vectors", "user_vectors", "directions"):
         if name in values:
             intact, values[name] = values[name], values[name][1:]
@@ -738,7 +738,7 @@ def with_one(array, value):
 @pytest.mark.parametrize("name", ["item_vectors", "user_vectors", "directions"])
 def test_arrays_that_serve_are_whole_and_finite(fitted, name, damage):
     served = fitted.model.for_serving()
-    values = served._cache.values(served._fit_key())
+    values = served._cached_values()
     if name not in values:
         pytest.skip("this model keeps no such array")
     intact = values[name]
@@ -763,7 +763,7 @@ def test_the_order_of_popularity_that_serves_is_one(fitted):
     if not hasattr(served, "item_popularity_"):
         pytest.skip("nothing is ranked by popularity")
     served.recommend(["u1"])
-    values = served._cache.values(served._fit_key())
+    values = served._cached_values()
     assert {"log_shares", "most_popular"} <= set(values)
     for name, damaged in (
         ("most_popular", values["most_popular"] * 0),
