@@ -1,4 +1,4 @@
-"""What is made of a fit once: kept while it lasts, and saved for those who serve it."""
+"""Values computed from a fit, cached, and saved in models for serving."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from .._cache import LastCall, is_same_fit
 
 __all__ = ["ServingMixin"]
 
-#: What is saved of a model that is to serve.
+#: Names of the cached values that `for_serving` saves.
 SERVED = (
     "prepared",
     "item_vectors",
@@ -18,20 +18,20 @@ SERVED = (
 
 
 class ServingMixin:
-    """Of an estimator that makes more of a fit than it keeps."""
+    """Mixin that caches values computed from a fit, and saves them for serving."""
 
     _max_inline_rows = 4
 
     def _fits(self, prepared, model):
-        """Return whether what a local step needs is finite and has its shapes."""
+        """Return whether prepared values are finite and have the right shapes."""
         raise NotImplementedError
 
     def _vector_width(self):
-        """Return the length of the vectors of which scores are products."""
+        """Return the length of the vectors of users and items."""
         raise NotImplementedError
 
     def _cached(self, name, make):
-        """Return a value made of the fit as it is, once."""
+        """Return a value computed from the present fit, cached by name."""
         values = self._cached_values()
         if name not in values:
             values[name] = make()
@@ -47,7 +47,7 @@ class ServingMixin:
         return state.globals_, state.hyper, vars(self).get("_users_")
 
     def _prepared(self, model):
-        """Return what local steps need of the items: what is solved for once."""
+        """Return prepared values, cached because items are solved for."""
         prepare = super()._prepared
         return self._cached("prepared", lambda: prepare(model))
 
@@ -101,7 +101,7 @@ class ServingMixin:
         return copied
 
     def __getstate__(self):
-        """Return the attributes; with what is made of the fit if they are to serve."""
+        """Return the attributes, with the cached values if the model is for serving."""
         state = super().__getstate__()
         if vars(self).get("_serves"):
             values = self._cached_values()
@@ -120,7 +120,7 @@ class ServingMixin:
             self._cached_values().update(served)
 
     def _check_served(self, served):
-        """Raise if what was made of a fit does not belong to it: kernels trust it."""
+        """Raise if saved values do not fit the parameters."""
         try:
             fits = self._are_of_this_fit(served)
         except Exception:  # of another kind than expected, whatever that raises

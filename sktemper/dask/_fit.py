@@ -1,4 +1,4 @@
-"""Fitting on a cluster."""
+"""Fits on a cluster."""
 
 import dask
 import distributed

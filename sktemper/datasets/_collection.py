@@ -1,4 +1,4 @@
-"""Collections on disk: sequences of shards, opened when they are asked for."""
+"""Collections on disk: sequences of shards that are opened when needed."""
 
 import os
 from functools import cached_property, partial

@@ -271,7 +271,7 @@ def _read_ratings(stream, name):
 
 
 class _Layout:
-    """How the lines of a file are to be read: the first line tells."""
+    """Format of the lines of a file, which its first line shows."""
 
     def __init__(self, first, name, number):
         self.name = name
@@ -354,7 +354,7 @@ class _Layout:
 
 
 def _places(names, columns):
-    """Return where columns stand in a header, None if one is missing or is twice."""
+    """Return positions of columns in a header; None if one is missing or repeated."""
     names = [name.strip().strip('"').replace("_", "").lower() for name in names]
     places = [
         [place for place, name in enumerate(names) if name in wanted]

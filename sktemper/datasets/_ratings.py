@@ -304,7 +304,7 @@ def _encoded(values, labels, unknown, kind):
 
 
 def merged_ratings(keys, ratings, starts, duplicates, labels):
-    """Return a rating of each distinct key; ``starts`` says where these begin."""
+    """Return a rating for each distinct key; ``starts`` are the starts of the keys."""
     if duplicates == "first":
         return ratings[starts]
     ends = np.append(starts[1:], len(keys))

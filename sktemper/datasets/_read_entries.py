@@ -214,7 +214,7 @@ def _check_header(lines, header, n_fields):
 
 
 def _field(path, line):
-    """Return of what kind the values of a Matrix Market file are."""
+    """Return the type of the values of a Matrix Market file."""
     words = line.lower().split()
     if words[:3] != [b"%%matrixmarket", b"matrix", b"coordinate"]:
         refuse_line(path, 1, line, "'%%MatrixMarket matrix coordinate'")

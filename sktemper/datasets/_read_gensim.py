@@ -100,7 +100,7 @@ class _Once:
 
 
 def _names_of_ids(id2word, n_features):
-    """Return the words as a list, ``#`` and the number where there is none; or None."""
+    """Return the words as a list, ``#`` and the number for missing ones; or None."""
     if id2word is None:
         return None
     is_mapping = hasattr(id2word, "items")
@@ -151,7 +151,7 @@ def _n_words(corpus, batch_size):
 
 
 def _parsed(corpus, batch_size, n_features):
-    """Yield where documents begin, words, and counts of some documents at a time."""
+    """Yield starts of documents, words and counts, some documents at a time."""
     documents, first = iter(corpus), 0
     while some := list(islice(documents, batch_size)):
         bags = [_as_list(bag, number) for number, bag in enumerate(some, first)]

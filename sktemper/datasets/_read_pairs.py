@@ -271,7 +271,7 @@ class _Pairs:
             refuse_line(self.lines.path, chunk.numbers[place], line, expected)
 
     def _check_sizes(self, chunk, firsts):
-        """Raise if a line has another number of pairs than its first field says."""
+        """Raise if the number of pairs of a line differs from its first field."""
         for number, line, size, first in zip(
             chunk.numbers, chunk.lines, chunk.sizes, firsts, strict=True
         ):

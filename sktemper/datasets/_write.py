@@ -216,7 +216,7 @@ def _given_names(feature_names, batches, vectorizer=None):
 
 
 def _check_vectorizer(vectorizer):
-    """Raise if it is none, or one whose values are no counts.
+    """Raise if this is no vectorizer, or its values are not counts.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def _check_vectorizer(vectorizer):
 
 
 def _described(vectorizer):
-    """Return by what a vectorizer is known again: what of it stays in a new process."""
+    """Return a description of a vectorizer that is the same in another process."""
     if vectorizer is None:
         return None
     parameters = getattr(vectorizer, "get_params", dict)()

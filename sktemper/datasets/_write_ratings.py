@@ -152,7 +152,7 @@ class _Runs:
         remove(self.folder, "run-*", first=self.number)
 
     def _intact(self):
-        """Return the note of a run, whose file is checked against it."""
+        """Return the note of a run if the file agrees with it."""
         path = self._file("json")
         noted = read_json(path)
         try:
@@ -215,7 +215,7 @@ class _Runs:
             self._flush()
 
     def _flush(self):
-        """Sort and write what was gathered, and note which batches that were."""
+        """Sort and write the collected entries, and note their batches."""
         columns = [np.concatenate(c) for c in zip(*self.gathered, strict=True)]
         order = np.argsort(columns[0], kind="stable")
         names = ("user", "item", "rating")
@@ -253,7 +253,7 @@ class _Merge:
         return opened_npy(self.folder / f"run-{number:05d}.npy")
 
     def _starts(self, users):
-        """Return where in each run each range begins, and the end."""
+        """Return the start of each range in each run, and the end."""
         row_bytes = max(self._run(n).itemsize for n in range(self.n_runs))
         step = max(BYTES_AT_ONCE // (row_bytes * LOOKED_AT), 1)
         bounds = np.unique(users[step::step])
@@ -279,7 +279,7 @@ class _Merge:
                 ]
 
     def block(self, triples, number):
-        """Return the rows of a range, and write whose they are."""
+        """Return the rows of a range, and write their labels."""
         users, items, ratings = triples
         labels, rows = np.unique(users, return_inverse=True)
         keys = rows * len(self.items) + np.searchsorted(self.items, items)

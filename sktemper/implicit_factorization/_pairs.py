@@ -1,4 +1,4 @@
-"""Pairs of a block of users, and what they tell of the items."""
+"""Pairs of a block of users, and their statistics."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple

@@ -34,7 +34,7 @@ class _MatrixFactorization(
     TransformerMixin,
     TemperedEstimator,
 ):
-    """What the estimators of probabilistic matrix factorization share."""
+    """Base class of the estimators of probabilistic matrix factorization."""
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -279,7 +279,7 @@ class _MatrixFactorization(
         return self._cached("users", lambda: self._means(fitted))
 
     def _biases(self, means):
-        """Return what follows the factors in rows, or zeros."""
+        """Return the biases, the last columns of ``means``, or zeros."""
         return means[:, self._rank() :].sum(axis=1)
 
     def _mean_user_bias(self):
@@ -366,7 +366,7 @@ def _has_ratings(X):
 
 
 def _warn_of_zeros(X):
-    """Warn of a full matrix in which zeros seem to stand for what was not rated."""
+    """Warn of a full matrix in which zeros seem to mean missing ratings."""
     size = X.shape[0] * X.shape[1]
     values = X.data if sparse.issparse(X) else X
     if values.size < size or np.isnan(values).any():

@@ -115,7 +115,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return (~np.isnan(X[rows])).sum(axis=1)
 
     def per_unit(self, block, values):
-        """Return what each user has as each rating has it, if ratings have not."""
+        """Return values of ratings: those of their users, unless there are own ones."""
         return values if self.rating_temperatures else np.repeat(values, block.counts)
 
     def auto_batch_size(self, X, total):
@@ -136,11 +136,11 @@ class MatrixFactorizationModel(ConjugateModel):
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
-        """Return the variances, and where those to be learned begin."""
+        """Return the given variances, and starting values of the learned ones."""
         return first_hyper(self, X, sample_weight)
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
-        """Return small draws from the prior, or what ``init`` says."""
+        """Return small draws from the prior, or ``init``."""
         hyper = self.initial_hyper(X) if hyper is None else hyper
         return first_items(self, random, hyper)
 
@@ -293,7 +293,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return bool(least_eigenvalue(globals_, self.n_own) > 0)
 
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
-        """Step the learned noise variance and priors toward what is best."""
+        """Step the learned noise variance and priors toward their optimum."""
         counts = hyper.item_counts + statistics.item_counts
         hyper = hyper._replace(item_counts=counts)
         if self.noise_variance is None and statistics.n_ratings > 0:

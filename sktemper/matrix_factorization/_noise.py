@@ -1,4 +1,4 @@
-"""How predictable users are: Gamma posteriors of their precisions."""
+"""Gamma posteriors of the noise precisions of users."""
 
 import math
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Where priors, variances and items start."""
+"""Starting values of priors, variances and items."""
 
 import math
 
@@ -17,7 +17,7 @@ LARGEST_RATIO = 1e15
 
 
 def first_hyper(model, X, sample_weight=None):
-    """Return the variances, and where those to be learned begin."""
+    """Return the given variances, and starting values of the learned ones."""
     n_ratings, mean, variance = _mean_and_variance(model, X, sample_weight)
     if n_ratings == 0 and model.global_mean is None:
         raise ValueError(
@@ -50,7 +50,7 @@ def first_hyper(model, X, sample_weight=None):
 
 
 def _check_variances(component_variance, noise, variance):
-    """Raise if products of factors are so wide that no rating tells them apart.
+    """Raise if the prior variances are too large for the noise variance.
 
     Where the variance of factors is learned, products begin as wide as ratings.
 
@@ -96,7 +96,7 @@ def _mean_and_variance(model, X, sample_weight):
 
 
 def first_items(model, random, hyper):
-    """Return small draws from the prior, or what ``init`` says."""
+    """Return small draws from the prior, or ``init``."""
     variances = np.diag(hyper.items.covariance)
     means = np.zeros((model.n_features, model.n_own))
     if model.init is None:

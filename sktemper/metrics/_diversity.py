@@ -1,4 +1,4 @@
-"""How many different words the topics of a model have."""
+"""Diversity of topics: the share of distinct words."""
 
 from numbers import Integral
 

@@ -1,4 +1,4 @@
-"""Which components of two fits are the same."""
+"""Matching of the components of two fits."""
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment

@@ -1,4 +1,4 @@
-"""How good rankings of items are, by what users turned out to choose."""
+"""Ranking metrics: precision, recall and nDCG of held-out items."""
 
 from numbers import Integral, Real
 
@@ -99,7 +99,7 @@ def precision_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user
 
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
 def recall_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=False):
-    r"""Share of the relevant items that are among the first k, of those that can be.
+    r"""Share of the relevant items that are among the first k items.
 
     :math:`|R \cap T_k| / \min(k, |R|)` [2]_, where R are a user's relevant items, and
     T_k the first k of the ranking.  Others divide by :math:`|R|` alone, and have
@@ -461,7 +461,7 @@ def _scores_of(scores, X_seen, shape):
 
 
 def _candidates(scores, seen):
-    """Return scores that are -inf where an item is no candidate, and only there."""
+    """Return scores in which exactly the items that are not candidates are -inf."""
     if np.isnan(scores).any():
         raise ValueError("scores has NaN: an item without a place in the ranking.")
     scores = np.maximum(scores, np.finfo(scores.dtype).min)

@@ -1,4 +1,4 @@
-"""Errors of predicted ratings, and what their intervals cover."""
+"""Errors of predicted ratings, and coverage of their intervals."""
 
 import numpy as np
 from scipy import sparse

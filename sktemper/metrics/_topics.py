@@ -1,4 +1,4 @@
-"""What several measures need: blocks of rows, and the topics of any estimator."""
+"""Helpers of several metrics: blocks of rows, and topics of any estimator."""
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -27,7 +27,7 @@ def components_of(estimator, n_features=None):
 
 
 def check_columns(estimator, X):
-    """Raise if the columns of a data frame are not those that a model was fitted to.
+    """Raise if a data frame has other columns than the data of the fit.
 
     Raises
     ------

@@ -150,7 +150,7 @@ class ComponentsDisplay:
 
 
 def _scale(images):
-    """Return a map of colours for images: around zero where they have both signs."""
+    """Return a colour map for images, centred at zero if they have both signs."""
     low, high = float(images.min()), float(images.max())
     largest = max(abs(low), abs(high))
     if low < -0.02 * largest:

@@ -1,4 +1,4 @@
-"""A text whose words are tinted by topic."""
+"""Plot of a text with words coloured by topic."""
 
 import re
 
@@ -17,7 +17,7 @@ SPACING = 1.7
 
 
 class DocumentDisplay:
-    """A text whose words are tinted by the topics that they came from.
+    """Plot of a text with words coloured by their topics.
 
     The stronger the tint, the surer the topic.  Words that the model does not know have
     none.

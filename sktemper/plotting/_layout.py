@@ -1,4 +1,4 @@
-"""Where the circles of a map of topics are."""
+"""Layout of the circles of a map of topics."""
 
 import numpy as np
 

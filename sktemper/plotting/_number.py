@@ -1,4 +1,4 @@
-"""How many components: scores over their number."""
+"""Plot of scores over the number of components."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted

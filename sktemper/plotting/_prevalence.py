@@ -1,4 +1,4 @@
-"""How much of a corpus topics are; in all, over dates, or by groups."""
+"""Plot of the prevalence of topics: overall, over time, or by group."""
 
 import re
 
@@ -223,7 +223,7 @@ class TopicPrevalenceDisplay:
 
 
 def _with_dates(groups):
-    """Return groups, as dates where all strings are some; missing ones as NaT."""
+    """Return groups, converted to dates if all are dates; missing ones are NaT."""
     values = np.asarray(groups)
     if values.dtype.kind not in "OU":
         return groups

@@ -200,7 +200,7 @@ class TemperatureDisplay:
 
 
 def _read_distribution(estimator, x):
-    """Return the ladder and the distributions over it; refuse what is no picture."""
+    """Return the ladder and the distributions over it; raise if there are none."""
     ladder = estimator.tempering_.ladder()
     if ladder is None:
         raise ValueError(

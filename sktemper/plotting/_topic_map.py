@@ -1,4 +1,4 @@
-"""How near topics are to each other, as a map."""
+"""Map of topics by the similarity of their words."""
 
 import numpy as np
 
@@ -160,7 +160,7 @@ class TopicMapDisplay:
         self.circles_.set_offsets(ax.transData.inverted().transform(centres))
 
     def _place_labels(self, ax, size):
-        """Put labels beside their circles where there is room; the largest first.
+        """Put labels beside their circles if there is room, largest circles first.
 
         The layout must be final to know what covers what.
         """
@@ -206,7 +206,7 @@ def _points_of(ax):
 
 
 def _free_place(centres, radii, topic, half, placed, frame, per_point):
-    """Return where the middle of a label is free, in pixels, or None."""
+    """Return a free position for the centre of a label, in pixels, or None."""
     others = np.arange(len(centres)) != topic
     for gap in GAPS:
         for angle in np.arange(N_DIRECTIONS) * 2 * np.pi / N_DIRECTIONS + np.pi / 2:

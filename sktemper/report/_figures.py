@@ -21,7 +21,7 @@ FONT = "system-ui, sans-serif"
 
 
 def map_figure(facts):
-    """Return the map of topics, whose source "topics" the page's script selects in."""
+    """Return the map of topics; the page's script selects in its source "topics"."""
     from bokeh.models import HoverTool, TapTool
     from bokeh.plotting import figure
 
@@ -87,7 +87,7 @@ def line_figure(table):
 
 
 def _map_source(facts):
-    """Return the columns of the map: circles, labels, and what hovering tells."""
+    """Return the columns of the map: circles, labels and tooltips."""
     from bokeh.models import ColumnDataSource
 
     centres, radii = topic_map_layout(

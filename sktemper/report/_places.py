@@ -38,7 +38,7 @@ DATE = re.compile(
 
 
 def as_dates(dates):
-    """Return dates or numbers as an array that tells which they are, or None.
+    """Return dates or numbers as an array of that type, or None.
 
     Parameters
     ----------

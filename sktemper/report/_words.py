@@ -15,7 +15,7 @@ MOST_TOPICS, LEAST_SHARE = 10, 0.02
 
 
 def word_tables(facts, n_words):
-    """Return what the page knows of words and of topics' words.
+    """Return the data of the page about words, and words of topics.
 
     Parameters
     ----------
