@@ -321,7 +321,7 @@ def test_a_page_without_texts_dates_and_groups(browser, lda, X, tmp_path):
     page.wait_for_selector("html[data-ready=true]")
     for absent in "dates", "groups":
         assert not page.locator(f"#{absent}").is_visible()
-    assert "There are no texts" in page.locator("#documents-note").inner_text()
+    assert "No texts were given" in page.locator("#documents-note").inner_text()
     counted = page.locator(".text > *").filter(has_text="×").first.inner_text()
     word = counted.split(" ")[0]
     page.get_by_role("searchbox").fill(word)

@@ -54,26 +54,26 @@ class ServingMixin:
     def for_serving(self):
         """Return a copy to be saved for processes that recommend.
 
-        It has what is made of the fit for recommendations: what the model itself makes
-        when it is first asked, and never saves.  Save it by ``joblib.dump(copy, path)``
-        and load it by ``joblib.load(path, mmap_mode="r")``: then nothing is solved for
-        anew, its arrays stay on disk and are read when they are needed, and processes
-        on a machine share the memory of them.
+        The copy contains arrays that a fitted model computes at its first
+        recommendation and does not save.  Save it by ``joblib.dump(copy, path)`` and
+        load it by ``joblib.load(path, mmap_mode="r")``: the arrays are then not
+        computed again, stay on disk until they are needed, and are shared in memory by
+        all processes of a machine.
 
         Returns
         -------
         copy : object
-            Of the same class, without callbacks.  It can be asked by several threads at
-            once, as any fitted model can.
+            Copy of the same class, without callbacks.  Several threads may use it at
+            once, as any fitted model.
 
         Raises
         ------
         NotFittedError
-            If there is no fit, or none that was completed.
+            If the estimator is not fitted, or the fit was not completed.
 
         Notes
         -----
-        As any pickle, load it only from whom you trust.
+        The file is a pickle: load only files that you trust.
 
         Examples
         --------
@@ -123,7 +123,7 @@ class ServingMixin:
         """Raise if saved values do not fit the parameters."""
         try:
             fits = self._are_of_this_fit(served)
-        except Exception:  # of another kind than expected, whatever that raises
+        except Exception:  # damaged values may raise anything
             fits = False
         if not fits:
             raise ValueError(

@@ -1,7 +1,7 @@
 """Estimators on a Dask cluster: functions that take ordinary estimators.
 
-From the ground up: `_remote` is what workers call, `_workers` the engine that has the
-blocks of a step worked on there, `_collections` the data that lie there, `_checkpoints`
+The modules, lowest first: `_remote` has the functions that workers call, `_workers`
+runs the blocks of a step there, `_collections` has the data there, `_checkpoints`
 what is written of a fit under way, `_fit` and `_after` the functions.
 
 Everything but the blocks stays in the process that calls: policies, history, early

@@ -37,18 +37,20 @@ class Part(ByRows):
     Parameters
     ----------
     lies : distributed.Future or the like
-        What a task is given to reach it.
+        Argument by which a task gets the part.
     n_rows : int
+        Number of rows.
     number : int
-        Its place among the parts.
+        Position among the parts.
     data : ClusterData
+        Data that the part belongs to.
     """
 
     def __init__(self, lies, n_rows, number, data):
         self.lies, self.n_rows, self.number, self.data = lies, n_rows, number, data
 
     def rows(self, rows):
-        """Return some rows as a matrix: they are fetched."""
+        """Fetch some rows and return them as a matrix."""
         return self.data.fetched([(self, rows)])[0]
 
 
@@ -81,7 +83,7 @@ class ClusterData(Data):
         self._holders, self._asked_at, self._held = {}, -np.inf, None
 
     def workers(self, threads, n_threads, stop):
-        """Return the workers of the cluster, with threads for rows held in this process."""
+        """Return the workers of the cluster, with threads for rows held here."""
         return DaskWorkers(self, stop, threads(n_threads, stop), self.after)
 
     @contextlib.contextmanager
