@@ -54,7 +54,7 @@ def train_test_split_entries(X, *, test_size=0.1, per="user", random_state=None)
     Returns
     -------
     X_train, X_test : CSR matrices of shape (n_users, n_items)
-        Together they have all entries of ``X``.  Both have its labels, if there are any.
+        Together they have all entries of ``X``.  Both have its labels, if any.
 
     Raises
     ------
