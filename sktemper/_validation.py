@@ -1,4 +1,4 @@
-"""Checks of data before anything else touches them."""
+"""Validation of data."""
 
 import copy
 
@@ -17,19 +17,18 @@ __all__ = [
     "looks_like_text",
 ]
 
-#: Types of indices that scipy makes.  Others, as from files of unsigned or big-endian
-#: integers, only come by assignment to the arrays of a matrix.
+#: Dtypes of indices in matrices that scipy creates.  Other dtypes, for instance from
+#: files, occur only if a user assigns to the arrays of a matrix.
 INDEX_DTYPES = np.dtype(np.int32), np.dtype(np.int64)
-#: Of these many items of an array one tells that it is text.
+#: Number of items of an array that are inspected for text.
 LOOKED_AT = 100
 
 
 def check_data(estimator, X, **options):
-    """Return what `sklearn.utils.validation.validate_data` does, or its errors.
+    """Validate data by `sklearn.utils.validation.validate_data` and further checks.
 
-    Before that sparse matrices are checked.  What scikit-learn lets through or leaves
-    to numpy is refused in words: dates, integers that no float can hold, and what is no
-    number at all.
+    Sparse matrices are checked first.  Masked arrays, dates, integers beyond the range
+    of floats, and entries that are no numbers raise errors with clear messages.
     """
     check_unmasked(X)
     dtype = getattr(X, "dtype", None)
@@ -46,7 +45,7 @@ def check_data(estimator, X, **options):
 
 
 def check_unmasked(X, name="X"):
-    """Raise if some values are masked: nobody would look at the mask.
+    """Raise if some values are masked, because later code ignores the mask.
 
     Raises
     ------
@@ -62,7 +61,7 @@ def check_unmasked(X, name="X"):
 
 
 def check_init(init, n_components, n_features):
-    """Return where components start, ndarray (n_components, n_features) of float64.
+    """Return ``init`` as a valid array of float64, (n_components, n_features).
 
     Raises
     ------
@@ -78,11 +77,11 @@ def check_init(init, n_components, n_features):
 
 
 def check_sparse(X):
-    """Return a sparse matrix whose parts fit together; anything else as it is.
+    """Check the arrays of a sparse matrix; return any other object unchanged.
 
-    scipy checks a matrix when it is made, not what becomes of its arrays, and then
-    reads wherever these point to.  Only the arrays are looked at, once: a memory map
-    stays one, and nothing is copied but indices of other types than scipy's.
+    scipy checks a matrix only when it is created.  If its arrays are changed later,
+    scipy reads outside of them.  The check reads the arrays once, keeps memory maps,
+    and copies only indices of dtypes that scipy does not create.
 
     Parameters
     ----------
@@ -91,8 +90,8 @@ def check_sparse(X):
     Returns
     -------
     X : object
-        The same; without what its arrays have behind the last entry, and where it is
-        compressed with indices of int32 or int64.
+        The same matrix.  Formats "lil" and "dok" are converted to CSR, surplus entries
+        of the arrays are cut off, and indices of compressed formats are int32 or int64.
 
     Raises
     ------
@@ -150,9 +149,10 @@ def _check_compressed(X):
 
 
 def _with_true_flags(X):
-    """Return a CSR matrix without flags that its indices contradict.
+    """Return a CSR matrix whose flags agree with its indices.
 
-    The flags can be set by hand, and scipy sums and sorts nothing where they are set.
+    Users can set the flags "canonical" and "sorted".  scipy trusts them, and would then
+    neither sum duplicates nor sort.
     """
     starts, columns = np.ascontiguousarray(X.indptr), np.ascontiguousarray(X.indices)
     if is_canonical(starts, columns):
@@ -222,7 +222,7 @@ def looks_like_text(X):
         return False
     try:
         items = np.asarray(X, dtype=object).ravel()[:LOOKED_AT].tolist()
-    except Exception:  # of user-defined containers anything
+    except Exception:  # a container of the user may raise anything
         return False
     firsts = (
         item[0] if isinstance(item, (list, tuple)) and item else item for item in items

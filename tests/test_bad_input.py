@@ -227,6 +227,7 @@ def reference(counts):
 
 
 @pytest.mark.parametrize("convert", FORMS.values(), ids=FORMS.keys())
+@pytest.mark.machine
 def test_any_form_of_the_data_gives_the_same_bits(counts, reference, convert):
     X = convert(counts)
     before = fingerprint(X)

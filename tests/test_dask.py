@@ -99,6 +99,7 @@ def lda_of(**parameters):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@pytest.mark.machine
 def test_a_fit_has_the_bits_of_threads(client, row):
     X = row.data(120)
     parts = parts_of(X, 1, 50, 0, 7)
@@ -130,6 +131,7 @@ def test_one_worker_and_two_do_the_same(client, documents):
     assert state_of(one) == state_of(both)
 
 
+@pytest.mark.machine
 def test_streams_have_the_bits_of_threads(client, documents):
     threads, cluster = (lda_of(batch_size=30, total_samples=240) for _ in range(2))
     for _ in range(2):
@@ -138,6 +140,7 @@ def test_streams_have_the_bits_of_threads(client, documents):
     assert state_of(cluster) == state_of(threads)
 
 
+@pytest.mark.machine
 def test_starts_and_early_stopping_have_the_bits_of_threads(client, documents):
     parts = parts_of(documents, 70, 10)
     parameters = {
@@ -356,6 +359,7 @@ class Killing(Hooks):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9")
+@pytest.mark.machine
 def test_killed_workers_change_no_bits(client, documents):
     parts = parts_of(documents, 40, 30, 20)
     parameters = {"max_iter": 6, "batch_size": 20}
@@ -486,6 +490,7 @@ class Stopping(Hooks):
             raise Broken
 
 
+@pytest.mark.machine
 def test_a_checkpoint_goes_on_with_the_same_bits(client, documents, tmp_path):
     parts = array_of(parts_of(documents, 40, 30))
     lda = SVIPlusLDA(3, max_iter=4, batch_size=25, random_state=0)

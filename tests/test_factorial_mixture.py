@@ -342,6 +342,7 @@ FORMS = {
 
 @pytest.mark.parametrize("convert", FORMS.values(), ids=FORMS.keys())
 @pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.machine
 def test_any_form_of_the_data_gives_the_same_bits(convert, missing):
     X = samples_of(missing=missing)
     form, reference = convert(X), mixture_of().fit(X)

@@ -278,6 +278,7 @@ def test_a_minibatch_steps_toward_the_items_of_all():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.machine
 def test_the_bound_never_falls(case, dtype):
     X = matrix_of(200, 40).astype(dtype)
     model = ImplicitFactorization(5, max_iter=40, tol=0, random_state=0, **CASES[case])

@@ -391,6 +391,7 @@ def reference():
 
 
 @pytest.mark.parametrize("convert", FORMS.values(), ids=FORMS)
+@pytest.mark.machine
 def test_any_form_of_the_ratings_gives_the_same_bits(reference, convert):
     data = convert(ROUND)
     parts = [data.data, data.indices] if hasattr(data, "indptr") else []
@@ -504,6 +505,7 @@ KINDS = {
 @pytest.mark.every(3)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.machine
 def test_threads_and_chunks_change_no_bit(kind, dtype):
     data = MANY.astype(dtype)
     one = clone(KINDS[kind]).fit(data)

@@ -434,6 +434,7 @@ def test_the_parameter(documents, cls):
         assert not hasattr(lda, "n_features_in_")
 
 
+@pytest.mark.machine
 def test_any_number_of_threads_gives_the_same_bits(many_documents):
     lda = lda_of(n_init=2, learning_rate=0.5)
     one, two = (

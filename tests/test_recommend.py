@@ -120,6 +120,7 @@ def test_the_best_are_those_of_a_stable_sort(
         np.testing.assert_array_equal(found[2], np.where(found[0] < 0, np.nan, own))
 
 
+@pytest.mark.machine
 def test_the_same_bits_for_one_user_as_for_many(monkeypatch):
     users, items, _, rated, _ = drawn(101, 3001, 33, np.float32)
     best, scores, _ = best_items(users, items, 10, seen=rated)

@@ -536,6 +536,7 @@ KINDS = [
 @pytest.mark.every(5)
 @pytest.mark.parametrize(("estimator_of", "dtype"), KINDS)
 @pytest.mark.parametrize("batch_size", [None, 600])
+@pytest.mark.machine
 def test_any_number_of_threads_gives_the_same_bits(estimator_of, dtype, batch_size):
     estimator = estimator_of(batch_size=batch_size, max_iter=12, learning_rate=0.5)
     if estimator_of is mixture_of:
@@ -553,6 +554,7 @@ def test_any_number_of_threads_gives_the_same_bits(estimator_of, dtype, batch_si
 @pytest.mark.every(5)
 @pytest.mark.parametrize(("estimator_of", "dtype"), KINDS)
 @pytest.mark.parametrize("method", ["transform", "score_samples"])
+@pytest.mark.machine
 def test_any_chunks_give_the_same_bits(estimator_of, method, dtype):
     estimator = estimator_of(learning_rate=0.5)
     X = many_of(estimator, dtype)

@@ -305,6 +305,7 @@ def at_place(model, topics, X, powers=Powers(), seed=5):  # noqa: B008
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_topics", [1, 2, 5, 20, 50, 130, 300])
 @pytest.mark.parametrize("temperature", [1.0, 1.5])
+@pytest.mark.machine
 def test_a_document_depends_on_no_neighbours(dtype, n_topics, temperature):
     """Only on its place: neither on its lane, nor on who else is in the vector."""
     model, topics, X = case(n_topics, dtype)
@@ -323,6 +324,7 @@ def test_a_document_depends_on_no_neighbours(dtype, n_topics, temperature):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.machine
 def test_a_temperature_of_its_own_depends_on_no_neighbours(dtype):
     model, topics, X = case(6, dtype)
     powers = np.linspace(0.4, 1.0, len(X))

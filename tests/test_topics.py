@@ -404,6 +404,7 @@ def test_the_number_of_topics_is_found_in_data_of_any_kind(tmp_path):
 
 
 @pytest.mark.parametrize("prior", ["number", "words", "topics"])
+@pytest.mark.machine
 def test_new_words_leave_the_old_ones_their_bits(counts, prior):
     arrays = {"number": 0.1, "words": np.full(50, 0.2), "topics": np.full((4, 50), 0.3)}
     lda = AnnealedLDA(
