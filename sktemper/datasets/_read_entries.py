@@ -20,9 +20,8 @@ MOST_DIGITS = 18
 def read_uci(docword, vocab=None):
     r"""Read counts in the UCI format of bags of words, in batches.
 
-    Three lines say how many documents, words and entries there are; then each line has
-    a document, a word and how often it occurs, both counted from 1, the documents in
-    their order.
+    Three lines have the numbers of documents, words and entries.  Each further line has
+    a document, a word, both counted from 1, and a count, in the order of documents.
 
     Parameters
     ----------

@@ -39,9 +39,9 @@ def match_components(components_a, components_b, *, metric="cosine"):
     Returns
     -------
     permutation : ndarray of shape (n_components_a,)
-        ``components_b[permutation]`` stands in the order of ``components_a``.
+        ``components_b[permutation]`` has the order of ``components_a``.
     similarities : ndarray of shape (n_components_a,)
-        Of each pair; their mean tells how stable the components are.
+        Cosine of each pair; the mean measures how stable the components are.
 
     Raises
     ------

@@ -33,34 +33,34 @@ def precision_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user
     r"""Share of the first k items that are relevant.
 
     :math:`|R \cap T_k| / k`, where R are a user's relevant items, and T_k the first k
-    of the ranking.  Who has less than k relevant items cannot reach 1.
+    of the ranking.  A user with less than k relevant items cannot reach 1.
 
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
-        The larger, the better.  A callable returns those of a few users, dense, of
-        their rows of ``X_seen``; an estimator has ``item_scores``, as the models of
-        this package have, or ``predict``, which do the same.  No more than a few
-        million scores are held at a time.
+        Scores of all items; larger is better.  A callable gets rows of ``X_seen`` and
+        returns a dense array of scores.  An estimator must have ``item_scores``, as the
+        models of this package, or ``predict``, which do the same.  At most a few
+        million scores are held in memory.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
-        What was held out.  Its stored entries are the relevant items; of a dense array
-        what is neither 0 nor NaN.
+        Held-out data.  The relevant items are the stored entries of a sparse matrix, or
+        the entries of a dense array that are neither 0 nor NaN.
     k : int, default=10
-        How many items are shown.
+        Number of items shown to a user.
     X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
-        What the same users are known to have had: its items are never candidates, and
-        not relevant if they are in ``X_test`` too.  A callable and an estimator need
-        it.
+        Known data of the same users.  Its items are not candidates, and not relevant if
+        they are in ``X_test`` too.  Required for a callable or an estimator.
     relevant : float, default=None
-        Only what is at least this in ``X_test`` is relevant, such as 4 stars.
+        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None: all
+        entries are relevant.
     per_user : bool, default=False
         Whether to return the measure of each user.
 
     Returns
     -------
     value : float or ndarray of shape (n_users,)
-        Mean over the users with relevant items, or of each, NaN for the others;
-        `ranking_report` counts them.
+        Mean over the users with relevant items; or the value of each user, NaN for
+        users without relevant items.  `ranking_report` counts both.
 
     Raises
     ------
@@ -74,8 +74,8 @@ def precision_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user
 
     Notes
     -----
-    Items of the same score are in a random order, of which this is the expectation
-    [1]_: a model that scores all items alike has what chance has, whatever the order
+    The value is the expectation over random orders of items with equal scores [1]_: a
+    model that gives all items the same score is as good as chance, whatever the order
     of the columns.
 
     References
@@ -108,29 +108,29 @@ def recall_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=Fa
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
-        The larger, the better.  A callable returns those of a few users, dense, of
-        their rows of ``X_seen``; an estimator has ``item_scores``, as the models of
-        this package have, or ``predict``, which do the same.  No more than a few
-        million scores are held at a time.
+        Scores of all items; larger is better.  A callable gets rows of ``X_seen`` and
+        returns a dense array of scores.  An estimator must have ``item_scores``, as the
+        models of this package, or ``predict``, which do the same.  At most a few
+        million scores are held in memory.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
-        What was held out.  Its stored entries are the relevant items; of a dense array
-        what is neither 0 nor NaN.
+        Held-out data.  The relevant items are the stored entries of a sparse matrix, or
+        the entries of a dense array that are neither 0 nor NaN.
     k : int, default=10
-        How many items are shown.
+        Number of items shown to a user.
     X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
-        What the same users are known to have had: its items are never candidates, and
-        not relevant if they are in ``X_test`` too.  A callable and an estimator need
-        it.
+        Known data of the same users.  Its items are not candidates, and not relevant if
+        they are in ``X_test`` too.  Required for a callable or an estimator.
     relevant : float, default=None
-        Only what is at least this in ``X_test`` is relevant, such as 4 stars.
+        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None: all
+        entries are relevant.
     per_user : bool, default=False
         Whether to return the measure of each user.
 
     Returns
     -------
     value : float or ndarray of shape (n_users,)
-        Mean over the users with relevant items, or of each, NaN for the others;
-        `ranking_report` counts them.
+        Mean over the users with relevant items; or the value of each user, NaN for
+        users without relevant items.  `ranking_report` counts both.
 
     Raises
     ------
@@ -144,8 +144,8 @@ def recall_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=Fa
 
     Notes
     -----
-    Items of the same score are in a random order, of which this is the expectation
-    [1]_: a model that scores all items alike has what chance has, whatever the order
+    The value is the expectation over random orders of items with equal scores [1]_: a
+    model that gives all items the same score is as good as chance, whatever the order
     of the columns.
 
     References
@@ -177,29 +177,29 @@ def ndcg_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=Fals
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
-        The larger, the better.  A callable returns those of a few users, dense, of
-        their rows of ``X_seen``; an estimator has ``item_scores``, as the models of
-        this package have, or ``predict``, which do the same.  No more than a few
-        million scores are held at a time.
+        Scores of all items; larger is better.  A callable gets rows of ``X_seen`` and
+        returns a dense array of scores.  An estimator must have ``item_scores``, as the
+        models of this package, or ``predict``, which do the same.  At most a few
+        million scores are held in memory.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
-        What was held out.  Its stored entries are the relevant items; of a dense array
-        what is neither 0 nor NaN.
+        Held-out data.  The relevant items are the stored entries of a sparse matrix, or
+        the entries of a dense array that are neither 0 nor NaN.
     k : int, default=10
-        How many items are shown.
+        Number of items shown to a user.
     X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
-        What the same users are known to have had: its items are never candidates, and
-        not relevant if they are in ``X_test`` too.  A callable and an estimator need
-        it.
+        Known data of the same users.  Its items are not candidates, and not relevant if
+        they are in ``X_test`` too.  Required for a callable or an estimator.
     relevant : float, default=None
-        Only what is at least this in ``X_test`` is relevant, such as 4 stars.
+        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None: all
+        entries are relevant.
     per_user : bool, default=False
         Whether to return the measure of each user.
 
     Returns
     -------
     value : float or ndarray of shape (n_users,)
-        Mean over the users with relevant items, or of each, NaN for the others;
-        `ranking_report` counts them.
+        Mean over the users with relevant items; or the value of each user, NaN for
+        users without relevant items.  `ranking_report` counts both.
 
     Raises
     ------
@@ -213,8 +213,8 @@ def ndcg_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=Fals
 
     Notes
     -----
-    Items of the same score are in a random order, of which this is the expectation
-    [1]_: a model that scores all items alike has what chance has, whatever the order
+    The value is the expectation over random orders of items with equal scores [1]_: a
+    model that gives all items the same score is as good as chance, whatever the order
     of the columns.
     `sklearn.metrics.ndcg_score` has gains of several sizes and the same treatment of
     ties, but takes dense arrays, and no items that were seen.
@@ -254,39 +254,39 @@ def ranking_report(
     X_seen=None,
     relevant=None,
 ):
-    """Several measures of a ranking in one pass, and how many users they are of.
+    """Several measures of a ranking in one pass, with the number of users.
 
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
-        The larger, the better.  A callable returns those of a few users, dense, of
-        their rows of ``X_seen``; an estimator has ``item_scores``, as the models of
-        this package have, or ``predict``, which do the same.  No more than a few
-        million scores are held at a time.
+        Scores of all items; larger is better.  A callable gets rows of ``X_seen`` and
+        returns a dense array of scores.  An estimator must have ``item_scores``, as the
+        models of this package, or ``predict``, which do the same.  At most a few
+        million scores are held in memory.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
-        What was held out.  Its stored entries are the relevant items; of a dense array
-        what is neither 0 nor NaN.
+        Held-out data.  The relevant items are the stored entries of a sparse matrix, or
+        the entries of a dense array that are neither 0 nor NaN.
     measures : list of str, default=("precision@10", "recall@20", "ndcg@100")
         "precision", "recall" or "ndcg", "@" and k: `precision_at_k`, `recall_at_k`,
         `ndcg_at_k`.
     X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
-        What the same users are known to have had: its items are never candidates, and
-        not relevant if they are in ``X_test`` too.  A callable and an estimator need
-        it.
+        Known data of the same users.  Its items are not candidates, and not relevant if
+        they are in ``X_test`` too.  Required for a callable or an estimator.
     relevant : float, default=None
-        Only what is at least this in ``X_test`` is relevant, such as 4 stars.
+        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None: all
+        entries are relevant.
 
     Returns
     -------
     report : dict
-        The measures by their names; "n_users", of which they are the means; and
-        "n_left_out", who have no relevant items.
+        The measures by name, as means over users; "n_users", the number of these
+        users; and "n_left_out", the number of users without relevant items.
 
     Raises
     ------
     ValueError
         If no user has relevant items, shapes or labels differ, a score is NaN, or a
-        measure is none.
+        measure is unknown.
 
     Examples
     --------

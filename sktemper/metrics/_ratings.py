@@ -237,7 +237,7 @@ def _check_labels(estimator, X, name):
         return
     what = name.partition("_")[0]
     raise ValueError(
-        f"The {what}s of X are others than those of the fit, or in another order: make "
+        f"The {what}s of X differ from those of the fit, or are in another order: make "
         f'X with {name}=model.{name}_ and unknown="ignore".'
     )
 

@@ -51,7 +51,7 @@ def topics_of(topics_or_estimator, n_words, n_features=None):
     ----------
     topics_or_estimator : object or list of lists of int
     n_words : int
-        Of each topic, at most.
+        Most words of each topic.
     n_features : int, default=None
         Columns that there are; None is not known.
     """

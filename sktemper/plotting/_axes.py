@@ -15,8 +15,8 @@ __all__ = [
     "topic_word_of",
 ]
 
-#: The map of colours that tell topics or components apart; and which of it: the strong
-#: ones first, and no grey, which looks like none.
+#: Colour map of topics and components, and the order of its colours: strong ones
+#: first, without grey, which looks like no colour.
 COLOURS = "tab20"
 ORDER = [*range(0, 14, 2), 16, 18, *range(1, 14, 2), 17, 19]
 

@@ -85,7 +85,7 @@ class DocumentDisplay:
             The words; None takes the column names of the training data, or column
             numbers.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         **text_kw : dict
             Passed to matplotlib's ``text``.
 
@@ -135,7 +135,7 @@ class DocumentDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure as high as the text needs.
+            Axes to draw on; None makes a figure as high as the text needs.
         **text_kw : dict
             Passed to matplotlib's ``text``.
 
