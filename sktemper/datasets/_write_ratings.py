@@ -59,8 +59,8 @@ def write_ratings(
         Treatment of an item that a user rated twice: raise an error, take the first
         or the last rating, or take the mean.
     shard_rows : int, default=None
-        Number of users of each shard but the last; None takes a power of two, from 1,024
-        to 1,048,576, with which a shard has about 33 million ratings.
+        Number of users of each shard but the last; None takes a power of two, from
+        1,024 to 1,048,576, with which a shard has about 33 million ratings.
     overwrite : bool, default=False
         Whether to replace a collection in the folder, finished or not.  A finished
         collection stays until the new one is complete.
