@@ -147,7 +147,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         return self.gaussians(own, globals_.common, no_traces, out=table)
 
     def is_finite(self, globals_, hyper, prepared):
-        """Return whether the items' moments are, and the priors."""
+        """Return whether the items' moments and the priors are finite."""
         return all_finite(self.items(globals_), hyper)
 
     def gaussians(
@@ -208,8 +208,8 @@ class ImplicitFactorizationModel(ConjugateModel):
     def factors(self, block, prepared):
         """Return the means of the users of a block.
 
-        Of a user without pairs nothing is known, rather than that he or she wants none
-        of all items: the mean is that of the prior.
+        A user without pairs gets the mean of the prior, because the missing pairs of
+        such a user carry no information.
         """
         means = UserInference(self, block, prepared, Powers()).users().means
         means[block.counts == 0] = prepared.hyper.users.mean
@@ -347,7 +347,7 @@ class ImplicitFactorizationModel(ConjugateModel):
 
 
 def _refuse_precisions(dtype):
-    """Raise: some precision is not positive definite."""
+    """Raise an error about a precision that is not positive definite."""
     raise ValueError(
         "No positive precision is left: the noise variance is too small for pairs of "
         f"{dtype}, or their weights are too far apart. Give a larger noise_variance, "

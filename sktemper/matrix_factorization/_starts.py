@@ -10,7 +10,7 @@ from ._parameters import Hyper
 
 __all__ = ["first_hyper", "first_items"]
 
-#: Variances at the start, in those of the prior: of the items' means, and about them.
+#: Initial variances of the items' means and posteriors, relative to the prior.
 START_SPREAD, START_VARIANCE = 0.1, 0.01
 #: The largest square of the prior variance of factors over the noise variance.
 LARGEST_RATIO = 1e15
@@ -74,7 +74,7 @@ def _check_variances(component_variance, noise, variance):
 
 
 def _mean_and_variance(model, X, sample_weight):
-    """Return how much ratings weigh, and theirs, taken a block at a time."""
+    """Return the weights of ratings, and the ratings, one block at a time."""
     total = mean = squares = 0.0
     for start in range(0, X.shape[0], model.block_size):
         rows = slice(start, min(start + model.block_size, X.shape[0]))
