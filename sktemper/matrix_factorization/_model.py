@@ -188,7 +188,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return posterior
 
     def posteriors(self, sums, scales, prior, with_covariances=False):
-        """Return posteriors of prior + scales sums, and the number of indefinite ones."""
+        """Return posteriors of prior + scales sums; count indefinite ones."""
         return posteriors_of(self, sums, scales, prior, with_covariances)
 
     # -- the step --------------------------------------------------------------------
