@@ -10,12 +10,12 @@ from scipy import sparse
 from ..model._values import numbers_in
 from ._case import Skip, close, precision, same
 
-#: The multiple of what the data tell that is taken from the prior to leave the domain.
+#: Multiple of the statistics that is subtracted from the prior to leave the domain.
 FAR = 1e6
 
 
 def check_the_start_repeats(case):
-    """A start depends on its random state alone, and leaves the data as they are."""
+    """A start depends on its random state alone, and does not change the data."""
     model, X = case.model, copy.deepcopy(case.X)
     hyper = model.initial_hyper(case.X)
     for name, found, expected in (
@@ -95,7 +95,7 @@ def check_local_parameters_have_their_width(case):
 
 
 def check_invalid_parameters_are_found(case):
-    """`is_valid` is True of the parameters of a fit, and False outside the domain."""
+    """`is_valid` is True for the parameters of a fit, and False outside the domain."""
     case.require("largest_rates")
     case.require("dense_vectors")
     for name, globals_ in (
@@ -125,7 +125,7 @@ def _is_valid(case, vector):
 
 
 def check_what_is_not_finite_is_found(case):
-    """`is_finite` is True of a fit, and False of parameters that are NaN."""
+    """`is_finite` is True for a fit, and False for parameters that are NaN."""
     model, hyper = case.model, case.hyper
     if not model.is_finite(case.globals_, hyper, model.prepare(case.globals_, hyper)):
         raise AssertionError("is_finite of a fit: expected True, got False")
@@ -142,7 +142,7 @@ def check_what_is_not_finite_is_found(case):
 
 
 def check_weights_are_repetitions(case):
-    """Rows of weight w make the priors that w copies of them make."""
+    """Rows of weight w give the same priors as w copies of each row."""
     n_rows = case.X.shape[0]
     weight = case.random.integers(0, 4, n_rows)
     weight[:4] = 3, 0, 1, 2
@@ -162,7 +162,7 @@ def check_weights_are_repetitions(case):
 
 
 def check_parameters_are_picklable(case):
-    """Parameters, priors and statistics come back from a pickle."""
+    """Parameters, priors and statistics can be pickled without changes."""
     for name, value in (
         ("globals_", case.globals_),
         ("hyper", case.hyper),
