@@ -57,7 +57,7 @@ __all__ = [
     "seeded_prior",
 ]
 
-#: Public modules that are loaded when they are first asked for.
+#: Public modules that are imported at their first use.
 LAZY = (
     "base",
     "dask",
@@ -73,7 +73,10 @@ LAZY = (
 
 def __getattr__(name):
     if name in LAZY:
-        return importlib.import_module(f"{__name__}.{name}")
+        try:
+            return importlib.import_module(f"{__name__}.{name}")
+        except ImportError as error:  # hasattr expects an AttributeError
+            raise AttributeError(str(error)) from error
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -293,6 +293,20 @@ def test_the_estimator_is_in_the_graph_once(documents):
     assert len(embedded) == 1
 
 
+def test_a_client_gets_the_estimator_and_not_the_graph(client, documents):
+    lda = lda_of().fit(documents)
+    X = array_of(parts_of(documents, 60, 60))
+    for name in ("transform", "score_samples"):
+        expected = getattr(lda, name)(documents)
+        lazy = getattr(skd, name)(lda, X, client=client)
+        graph = dict(lazy.__dask_graph__())
+        assert not any(isinstance(task, AnnealedLDA) for task in graph.values())
+        found = client.gather(client.compute(lazy))
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(TypeError, match="client must be a distributed.Client"):
+        skd.transform(lda, X, client="tcp://")
+
+
 def test_known_chunks_stay_known(documents):
     lda = lda_of().fit(documents)
     X = da.from_array(documents.toarray(), chunks=(50, 60))

@@ -916,7 +916,7 @@ def test_nothing_observed_is_the_prior():
     np.testing.assert_allclose(step.row_bounds, 0, atol=1e-12)
     block = model.take(X, slice(None))
     prepared = model.prepare(components, model.initial_hyper(X))
-    scores, n_held_out = model.log_predictive(block, prepared)
+    scores, n_held_out = model.predictive_scores(block, prepared)
     assert not scores.any() and not n_held_out.any()
 
 
@@ -948,7 +948,7 @@ def test_the_score_is_at_most_the_log_predictive(structured, missing):
         )
         hyper = model.initial_hyper(X)
         block = model.take(X, slice(None))
-        scores, _ = model.log_predictive(block, model.prepare(sure, hyper))
+        scores, _ = model.predictive_scores(block, model.prepare(sure, hyper))
         exact = [
             oracles.binary_log_predictive(
                 x,
@@ -971,7 +971,7 @@ def test_the_score_is_exact_where_features_are_plain():
     means, sure = 2 * np.eye(3), 1e12 * np.eye(3)
     components, hyper = Components(sure, sure @ means), model.initial_hyper(X)
     prepared = model.prepare(components, hyper)
-    scores, _ = model.log_predictive(model.take(X, slice(None)), prepared)
+    scores, _ = model.predictive_scores(model.take(X, slice(None)), prepared)
     exact = [
         oracles.binary_log_predictive(
             x, means, np.zeros((3, 3)), 0.5, hyper.inclusion_probability

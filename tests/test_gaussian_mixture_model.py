@@ -892,7 +892,7 @@ def test_scores_are_the_predictive_density(covariance_type, weight_prior, dtype,
     model = model_of(covariance_type, weight_prior, dtype=dtype)
     X = clusters().astype(dtype)
     hyper, globals_ = begun(model, X)
-    scores, n = model.log_predictive(X, model.prepare(globals_, hyper))
+    scores, n = model.predictive_scores(X, model.prepare(globals_, hyper))
     assert (n == 1).all() and n.shape == scores.shape
     weights = model.weights.mean(globals_.weights)
     kappa, means, inverse_scales, freedom = full_parameters(model, globals_, hyper)

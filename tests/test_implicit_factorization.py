@@ -19,8 +19,8 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sktemper._simd.special import aligned
 
 from sktemper import ImplicitFactorization
+from sktemper._ranking._measures import ranking_measures
 from sktemper.implicit_factorization import _kernels
-from sktemper.implicit_factorization._rankings import _gain
 from sktemper.model import Request
 from sktemper.model import Stopped as StoppedByCtrlC
 
@@ -340,7 +340,7 @@ def test_it_stops_where_the_items_are_found():
     with pytest.raises(StoppedByCtrlC):
         inner.local_step(inner.take(X, slice(0, 10)), prepared, Request())
     with pytest.raises(StoppedByCtrlC):
-        inner.log_predictive(inner.take(X, slice(0, 10)), prepared)
+        inner.predictive_scores(inner.take(X, slice(0, 10)), prepared)
 
 
 # -- data ------------------------------------------------------------------------------
@@ -623,7 +623,10 @@ def test_equal_scores_are_in_every_order():
             scores = random.integers(4, size=n_items).astype(float)
             items = random.permutation(n_items)
             seen, relevant = items[: n_items // 4], items[-(n_items // 5) :]
-            found = _gain(scores.copy(), seen, relevant)
+            shown = scores.copy()
+            shown[seen] = -np.inf
+            rows, measures = np.zeros(len(relevant), int), [("ndcg", 100)]
+            ((found,),) = ranking_measures(shown[None], rows, relevant, measures)
             assert found == pytest.approx(gain_by_hand(scores, seen, relevant))
 
 

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from sktemper import ImplicitFactorization, TemperedMatrixFactorization
 from sktemper.datasets import interactions_matrix, make_ratings, ratings_matrix
-from sktemper.metrics import precision_at_k, ranking_report, ranking_scorer
+from sktemper.metrics import make_ranking_scorer, precision_at_k, ranking_report
 from sktemper.model_selection import train_test_split_entries
 
 pd = pytest.importorskip("pandas")
@@ -159,8 +159,8 @@ def test_zeros_of_a_dense_table_of_clicks_are_none(X):
         assert found.nnz == of_sparse.nnz
     model = ImplicitFactorization(3, max_iter=30, tol=1, random_state=0).fit(dense)
     for data in (dense, sparse.csr_array(dense)):
-        score = ranking_scorer("ndcg@5")(model, data)
-        assert score == ranking_scorer("ndcg@5")(model, X)
+        score = make_ranking_scorer("ndcg@5")(model, data)
+        assert score == make_ranking_scorer("ndcg@5")(model, X)
         assert 0 < score < 1
     # a rating of 0 is one where others are missing
     ratings = np.array([[0.0, np.nan, 1], [2, 0, 3]])

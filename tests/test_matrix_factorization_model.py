@@ -393,7 +393,7 @@ def test_the_kernel_stops():
         lambda: model.prepare(globals_.copy(), hyper),  # of the same it is known
         lambda: model.local_step(block, prepared, Request()),
         lambda: model.moments(block, prepared, prepared.items),
-        lambda: model.log_predictive(block, prepared),
+        lambda: model.predictive_scores(block, prepared),
     ):
         with pytest.raises(Stopped):
             call()
@@ -1245,7 +1245,7 @@ def test_held_out_ratings_are_scored_by_those_before(biases, dtype, tol):
     model = model_of(biases=biases, dtype=dtype)
     hyper, globals_ = begun(model, X)
     prepared = model.prepare(globals_, hyper)
-    scores, n_held_out = model.log_predictive(model.take(X, ALL), prepared)
+    scores, n_held_out = model.predictive_scores(model.take(X, ALL), prepared)
     counts = (~np.isnan(X)).sum(axis=1)
     np.testing.assert_array_equal(n_held_out, counts // 2)
     assert (scores[counts < 2] == 0).all()
@@ -1438,7 +1438,7 @@ def test_held_out_ratings_have_heavy_tails(exactly):
     model = model_of(user_noise=True)
     hyper, globals_ = begun(model, X)
     prepared = model.prepare(globals_, hyper)
-    scores, _ = model.log_predictive(model.take(X, ALL), prepared)
+    scores, _ = model.predictive_scores(model.take(X, ALL), prepared)
     items = items_of(model, globals_)
     for row, score in zip(X, scores, strict=True):
         known = np.flatnonzero(~np.isnan(row))

@@ -239,8 +239,8 @@ def weights_ignored_at_the_start(cls):
 
 def scores_of_no_parameters(cls):
     class Model(cls):
-        def log_predictive(self, block, prepared):
-            _, n_held_out = super().log_predictive(block, prepared)
+        def predictive_scores(self, block, prepared):
+            _, n_held_out = super().predictive_scores(block, prepared)
             return -2.5 * n_held_out, n_held_out
 
     return Model
@@ -250,8 +250,8 @@ def scores_of_what_was_seen(cls):
     """The held-out scores are bounds of whole rows, which see all of a row."""
 
     class Model(cls):
-        def log_predictive(self, block, prepared):
-            _, n_held_out = super().log_predictive(block, prepared)
+        def predictive_scores(self, block, prepared):
+            _, n_held_out = super().predictive_scores(block, prepared)
             step = self.local_step(block, prepared, Request(want=("bound",)))
             share = n_held_out / np.maximum(step.row_observed, 1)
             return share * step.row_bounds, n_held_out

@@ -156,14 +156,14 @@ class WithoutWeights(GammaPoissonModel):
 
 @found_by("check_better_parameters_score_better", "expected a sum of more than")
 class WithScoresOfNothing(GammaPoissonModel):
-    def log_predictive(self, block, prepared):
+    def predictive_scores(self, block, prepared):
         return -np.ones(len(block)), np.ones(len(block))
 
 
 @found_by("check_scores_are_those_of_rows", "from call to call")
 class WithRandomScores(GammaPoissonModel):
-    def log_predictive(self, block, prepared):
-        scores, n_held_out = super().log_predictive(block, prepared)
+    def predictive_scores(self, block, prepared):
+        scores, n_held_out = super().predictive_scores(block, prepared)
         return scores + np.random.default_rng().random(len(scores)), n_held_out
 
 
@@ -171,7 +171,7 @@ class WithRandomScores(GammaPoissonModel):
     "check_scores_do_not_see_what_is_held_out", "columns . and ., which come nearest"
 )
 class WithScoresThatSee(GammaPoissonModel):
-    def log_predictive(self, block, prepared):
+    def predictive_scores(self, block, prepared):
         seen = np.ones_like(block)
         shapes, rates, _ = self.factors(block, seen, prepared, Powers())
         means = self.times(shapes / rates, prepared.mean)
@@ -181,8 +181,8 @@ class WithScoresThatSee(GammaPoissonModel):
 
 @found_by("check_scores_are_not_better_than_the_bound", "expected at most")
 class WithScoresWithoutTheFactorials(GammaPoissonModel):
-    def log_predictive(self, block, prepared):
-        scores, n_held_out = super().log_predictive(block, prepared)
+    def predictive_scores(self, block, prepared):
+        scores, n_held_out = super().predictive_scores(block, prepared)
         return scores + gammaln(block[:, 1::2] + 1).sum(axis=1), n_held_out
 
 
@@ -349,8 +349,8 @@ class WithoutIterations(Changed):
 
 @found_by("check_predictive_shapes", "no more than row_observed, got 16 in row 0")
 class HoldingOutTooMuch(GammaPoissonModel):
-    def log_predictive(self, block, prepared):
-        scores, n_held_out = super().log_predictive(block, prepared)
+    def predictive_scores(self, block, prepared):
+        scores, n_held_out = super().predictive_scores(block, prepared)
         return scores, 4 * n_held_out
 
 

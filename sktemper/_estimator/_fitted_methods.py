@@ -160,9 +160,9 @@ class FittedMethodsMixin:
 
         return np.concatenate(self._map(X, local))
 
-    def _log_predictive(self, X):
+    def _predictive_scores(self, X):
         parts = self._map(
-            X, lambda model, block, prepared: model.log_predictive(block, prepared)
+            X, lambda model, block, prepared: model.predictive_scores(block, prepared)
         )
         return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
@@ -178,7 +178,7 @@ class FittedMethodsMixin:
         scores : ndarray of shape (n_samples,)
             Log-likelihoods in nats, 0.0 for rows without held-out observations.
         """
-        return self._log_predictive(X)[0]
+        return self._predictive_scores(X)[0]
 
     def score(self, X, y=None, sample_weight=None):
         """Return the held-out log-likelihood per token, sample or rating at T=1.
@@ -202,7 +202,7 @@ class FittedMethodsMixin:
         ValueError
             If no observation is held out.
         """
-        scores, n_held_out = self._log_predictive(X)
+        scores, n_held_out = self._predictive_scores(X)
         weight = self._validate_weight(sample_weight, scores)
         if weight is not None:
             scores, n_held_out = weight * scores, weight * n_held_out
@@ -309,7 +309,7 @@ class FittedMethodsMixin:
 
 def _score_of_block(model, block, prepared, weight):
     """Return the sum of the scores of a block, and its number of held-out units."""
-    return [(weight * part).sum() for part in model.log_predictive(block, prepared)]
+    return [(weight * part).sum() for part in model.predictive_scores(block, prepared)]
 
 
 def _mean_score(score, n_held_out):

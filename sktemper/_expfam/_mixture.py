@@ -332,7 +332,7 @@ class MixtureModel(NaturalModel):
         components = self.family.bound(globals_.components, prior.components, power)
         return float(bound + components.sum())
 
-    def log_predictive(self, block, prepared):
+    def predictive_scores(self, block, prepared):
         """Return the log posterior predictive of each row, and `n_scored`.
 
         Exact given q: a mixture of the components' predictive densities.

@@ -323,13 +323,13 @@ class WideMixtureModel(MixtureModel):
             view.globals_(globals_), view.hyper(hyper), powers
         )
 
-    def log_predictive(self, block, prepared):
+    def predictive_scores(self, block, prepared):
         """Return the log posterior predictive of each row, and what it is a sum of."""
         if not isinstance(block, Entries):
-            return super().log_predictive(block, self._prepared_of_arrays(prepared))
+            return super().predictive_scores(block, self._prepared_of_arrays(prepared))
         if not isinstance(prepared, Prepared):
             whole = self.on(None)
-            return whole.log_predictive(whole.take(block.X, slice(None)), prepared)
+            return whole.predictive_scores(whole.take(block.X, slice(None)), prepared)
         block = self._aligned(block, prepared.columns)
         logs = self.predictive(block, prepared)
         logs = logs + np.log(self.weights.mean(prepared.globals_.weights))

@@ -1,4 +1,4 @@
-"""Sparse matrices that know whose rows and which columns they have; places by name."""
+"""Sparse matrices with labels of rows and columns, and positions of labels."""
 
 from collections.abc import Iterator, Set
 
@@ -9,8 +9,8 @@ from .._frames import frame_labels
 from .._validation import check_unmasked
 
 __all__ = [
+    "LabelIndex",
     "LabelledMixin",
-    "Places",
     "as_labels",
     "label_array",
     "labelled",
@@ -18,19 +18,22 @@ __all__ = [
     "listed",
 ]
 
-#: Unknown labels that a message names.
+#: Most labels that a message lists.
 MOST_NAMED = 10
 
 
 class LabelledMixin:
-    """Of a CSR matrix with labels: they stay where rows and columns are taken.
+    """Mixin that gives a CSR matrix labels of its rows and columns.
 
-    They stay too where the stored numbers change: ``X / X.data.mean()``, ``X.log1p()``.
+    Slices keep the labels of their rows and columns.  Operations on the stored numbers,
+    such as ``X / X.data.mean()`` and ``X.log1p()``, keep all labels.
 
     Attributes
     ----------
     user_labels : ndarray of shape (n_users,), or None
+        Labels of the rows.
     item_labels : ndarray of shape (n_items,), or None
+        Labels of the columns.
     """
 
     user_labels = item_labels = None
@@ -43,13 +46,13 @@ class LabelledMixin:
         if not _is_grid(rows, columns):
             return found
         labels = _taken(self.user_labels, rows), _taken(self.item_labels, columns)
-        sizes = tuple(-1 if of is None else len(of) for of in labels)
+        sizes = tuple(-1 if part is None else len(part) for part in labels)
         if sizes == found.shape:
             found.user_labels, found.item_labels = labels
         return found
 
     def _with_data(self, data, copy=True):
-        # by which scipy makes a matrix with the same entries and other numbers
+        # scipy calls this to make a matrix with the same pattern and other numbers
         return self._with_labels(super()._with_data(data, copy=copy))
 
     def resize(self, *shape):
@@ -73,23 +76,24 @@ class LabelledMixin:
         return other
 
     def users(self, labels):
-        """Return the rows of some users.
+        """Return the rows of the users with the given labels.
 
         Parameters
         ----------
         labels : array-like of shape (n_chosen,)
+            Labels of users.
 
         Returns
         -------
         X : CSR matrix of shape (n_chosen, n_items)
-            With labels.
+            Their rows, with labels.
 
         Raises
         ------
         ValueError
-            If some are not among ``user_labels``, which it lists.
+            If labels are not in ``user_labels``; the message lists them.
         """
-        return self[Places(self.user_labels, "user").of(labels)]
+        return self[LabelIndex(self.user_labels, "user").positions(labels)]
 
 
 class LabelledCSRMatrix(LabelledMixin, sparse.csr_matrix):
@@ -113,14 +117,14 @@ def _is_grid(rows, columns):
 
 
 def _taken(labels, key):
-    """Return the labels that an index of rows, or of columns, takes; None without."""
+    """Return the labels that an index of rows or columns selects, or None."""
     if labels is None or sparse.issparse(key):
         return None
     return labels if key is Ellipsis else np.ravel(labels[key])
 
 
 def labelled(X, user_labels, item_labels):
-    """Return a CSR matrix or array with labels; the arrays are those of ``X``."""
+    """Return a CSR matrix or array with labels, which shares the arrays of ``X``."""
     is_array = isinstance(X, sparse.sparray)
     kind = LabelledCSRArray if is_array else LabelledCSRMatrix
     out = kind((X.data, X.indices, X.indptr), shape=X.shape)
@@ -130,7 +134,7 @@ def labelled(X, user_labels, item_labels):
 
 
 def labels_of(X, name):
-    """Return the labels of a matrix, a data frame, a collection, or parts; or None.
+    """Return the labels of a matrix, data frame, collection or list of parts, or None.
 
     Parameters
     ----------
@@ -146,7 +150,7 @@ def labels_of(X, name):
 
 
 def _labels(X, name):
-    """Return an attribute of the class; some objects, as Dask's, answer to any name."""
+    # ask the class: some instances, such as Dask's, answer to any name
     if not hasattr(type(X), name):
         return frame_labels(X, "index" if name == "user_labels" else "columns")
     labels = getattr(X, name)
@@ -162,27 +166,27 @@ def _labels(X, name):
 
 
 def as_labels(wanted):
-    """Return one label, a set or an iterator as a list; anything else as it is."""
+    """Return one label, a set or an iterator as a list; anything else unchanged."""
     if np.isscalar(wanted):
         return [wanted]
     return list(wanted) if isinstance(wanted, Set | Iterator) else wanted
 
 
 def label_array(values):
-    """Return labels as an array in which no two of them have become one.
+    """Return labels as an array that keeps different labels different.
 
-    NumPy makes two equal strings of ``["1", 1]``, drops null characters at the end of a
-    string, and makes floats of large integers beside a float.  Such labels stay
-    objects.
+    NumPy converts ``["1", 1]`` to two equal strings, drops null characters at the end
+    of a string, and converts large integers next to a float to floats.  For such
+    labels the array has the dtype object.
 
     Parameters
     ----------
     values : array-like
+        Labels.
 
     Returns
     -------
-    labels : ndarray
-        Of objects, where another type would not keep them apart.
+    labels : ndarray of shape (n_labels,)
 
     Raises
     ------
@@ -197,7 +201,7 @@ def label_array(values):
         kind, null = (str, "\0") if labels.dtype.kind == "U" else (bytes, b"\0")
         keeps = all(isinstance(v, kind) and not v.endswith(null) for v in values)
     elif labels.dtype.kind == "f":
-        exact = np.abs(labels) < 2**53  # false of NaN, which no integer is
+        exact = np.abs(labels) < 2**53  # false for NaN, which is no integer
         pairs = zip(values, exact.tolist(), strict=True)
         keeps = all(is_exact or isinstance(v, float) for v, is_exact in pairs)
     else:
@@ -209,39 +213,39 @@ def label_array(values):
 
 
 def listed(labels):
-    """Return a text that names labels, not too many of them."""
+    """Return a text that lists labels, at most `MOST_NAMED` of them."""
     more = len(labels) - MOST_NAMED
     named = ", ".join(map(repr, labels[:MOST_NAMED]))
     return named + (f" and {more} more" if more > 0 else "")
 
 
-class Places:
-    """Where labels stand.
+class LabelIndex:
+    """Map from labels of users or items to their positions.
 
     Parameters
     ----------
     labels : ndarray or None
-        None: places are numbers.
+        Labels in the order of their positions.  None: labels are the positions.
     kind : {"user", "item"}
-        In messages.
+        Noun for messages.
     size : int, optional
-        How many there are, if there are no labels.
+        Number of positions, if there are no labels.
     advice : str, default=""
-        What to say of unknown labels.
+        Text to add to the message about unknown labels.
     """
 
     def __init__(self, labels, kind, size=0, advice=""):
         self.labels, self.kind, self.advice = labels, kind, advice
         self.size = size if labels is None else len(labels)
-        self._places = None
+        self._by_label = None
 
-    def of(self, wanted):
-        """Return the places of labels, ndarray of intp.
+    def positions(self, wanted):
+        """Return the positions of labels, ndarray of intp.
 
         Raises
         ------
         ValueError
-            If some are unknown, which it lists.
+            If labels are unknown; the message lists them.
         """
         wanted = label_array(wanted)
         if wanted.ndim != 1:
@@ -249,20 +253,20 @@ class Places:
                 f"{self.kind}s must be of one dimension, got {wanted.ndim}."
             )
         if self.labels is None:
-            return self._numbers(wanted)
-        if self._places is None:
-            self._places = self._places_of_labels()
-        places = [self._places.get(label, -1) for label in wanted.tolist()]
-        unknown = [w for w, p in zip(wanted.tolist(), places, strict=True) if p < 0]
+            return self._checked_positions(wanted)
+        if self._by_label is None:
+            self._by_label = self._positions_by_label()
+        found = [self._by_label.get(label, -1) for label in wanted.tolist()]
+        unknown = [w for w, p in zip(wanted.tolist(), found, strict=True) if p < 0]
         if unknown:
             self._refuse(unknown)
-        places = np.array(places, dtype=np.intp)
-        self._check_bools(wanted, places)
-        return places
+        found = np.array(found, dtype=np.intp)
+        self._check_bools(wanted, found)
+        return found
 
-    def _check_bools(self, wanted, places):
+    def _check_bools(self, wanted, positions):
         """Raise if True and False stand for the labels 1 and 0, which equal them."""
-        found = self.labels[places]
+        found = self.labels[positions]
         if wanted.dtype.kind not in "bO" or found.dtype.kind == "b":
             return
         pairs = zip(wanted.tolist(), found.tolist(), strict=True)
@@ -272,27 +276,28 @@ class Places:
                 "pass the labels that it chooses, labels[mask]."
             )
 
-    def _places_of_labels(self):
+    def _positions_by_label(self):
         labels = self.labels.tolist()
-        places = {label: place for place, label in enumerate(labels)}
-        if len(places) < len(labels):
-            twice = [labels[i] for i in range(len(labels)) if places[labels[i]] != i]
+        positions = {label: position for position, label in enumerate(labels)}
+        if len(positions) < len(labels):
+            twice = [labels[i] for i in range(len(labels)) if positions[labels[i]] != i]
             twice = list(dict.fromkeys(twice))
             raise ValueError(
-                f"Labels of {self.kind}s occur twice, so that nothing can be asked for "
-                f"by name: {listed(twice)}."
+                f"Labels of {self.kind}s occur twice, so {self.kind}s cannot be "
+                f"selected by label: {listed(twice)}."
             )
-        return places
+        return positions
 
-    def _numbers(self, wanted):
-        """Return places that are given as such, for want of labels."""
+    def _checked_positions(self, wanted):
+        """Return positions that are given instead of labels; raise if out of range."""
         if not wanted.size:
             return wanted.astype(np.intp)
         if wanted.dtype.kind not in "iu":
             raise ValueError(
-                f"The model knows no labels of {self.kind}s, so that they must be "
-                f"numbers from 0 to {self.size - 1}; got {wanted.tolist()[0]!r}. "
-                "sktemper.datasets.interactions_matrix and ratings_matrix keep labels."
+                f"The model has no labels of {self.kind}s, so {self.kind}s must be row "
+                f"or column numbers from 0 to {self.size - 1}; got "
+                f"{wanted.tolist()[0]!r}. Matrices of "
+                "sktemper.datasets.interactions_matrix and ratings_matrix have labels."
             )
         outside = wanted[(wanted < 0) | (wanted >= self.size)]
         if len(outside):
@@ -307,13 +312,13 @@ class Places:
         )
 
     def _hint(self, unknown):
-        """Return what else is to be said, such as of labels of another type."""
+        """Return advice on unknown labels, such as that their type is wrong."""
         known = [] if self.labels is None else self.labels[:1].tolist()
         if not known or isinstance(unknown[0], type(known[0])):
             return self.advice
         kind = type(known[0]).__name__
         return f" Labels of {self.kind}s are of type {kind}, such as {known[0]!r}."
 
-    def names(self, places):
-        """Return the labels of places, or the places themselves."""
-        return places if self.labels is None else self.labels[places]
+    def names(self, positions):
+        """Return the labels at positions, or the positions if there are no labels."""
+        return positions if self.labels is None else self.labels[positions]

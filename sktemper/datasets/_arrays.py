@@ -1,4 +1,4 @@
-"""The files of one shard: their maps, and their check against what is said of them."""
+"""Files of one shard: memory maps, and checks against the description of the shard."""
 
 from functools import cached_property
 from pathlib import Path

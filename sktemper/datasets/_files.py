@@ -63,7 +63,7 @@ def _replacing(path):
 
 
 def _sync_folder(folder):
-    """Bring the names in a folder to disk, where folders can be opened."""
+    """Flush the entries of a folder to disk, if the system can open folders."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     try:
@@ -225,7 +225,7 @@ def opened_npy(path, dtype=None, shape=None):
 
 
 def _header_of(path):
-    """Return what the header of a ``.npy`` file says, its length, and the file's."""
+    """Return the header of a ``.npy`` file, its length, and the length of the file."""
     readers = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,

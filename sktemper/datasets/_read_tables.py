@@ -374,7 +374,7 @@ def _refuse_row(wrong, name, file, row, what):
 
 @contextlib.contextmanager
 def _errors_name(file):
-    """Make pyarrow's errors say which file it is."""
+    """Add the file name to errors of pyarrow."""
     pyarrow = _pyarrow()
     try:
         yield

@@ -370,7 +370,7 @@ class FactorialMixtureModel(NaturalModel):
         binary = np.logaddexp(on, off).sum(axis=0)
         return binary / self.n_features - 0.5 * np.log(b)
 
-    def log_predictive(self, block, prepared):
+    def predictive_scores(self, block, prepared):
         """Return a lower bound on log p(x) of each sample at T=1, and 1 per sample.
 
         This is the local bound under q(mu) from observed values.  It is at most the log

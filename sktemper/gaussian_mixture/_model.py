@@ -334,7 +334,7 @@ class GaussianMixtureModel(NaturalModel):
         constant = 0.5 * D * ((1.0 - b) * math.log(2 * math.pi) - np.log(b))
         return total / n_samples + constant
 
-    def log_predictive(self, block, prepared):
+    def predictive_scores(self, block, prepared):
         """Return the log posterior predictive of each sample, and 1 a sample.
 
         Exact given q: a mixture of Student-t distributions.

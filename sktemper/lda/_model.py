@@ -309,7 +309,7 @@ class LDAModel(StartsMixin, ConjugateModel):
         topic_word, prior = globals_.dense(), globals_.full_prior()
         return _dirichlet.bound(topic_word, prior, powers.prior, axis=0)
 
-    def log_predictive(self, block, prepared):
+    def predictive_scores(self, block, prepared):
         """Return each document's completion score and its number of held-out tokens.
 
         The distinct words of a document, in column order, are dealt alternately to an

@@ -134,7 +134,7 @@ class PriorsMixin:
 
     def _completion(self, problem, prior, rows):
         """Return the score per held-out token of some rows by a prior."""
-        parts = self._maps(problem, _log_predictive, prior, rows)
+        parts = self._maps(problem, _predictive_scores, prior, rows)
         scores, held_out = np.sum(parts, axis=0)
         if held_out == 0:
             raise ValueError("Nothing of X is held out to be predicted.")
@@ -170,6 +170,6 @@ def _topic_tokens(model, block, prepared):
     return step.local_parameters.sum(axis=0, dtype=np.float64)
 
 
-def _log_predictive(model, block, prepared):
-    scores, held_out = model.log_predictive(block, prepared)
+def _predictive_scores(model, block, prepared):
+    scores, held_out = model.predictive_scores(block, prepared)
     return scores.sum(), held_out.sum()

@@ -1,4 +1,4 @@
-"""Which components of two fits are the same."""
+"""Matching of the components of two fits."""
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -40,9 +40,9 @@ def match_components(components_a, components_b, *, metric="cosine"):
     Returns
     -------
     permutation : ndarray of shape (n_components_a,)
-        ``components_b[permutation]`` stands in the order of ``components_a``.
+        ``components_b[permutation]`` has the order of ``components_a``.
     similarities : ndarray of shape (n_components_a,)
-        Of each pair; their mean tells how stable the components are.
+        Cosine of each pair; the mean measures how stable the components are.
 
     Raises
     ------

@@ -51,9 +51,9 @@ class ConjugateModel(Capabilities):
         Largest distance, in nats, of the bound of a row from its optimum at the end of
         a local step; 0 if the optimum is exact.
     scores_whole_rows : bool
-        Whether `log_predictive` is the predictive density of whole rows.
+        Whether `predictive_scores` is the predictive density of whole rows.
     scores_rankings : bool
-        Whether the scores of `log_predictive` measure rankings instead of being
+        Whether the scores of `predictive_scores` measure rankings instead of being
         log-likelihoods.
     weighs_observations : bool
         Whether observations have weights, so that `LocalStep.row_observed` is not a
@@ -381,7 +381,7 @@ class ConjugateModel(Capabilities):
         """
         raise NotImplementedError
 
-    def log_predictive(self, block, prepared):
+    def predictive_scores(self, block, prepared):
         """Return the held-out log-likelihood of each row at T=1, and its counts.
 
         Parameters

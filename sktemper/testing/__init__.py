@@ -78,7 +78,7 @@ def check_model(model, X, *, log_likelihood=None, random_state=0, on_fail="raise
     []
     >>> results[-1]["check_name"], results[-1]["status"], results[-1]["reason"]
     ('check_scores_do_not_see_what_is_held_out', 'skipped',
-    'log_predictive is the density of whole rows')
+    'predictive_scores is the density of whole rows')
     """
     if on_fail not in ("raise", "warn", None):
         raise ValueError(f"on_fail must be 'raise', 'warn' or None, got {on_fail!r}.")

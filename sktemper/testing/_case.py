@@ -83,12 +83,12 @@ class Case:
         block = self.block if block is None else block
         return model.local_step(block, prepared, Request(powers, **others))
 
-    def log_predictive(self, block=None, globals_=None):
+    def predictive_scores(self, block=None, globals_=None):
         """Return scores and numbers of held-out units of a block, as float64."""
         globals_ = self.globals_ if globals_ is None else globals_
         prepared = self.model.prepare(globals_, self.hyper)
         block = self.block if block is None else block
-        scores, n_held_out = self.model.log_predictive(block, prepared)
+        scores, n_held_out = self.model.predictive_scores(block, prepared)
         return np.asarray(scores, dtype=float), np.asarray(n_held_out, dtype=float)
 
     def stepped(self, globals_, powers, rate=1.0, scale=1.0):

@@ -36,7 +36,7 @@ def check_row_bounds_have_their_constants(case):
     if case.model.scores_whole_rows:
         globals_ = case.certain()
         bounds = case.local_step(globals_=globals_, want=("bound",)).row_bounds
-        scores, _ = case.log_predictive(globals_=globals_)
+        scores, _ = case.predictive_scores(globals_=globals_)
         fault = (
             "row_bounds have a wrong constant: they are not the predictive density of "
             "rows under parameters without doubt; row"

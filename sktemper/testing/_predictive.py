@@ -17,15 +17,17 @@ MOST_EXCESS, SHARE_OF_EXCESS = 1.0, 0.5
 
 def check_predictive_shapes(case):
     """Each row has a finite score, which is 0 without held-out observations."""
-    scores, n_held_out = case.log_predictive()
+    scores, n_held_out = case.predictive_scores()
     for name, rows in (("scores", scores), ("n_held_out", n_held_out)):
         if rows.shape != (case.n_rows,):
             raise AssertionError(
-                f"{name} of log_predictive do not have one entry a row: expected "
+                f"{name} of predictive_scores do not have one entry a row: expected "
                 f"{(case.n_rows,)}, got {rows.shape}"
             )
-        _none(~np.isfinite(rows), rows, f"{name} of log_predictive: expected numbers")
-    fault = "scores of log_predictive where nothing is held out: expected 0"
+        _none(
+            ~np.isfinite(rows), rows, f"{name} of predictive_scores: expected numbers"
+        )
+    fault = "scores of predictive_scores where nothing is held out: expected 0"
     _none((n_held_out == 0) & (scores != 0), scores, fault)
     _none(n_held_out < 0, n_held_out, "n_held_out: expected no negative numbers")
     if case.model.weighs_observations:
@@ -44,18 +46,22 @@ def _none(wrong, found, fault):
 
 def check_scores_are_those_of_rows(case):
     """A row has the same score at each call and in any block."""
-    whole = case.log_predictive()
+    whole = case.predictive_scores()
     rtol = precision(case.model)
     half = case.n_rows // 2
     for what, rows in {
         "from call to call": slice(0, case.n_rows),
         "with the other rows of the block": slice(half, case.n_rows),
     }.items():
-        part = case.log_predictive(case.take(rows))
+        part = case.predictive_scores(case.take(rows))
         for name, one, all_ in zip(("scores", "n_held_out"), part, whole, strict=True):
             atol = rtol * np.abs(all_).max()
             close(
-                one, all_[rows], f"{name} of log_predictive change {what}", rtol, atol
+                one,
+                all_[rows],
+                f"{name} of predictive_scores change {what}",
+                rtol,
+                atol,
             )
 
 
@@ -65,11 +71,13 @@ def check_better_parameters_score_better(case):
     fitted, prior = case.start, case.prior()
     for _ in range(N_STEPS):
         fitted = case.stepped(fitted, Powers())
-    before, after = (case.log_predictive(globals_=g)[0].sum() for g in (prior, fitted))
+    before, after = (
+        case.predictive_scores(globals_=g)[0].sum() for g in (prior, fitted)
+    )
     if not after > before + precision(case.model) * abs(before):
         raise AssertionError(
-            "scores of log_predictive do not follow the parameters: expected a sum of "
-            f"more than {before:.10g}, that where q is the prior, got {after:.10g} "
+            "scores of predictive_scores do not follow the parameters: expected a sum "
+            f"of more than {before:.10g}, that where q is the prior, got {after:.10g} "
             f"after {N_STEPS} steps on the same rows"
         )
 
@@ -79,7 +87,7 @@ def check_scores_are_not_better_than_the_bound(case):
     if case.model.scores_rankings:
         raise Skip(f"{type(case.model).__name__} scores rankings")
     globals_ = case.certain()
-    scores, n_held_out = case.log_predictive(globals_=globals_)
+    scores, n_held_out = case.predictive_scores(globals_=globals_)
     step = case.local_step(globals_=globals_, want=("bound",))
     # whole rows count as one
     n_observed = step.row_observed.sum() if n_held_out.max() > 1 else case.n_rows
@@ -87,7 +95,7 @@ def check_scores_are_not_better_than_the_bound(case):
     most = bound + MOST_EXCESS + SHARE_OF_EXCESS * abs(bound)
     if score > most:
         raise AssertionError(
-            "scores of log_predictive are no held-out log-likelihoods: expected at "
+            "scores of predictive_scores are no held-out log-likelihoods: expected at "
             f"most {most:.4g} per held-out observation, as the bound is {bound:.4g} "
             f"per observation, got {score:.4g}"
         )
@@ -101,15 +109,15 @@ def check_scores_do_not_see_what_is_held_out(case):
     add up.
     """
     if case.model.scores_whole_rows:
-        raise Skip("log_predictive is the density of whole rows")
-    _, n_held_out = case.log_predictive()
+        raise Skip("predictive_scores is the density of whole rows")
+    _, n_held_out = case.predictive_scores()
     seen = []
     for row in _longest_rows(case, n_held_out):
         X, columns = _changed(case, row)
         if len(columns) < 4:
             continue
         block = case.model.take(X, slice(0, X.shape[0]))
-        scores, _ = case.log_predictive(block)
+        scores, _ = case.predictive_scores(block)
         one, both = scores[1 : 1 + len(columns)], scores[1 + len(columns) :]
         first, second = np.triu_indices(len(columns), 1)
         atol = 1000 * np.finfo(case.model.dtype).eps * np.abs(scores).max()
@@ -127,7 +135,7 @@ def check_scores_do_not_see_what_is_held_out(case):
         raise Skip("no row has several held-out values that can be changed")
     row, names, mixed = seen[0]
     raise AssertionError(
-        f"log_predictive sees what is held out: of the {n_held_out[row]:g} held-out "
+        f"predictive_scores sees what is held out: of the {n_held_out[row]:g} held-out "
         f"observations of row {row} expected some whose changes add up, but the values "
         f"of columns {names[0]} and {names[1]}, which come nearest to that, changed "
         f"together change the score by {mixed:.4g} more than each alone"

@@ -105,7 +105,7 @@ def check_steps_keep_what_they_are_given(case):
     fault = "adding, scaling or taking a target of statistics changes them"
     same(case.target(statistics, scale=2.0), old, fault)
     prepared = model.prepare(case.globals_, case.hyper)
-    model.log_predictive(case.block, prepared)
+    model.predictive_scores(case.block, prepared)
     arguments = statistics, 1.0, Powers(), 0.5, case.hyper
     given = copy.deepcopy(case.globals_)
     model.step(given, *arguments)
