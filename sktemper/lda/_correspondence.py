@@ -12,6 +12,8 @@ __all__ = ["ROWS_ANALYSED", "Correspondence", "Recent", "analyse"]
 #: Rows that are analysed, at most; how many entries they may have together before fewer
 #: rows are taken; and how many rows are taken even then.
 ROWS_ANALYSED, MOST_ENTRIES, FEWEST_ROWS = 4000, 400_000, 1000
+#: A row with fewer tokens than this times the largest count is empty.
+LEAST_TOKENS = 1e-30
 #: Directions of the range finder beyond those wanted, and its power iterations.
 OVERSAMPLING, N_ITERATIONS = 8, 3
 #: An axis has at least this eigenvalue; the largest possible one is 1.
@@ -126,10 +128,11 @@ def analyse(X, sample_weight, n_axes):
         return None
     X.data /= largest  # sums and products stay finite; the matrix is the same
     tokens = np.asarray(X.sum(axis=1)).ravel()
-    filled = np.flatnonzero((tokens > 0.0) & (weight > 0.0))
+    filled = np.flatnonzero((tokens > LEAST_TOKENS) & (weight > 0.0))
     if len(filled) == 0:
         return None
-    X, weight, tokens = X[filled], weight[filled], tokens[filled]
+    if len(filled) < X.shape[0]:
+        X, weight, tokens = X[filled], weight[filled], tokens[filled]
     words = X.T @ weight
     columns = np.flatnonzero(words > 0.0)
     with one_blas_thread():
@@ -170,9 +173,10 @@ def _axes(X, weight, tokens, words, columns, n_axes):
     A = X if len(columns) == X.shape[1] else X[:, columns]
     words, total = words[columns], float(weight @ tokens)
     of_rows, of_words = np.sqrt(weight / tokens), 1.0 / np.sqrt(words)
-    entries = A.data * np.repeat(of_rows, np.diff(A.indptr)) * of_words[A.indices]
+    entries = np.repeat(of_rows, np.diff(A.indptr))
+    entries *= A.data
+    entries *= of_words[A.indices]
     A = sparse.csr_array((entries, A.indices, A.indptr), shape=A.shape)
-    transposed = A.T.tocsr()
     u, v = np.sqrt(weight * tokens / total), np.sqrt(words / total)
     n_directions = min(n_axes + OVERSAMPLING, *A.shape)
 
@@ -180,7 +184,7 @@ def _axes(X, weight, tokens, words, columns, n_axes):
         return A @ directions - np.outer(u, v @ directions)
 
     def to_words(directions):
-        return transposed @ directions - np.outer(v, u @ directions)
+        return A.T @ directions - np.outer(v, u @ directions)
 
     random = np.random.default_rng(0)
     basis = _orthonormal(to_rows(random.standard_normal((len(v), n_directions))))

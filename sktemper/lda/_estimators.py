@@ -379,7 +379,8 @@ class TemperedLDA(_LDA):
         of them, and each is a topic.  "random" draws what scikit-learn's
         LatentDirichletAllocation draws for the same ``random_state``; it is also used
         for topics beyond the axes, with priors that have a value for each topic, and
-        where fewer than ``2 * n_components`` of those documents have tokens.
+        where fewer than ``2 * n_components`` of those documents have tokens.  Spectral
+        starts with other seeds differ by about a tenth in each entry.
     init : array-like of shape (n_components, n_features), default=None
         Where ``components_`` start; of ``n_start_components`` rows if that is given.
         None leaves it to ``init_params``.
@@ -647,7 +648,8 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         of them, and each is a topic.  "random" draws what scikit-learn's
         LatentDirichletAllocation draws for the same ``random_state``; it is also used
         for topics beyond the axes, with priors that have a value for each topic, and
-        where fewer than ``2 * n_components`` of those documents have tokens.
+        where fewer than ``2 * n_components`` of those documents have tokens.  Spectral
+        starts with other seeds differ by about a tenth in each entry.
     init : array-like of shape (n_components, n_features), default=None
         Where ``components_`` start; of ``n_start_components`` rows if that is given.
         None leaves it to ``init_params``.
@@ -908,7 +910,8 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         of them, and each is a topic.  "random" draws what scikit-learn's
         LatentDirichletAllocation draws for the same ``random_state``; it is also used
         for topics beyond the axes, with priors that have a value for each topic, and
-        where fewer than ``2 * n_components`` of those documents have tokens.
+        where fewer than ``2 * n_components`` of those documents have tokens.  Spectral
+        starts with other seeds differ by about a tenth in each entry.
     init : array-like of shape (n_components, n_features), default=None
         Where ``components_`` start; of ``n_start_components`` rows if that is given.
         None leaves it to ``init_params``.
