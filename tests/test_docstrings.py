@@ -33,6 +33,7 @@ WORDS = {
 DIFFERENT_MODELS = {
     "n_components": "has the default of the model, and says what a component is",
     "init": "depends on what components are",
+    "init_params": "depends on how the model starts",
     "max_iter": "has the default of the model",
     "batch_size": 'has the default of the model, and its rule for "auto"',
     "tempering": "says what a temperature means for the model",

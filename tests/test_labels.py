@@ -251,8 +251,9 @@ def test_pairs_by_name_are_in_their_order():
     X, *_ = ratings_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
     model = TemperedMatrixFactorization(2, random_state=0).fit(X)
     frame = pd.DataFrame({"user": [3, 4], "item": [5, 6]})
-    expected = model.predict_pairs([[3, 5], [4, 6]])
-    np.testing.assert_array_equal(model.predict_pairs(frame), expected)
+    expected = model.predict_pairs([[3, 5], [4, 6]], by_position=True)
+    found = model.predict_pairs(frame, by_position=True)
+    np.testing.assert_array_equal(found, expected)
     with pytest.raises(ValueError, match="has the columns item, user; expected user"):
         model.predict_pairs(frame[["item", "user"]])
     with pytest.raises(TypeError, match="pairs is a masked array"):

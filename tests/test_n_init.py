@@ -1,7 +1,6 @@
 """Several starts: the best fit is kept, whatever ends the others."""
 
 import copy
-import inspect
 import logging
 import pickle
 import time
@@ -423,8 +422,6 @@ def test_a_stream_has_one_start(documents):
 
 @pytest.mark.parametrize("cls", [AnnealedLDA, SVIPlusLDA, TemperedLDA])
 def test_the_parameter(documents, cls):
-    names = list(inspect.signature(cls).parameters)
-    assert names.index("n_init") == names.index("init") + 1
     assert cls().n_init == 1
     assert clone(cls(n_init=7)).n_init == 7
     for value in (0, -1, 1.5, None, "auto"):

@@ -841,7 +841,7 @@ def test_any_number_of_jobs_recommends_the_same(fitted, monkeypatch):
 @pytest.mark.parametrize("name", ["item_vectors", "user_vectors", "directions"])
 def test_what_serves_lies_row_by_row(fitted, name):
     served = fitted.model.for_serving()
-    values = served._cache.values(served._fit_key())
+    values = served._cached_values()
     if name not in values:
         pytest.skip("this model keeps no such array")
     array = np.array(values[name])

@@ -34,13 +34,13 @@ def ranking_measures(scores, rows, items, measures):
     own = scores[rows, items]
     values = np.full((len(measures), len(scores)), np.nan)
     for value, (kind, k) in zip(values, measures, strict=True):
-        k = min(k, scores.shape[1])  # a longer list adds nothing but memory
-        first, size = _ties(scores, rows, own, k)
+        most = min(k, scores.shape[1])  # the list ends there
+        first, size = _ties(scores, rows, own, most)
         gains, best_of = MEASURES[kind]
-        sums = np.concatenate([[0.0], np.cumsum(gains(k))])
-        ends = np.minimum(first + size, k)
+        sums = np.concatenate([[0.0], np.cumsum(gains(most))])
+        ends = np.minimum(first + size, most)
         gained = np.where(
-            first < k, (sums[ends] - sums[np.minimum(first, k)]) / size, 0
+            first < most, (sums[ends] - sums[np.minimum(first, most)]) / size, 0
         )
         parts = np.split(gained, firsts[1:])
         best = best_of(sums, n_relevant[has_some], k)
@@ -80,9 +80,14 @@ def _discounts(k):
     return 1 / np.log2(np.arange(2, k + 2))
 
 
+def _most_gained(sums, n_relevant):
+    """Return the gains of lists that begin with all relevant items."""
+    return sums[np.minimum(n_relevant, len(sums) - 1)]
+
+
 #: Gain of a relevant item at each place, and the divisor of the sum of gains.
 MEASURES = {
     "precision": (_hits, lambda sums, n_relevant, k: float(k)),
-    "recall": (_hits, lambda sums, n_relevant, k: sums[np.minimum(n_relevant, k)]),
-    "ndcg": (_discounts, lambda sums, n_relevant, k: sums[np.minimum(n_relevant, k)]),
+    "recall": (_hits, lambda sums, n_relevant, k: _most_gained(sums, n_relevant)),
+    "ndcg": (_discounts, lambda sums, n_relevant, k: _most_gained(sums, n_relevant)),
 }
