@@ -88,7 +88,9 @@ CONFIGURATIONS = {
 @pytest.mark.parametrize("lda", CONFIGURATIONS.values(), ids=CONFIGURATIONS.keys())
 def test_the_best_of_the_fits_is_kept(lda):
     winners, X = set(), data_of(lda)
-    for seed in (0, 1):
+    for seed in range(5):
+        if seed > 1 and winners != {0}:
+            break
         fits = fits_by_hand(lda, X, 3, seed)
         bounds = [one.lower_bound(X) for one in fits]
         assert len(set(bounds)) == 3
