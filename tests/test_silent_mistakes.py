@@ -406,7 +406,7 @@ def test_ratings_in_another_order_are_refused_by_metrics():
         with pytest.raises(ValueError, match="items of X differ.*item_labels"):
             measure(model, X[:, ::-1])
     for measure in (heldout_rmse, interval_coverage):
-        with pytest.raises(ValueError, match="users of X are others.*user_labels"):
+        with pytest.raises(ValueError, match="users of X differ.*user_labels"):
             measure(model, X[::-1])
 
 
