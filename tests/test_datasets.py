@@ -510,7 +510,7 @@ def test_duplicates(duplicates, expected, dtype):
     X, *_ = ratings_matrix(*table, duplicates=duplicates)
     assert X.dtype == dtype
     np.testing.assert_array_equal(X.toarray(), [[expected], [3]])
-    with pytest.raises(ValueError, match="2 ratings .* such as user 7 and item 1"):
+    with pytest.raises(ValueError, match="2 duplicate ratings.* user 7 for item 1"):
         ratings_matrix(*table)
 
 

@@ -734,4 +734,4 @@ def test_there_is_one_kind():
     parameters = ImplicitFactorization().get_params()
     assert not {"tempering", "gradient_noise", "moves", "schedule"} & set(parameters)
     words = " ".join(ImplicitFactorization.__doc__.split())
-    assert "Temperatures do not help here" in words
+    assert "because temperatures do not help here" in words

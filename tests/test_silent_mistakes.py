@@ -403,10 +403,10 @@ def test_ratings_in_another_order_are_refused_by_metrics():
     model = TemperedMatrixFactorization(2, max_iter=2, random_state=0).fit(X)
     for measure in (heldout_rmse, completion_rmse, interval_coverage):
         measure(model, X)
-        with pytest.raises(ValueError, match="items of X are others.*item_labels"):
+        with pytest.raises(ValueError, match="items of X differ.*item_labels"):
             measure(model, X[:, ::-1])
     for measure in (heldout_rmse, interval_coverage):
-        with pytest.raises(ValueError, match="users of X are others.*user_labels"):
+        with pytest.raises(ValueError, match="users of X differ.*user_labels"):
             measure(model, X[::-1])
 
 
