@@ -122,7 +122,7 @@ def ours(contestant, rank, train, test, seed):
     model = contestant(rank, random_state=seed)
     seconds, _ = timed(lambda: model.fit(train))
     pairs = np.column_stack([test.row, test.col])
-    mean, std = model.predict_pairs(pairs, return_std=True)
+    mean, std = model.predict_pairs(pairs, return_std=True, by_position=True)
     away = np.abs(test.data - mean) / std
     row = {"RMSE": error(mean, test), "CPU s": seconds}
     row |= {f"{level} %": (away < q).mean() for level, q in INTERVALS.items()}
@@ -284,7 +284,7 @@ def from_start(method, ratings, rank, seed, n_passes):
     shares = model.history_["rate_share"]
     return {
         "bound": model.lower_bound(train),
-        "RMSE": error(model.predict_pairs(pairs), test),
+        "RMSE": error(model.predict_pairs(pairs, by_position=True), test),
         "passes": model.n_iter_,
         "steps made smaller": float((shares < 1).mean()),
         "CPU s": seconds,

@@ -30,6 +30,7 @@ extensions = [
     "mathml",
     "names",
     "offline",
+    "parameter_groups",
     "repository_links",
     "thumbnails",
 ]

@@ -2,10 +2,10 @@
 Annealed against plain stochastic variational inference
 =======================================================
 
-Fits latent Dirichlet allocation twice to the shipped corpus, the descriptions of the
-packages of Debian: once annealed, once plain, from the same random start. Prints the
-topics as lists of words and the held-out scores, and saves a picture of both fits (it
-needs matplotlib, ``python -m pip install ".[plot]"`` in a checkout).
+This script fits latent Dirichlet allocation twice to the shipped corpus, descriptions
+of Debian packages: once annealed and once plain, from the same random start. It prints
+the topics as lists of words and the held-out scores, and saves a picture of both fits
+(which needs matplotlib, ``python -m pip install ".[plot]"`` in a checkout).
 """
 
 # sphinx_gallery_thumbnail_path = 'images/annealed_vs_plain.png'

@@ -2,16 +2,17 @@
 Features of faces: the factorial mixture at several temperatures
 ================================================================
 
-Fits the factorial mixture to photographs of faces, each a sum of features that are
-there or not: by plain variational inference, with the temperature inferred, annealed
-for a short and for a long time, and annealed with moves. A quarter of the images is
-held out. Prints the held-out log-likelihood of each fit, and saves two pictures: that
-log-likelihood and the temperature in the course of the fits, and the features (they
-need matplotlib, ``python -m pip install ".[plot]"`` in a checkout).
+This script fits the factorial mixture to photographs of faces. The model explains each
+image as a sum of features that are present or absent. The fits use plain variational
+inference, an inferred temperature, a short and a long annealing, and annealing with
+moves. A quarter of the images is held out. The script prints the held-out
+log-likelihood of each fit and saves two pictures: the log-likelihood and the
+temperature over the iterations, and the features (they need matplotlib,
+``python -m pip install ".[plot]"`` in a checkout).
 
 ``--data`` names an .npz file with an array ``images`` of shape (n_images, height,
 width), such as one made from the cropped images of the Extended Yale Face Database B.
-Without it scikit-learn's digits are taken.
+Without it the script uses scikit-learn's digits.
 """
 
 # sphinx_gallery_thumbnail_path = 'images/factorial_mixture_features.png'

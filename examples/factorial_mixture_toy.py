@@ -2,13 +2,13 @@
 Features that overlap: the factorial mixture on toy images
 ==========================================================
 
-Fits the factorial mixture to sums of eight overlapping shapes of 4 x 4 pixels, from one
-random start: by plain variational inference, by annealing without and with moves, and
-with the temperature inferred. Prints how many of the shapes each fit found and its
-held-out score, and saves a picture of what was found.
+This script fits the factorial mixture to sums of eight overlapping shapes of 4 x 4
+pixels, from one random start: by plain variational inference, by annealing without and
+with moves, and with an inferred temperature. It prints the number of shapes that each
+fit found and its held-out score, and saves a picture of the found shapes.
 
-A second picture is that of the papers: the lower bound at T=1, iteration by iteration,
-of fits that differ in the temperature alone. Both need matplotlib,
+A second picture reproduces one of the papers: the lower bound at T=1 in each iteration
+of fits that differ only in temperature. Both need matplotlib,
 ``python -m pip install ".[plot]"`` in a checkout.
 """
 

@@ -2,16 +2,17 @@
 How many clusters: a Dirichlet-process mixture of Gaussians
 ===========================================================
 
-Four clusters of 250 points in the plane, and mixtures of up to 50 Gaussians with the
-priors of the paper, fitted by scikit-learn's ``BayesianGaussianMixture``, by plain
-inference in one batch and in minibatches (SVI), with the noise of smaller batches
-(SVI+), by annealing, and by annealing and moves. Prints how many clusters each found,
-each time of other data and another start, and saves a picture of their sizes, sorted,
-and one of the first data and the clusters found there.
+The data are four clusters of 250 points in the plane. Mixtures of up to 50 Gaussians,
+with the priors of the paper, are fitted by scikit-learn's ``BayesianGaussianMixture``,
+by plain inference in one batch and in mini-batches (SVI), with the noise of smaller
+batches (SVI+), by annealing, and by annealing with moves. The script repeats this with
+other data and other starts and prints how many clusters each fit found. It saves a
+picture of the sorted sizes of the clusters, and one of the first data set with the
+clusters found in it.
 
-A third picture shows the lower bound in the course of fits by plain inference, SVI and
-SVI+, to these points and, with ``--pima``, to the 768 samples of that data set. Both
-need matplotlib, ``python -m pip install ".[plot]"`` in a checkout.
+A third picture shows the lower bound over the iterations of plain inference, SVI and
+SVI+, for these points and, with ``--pima``, for the 768 samples of that data set. The
+pictures need matplotlib, ``python -m pip install ".[plot]"`` in a checkout.
 """
 
 # sphinx_gallery_thumbnail_path = 'images/gaussian_mixture_clustering.png'

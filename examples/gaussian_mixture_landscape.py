@@ -2,17 +2,18 @@
 One optimum becomes two: the landscape of two Gaussians
 =======================================================
 
-The papers' smallest example: 500 numbers from two Gaussians of variance 1 at 4 and -4,
-with weights .3 and .7. Known are variance and weights, unknown the two means. The lower
-bound then has two optima, the true one and one where the two are interchanged; at a
-high temperature it has one, which becomes the true one as the temperature falls. Draws
-the tempered bound as a function of the two variational means, all else optimised out,
-and the paths of inference, plain and annealed, from the same starts.
+This is the smallest example of the papers: 500 numbers from two Gaussians of variance 1
+at 4 and -4, with weights .3 and .7. The variance and the weights are known, and the two
+means are unknown. The lower bound then has two optima: the true one, and one with the
+means interchanged. At a high temperature it has one optimum, which becomes the true one
+as the temperature falls. The script draws the tempered bound as a function of the two
+variational means, with all other parameters optimized, and the paths of plain and
+annealed inference from the same starts.
 
-Then the package's estimators are fitted to the same data from random starts. They learn
-weights and variances too, so that two Gaussians interchanged are as good as the true
-ones, and a bad optimum would be a division in the wrong place. Counted is how many fits
-end at the best bound.
+Then it fits the package's estimators to the same data from random starts. They learn
+weights and variances too, so interchanged Gaussians are as good as the true ones, and a
+poor optimum divides the data in the wrong place. The script counts the fits that end at
+the best bound.
 
 Pictures need matplotlib, ``python -m pip install ".[plot]"`` in a checkout.
 """

@@ -2,8 +2,9 @@
 A grid search over temperatures
 ===============================
 
-Searches where annealing starts and how long it lasts, over a pipeline that begins with
-text. A start at T=1 is plain variational inference, so the grid holds its own baseline.
+This script searches for the start and the length of the annealing, for a pipeline that
+begins with text. A start at T=1 is plain variational inference, the baseline of the
+grid.
 """
 
 # sphinx_gallery_thumbnail_path = 'auto_thumbnails/grid_search_temperature.png'

@@ -2,12 +2,12 @@
 How many topics?
 ================
 
-Four views of one question, with scikit-learn's tools: the held-out score and the
-coherence of topics over their number, by one grid search; how many topics two seeds
-agree on; and how many of them the evidence of their words tells apart. Drawn for
-documents that were generated from known topics, where the views point to that number,
-and for the descriptions of the packages of Debian, where there is none, and they do not
-agree (the picture needs matplotlib, ``python -m pip install ".[plot]"`` in a checkout).
+This script draws four measures against the number of topics: the held-out score and the
+coherence, by one grid search; the number of topics that two seeds share; and the number
+of distinct topics by the evidence of their words. For documents that were generated
+from known topics, all four agree with the true number. For descriptions of Debian
+packages there is no true number, and they disagree (the picture needs matplotlib,
+``python -m pip install ".[plot]"`` in a checkout).
 """
 
 # sphinx_gallery_thumbnail_path = 'images/how_many_topics.png'

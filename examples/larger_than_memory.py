@@ -2,12 +2,12 @@
 More text than memory, on one machine and on a cluster
 ======================================================
 
-Writes counts of many documents to disk in shards, fits topics to them in bounded
-memory, and fits the same topics on a cluster: a local one of two processes, though a
-remote one takes the same call. Both models are equal, bit for bit.
+This script writes counts of many documents to disk in shards, fits topics to them in
+bounded memory, and fits the same topics on a local cluster of two processes; a remote
+cluster needs no other call. Both models are equal, bit for bit.
 
-The text is the shipped corpus, again and again. The cluster needs the packages dask and
-distributed; without them, that part is left out.
+The text is the shipped corpus, repeated. The cluster needs the packages dask and
+distributed; without them, the script skips that part.
 """
 
 # sphinx_gallery_thumbnail_path = 'auto_thumbnails/larger_than_memory.png'

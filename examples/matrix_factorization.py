@@ -2,17 +2,18 @@
 Stars for films: the bound of a matrix factorization, from many starts
 ======================================================================
 
-The first experiment of Paisley et al.: ratings as products of Gaussian factors, fitted
-by batch variational inference and by SVI+, which gives the ratings random weights: in
-iteration t its steps are as noisy as those of M = 50 t ratings. Beside them are fits
-that are annealed, and fits whose temperature is inferred. The settings are the paper's,
-no biases, prior variance 1 of factors, noise variance 1/2, all ratings in one batch.
-Ratings are taken less their mean; ``--global-mean=0`` leaves it in, as the paper does.
+This is the first experiment of Paisley et al.: ratings as products of Gaussian factors,
+fitted by batch variational inference and by SVI+. SVI+ gives the ratings random
+weights, so that steps of iteration t are as noisy as those of M = 50 t ratings. The
+script also fits annealed models and models with an inferred temperature. The settings
+are those of the paper: no biases, prior variance 1 of factors, noise variance 1/2, all
+ratings in one batch. The mean is subtracted from the ratings; ``--global-mean=0``
+keeps it, as the paper does.
 
-Prints and draws, iteration by iteration, the lower bound and the error of ratings that
-were held out. Then, for the package's defaults, which learn the variances and have
-biases, that error and how many held-out ratings lie in the predictive intervals.
-Pictures need matplotlib, ``python -m pip install ".[plot]"`` in a checkout.
+The script prints and draws the lower bound and the error of held-out ratings in each
+iteration. For the package's defaults, which learn the variances and have biases, it
+prints the error and the coverage of predictive intervals. Pictures need matplotlib,
+``python -m pip install ".[plot]"`` in a checkout.
 
 ``--data`` names ratings: a download of MovieLens, or a file written by scipy's
 ``save_npz``. Without it, ratings of the shape of MovieLens 100K are generated.
@@ -35,7 +36,7 @@ from sktemper.datasets import load_movielens, make_ratings
 from sktemper.metrics import heldout_rmse, interval_coverage
 from sktemper.schedules import ExponentialSchedule, RampSchedule
 
-#: Of the stars, in all of the data sets.
+#: Scale of the ratings in all data sets.
 SCALE = (1, 5)
 #: Share of the ratings that are held out.
 HELD_OUT = 0.1

@@ -2,13 +2,13 @@
 Write your own model: a mixture of Poissons
 ===========================================
 
-A model says what its data and its likelihood are.  Here it is all of a mixture whose
-components are independent Poisson distributions, with Gamma priors: for counts of
-events, such as visits by hour of the day.  The loop, the temperatures, learning rates,
-noise and moves, streams, threads and pickles come with it.
+A model defines its data and its likelihood.  This script has the complete model of a
+mixture whose components are independent Poisson distributions with Gamma priors, for
+counts of events such as visits by hour of the day.  The package adds the loop,
+temperatures, learning rates, noise and moves, streams, threads and pickles.
 
-The script checks the model against the promises of the contract, then fits it under
-three policies and prints how well each recovers the clusters of generated data.
+The script checks the model by `check_model`, fits it with three policies, and prints
+how well each recovers the clusters of generated data.
 """
 
 # sphinx_gallery_thumbnail_path = 'auto_thumbnails/own_model_poisson.png'

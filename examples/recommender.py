@@ -2,18 +2,17 @@
 A recommender: from a table to served recommendations
 =====================================================
 
-Who watched which film, and how many stars they gave it, is a long table: a user, an
-item and a rating a line. Two models are fitted to it. `ImplicitFactorization` learns
-from what people choose, and `TemperedMatrixFactorization` from what they say of it;
-which of them to take is a matter of what is to be found, and the figures tell. Beside
-them stand popularity, item-based neighbours (ItemKNN) and EASE, a linear model that
-takes ten lines and is hard to beat where there are not too many items.
+The data are a long table: each line has a user, a film and a rating. Two models are
+fitted to it. `ImplicitFactorization` learns which films people choose, and
+`TemperedMatrixFactorization` learns how they rate them. The script compares both with
+popularity, item-based neighbours (ItemKNN) and EASE, a linear model that takes ten
+lines and is hard to beat if there are not too many items.
 
-Then somebody's recommendations are explained, somebody new gets some, and the model is
-saved for processes that serve it.
+Then it explains recommendations, recommends films to a new user, and saves the model
+for processes that serve it.
 
-``--data`` names a download of MovieLens. Without it, choices and ratings of people with
-tastes are generated. Needs pandas.
+``--data`` names a download of MovieLens. Without it, the script generates choices and
+ratings of people with different tastes. Needs pandas.
 """
 
 # sphinx_gallery_thumbnail_path = 'auto_thumbnails/recommender.png'
@@ -37,7 +36,7 @@ def main():
     table = load_table(arguments)
     print(f"{len(table)} lines, such as\n{table.head(3).to_string(index=False)}\n")
 
-    # -- a matrix that knows its names, and a tenth of each user's items to find again
+    # -- a matrix with labels, and a held-out tenth of each user's items
     ratings, *_ = ratings_matrix(table["user"], table["item"], table["rating"])
     R_train, R_test = train_test_split_entries(ratings, random_state=arguments.seed)
     X_train = clicks_of(R_train)
@@ -48,7 +47,7 @@ def main():
     clicks.fit(X_train)
     stars.fit(R_train)
 
-    # -- which of them finds what was held out?
+    # -- ranking of the held-out items
     X = X_train.astype(np.float64)
     ranked = {
         "popularity": popularity(X),

@@ -2,10 +2,12 @@
 Topics from a stream of text
 ============================
 
-Learns the topics of a text file that is never held in memory: lines are read in
-chunks, counted by a vectorizer that needs no fit, and handed to ``partial_fit``.
+This script learns the topics of a text file without holding it in memory: it reads
+lines in chunks, counts words with a vectorizer that needs no fit, and calls
+``partial_fit``.
 
-Without an argument a file is made from the shipped corpus, one document a line.
+Without an argument the script writes a file from the shipped corpus, one document a
+line.
 """
 
 # sphinx_gallery_thumbnail_path = 'auto_thumbnails/stream_text.png'

@@ -3,6 +3,7 @@
 import importlib
 
 from . import _check_build  # noqa: F401, before anything that needs a kernel
+from ._estimator import critical_temperatures
 from .discrete_mixture import (
     AnnealedBernoulliMixture,
     AnnealedMultinomialMixture,
@@ -52,10 +53,11 @@ __all__ = [
     "TemperedMatrixFactorization",
     "TemperedMultinomialMixture",
     "__version__",
+    "critical_temperatures",
     "seeded_prior",
 ]
 
-#: Public modules that are loaded when they are first asked for.
+#: Public modules that are imported at their first use.
 LAZY = (
     "base",
     "dask",
@@ -71,7 +73,10 @@ LAZY = (
 
 def __getattr__(name):
     if name in LAZY:
-        return importlib.import_module(f"{__name__}.{name}")
+        try:
+            return importlib.import_module(f"{__name__}.{name}")
+        except ImportError as error:  # hasattr expects an AttributeError
+            raise AttributeError(str(error)) from error
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

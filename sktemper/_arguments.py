@@ -1,4 +1,4 @@
-"""Checks of arguments that are stricter than scikit-learn's: a bool is no number."""
+"""Checks of arguments.  Unlike in scikit-learn, a bool is no number."""
 
 from numbers import Integral, Real
 
@@ -19,15 +19,15 @@ __all__ = [
 
 
 class Interval(_param_validation.Interval):
-    """Constraint of a parameter: a number in an interval, and no bool."""
+    """Constraint of a parameter: a number in an interval, but no bool."""
 
     def is_satisfied_by(self, value):
-        """Return whether a value is one."""
+        """Return whether a value satisfies the constraint."""
         return not isinstance(value, bool) and super().is_satisfied_by(value)
 
 
 class WholeNumber(Interval):
-    """Constraint of a parameter: an integer from a number up, and no bool."""
+    """Constraint of a parameter: an integer of at least ``least``, but no bool."""
 
     def __init__(self, least):
         super().__init__(Integral, least, None, closed="left")
@@ -41,17 +41,17 @@ def refuse(parameter, expected, value):
 
 
 def is_number(value):
-    """Return whether a value is a real number, and no bool."""
+    """Return whether a value is a real number, but no bool."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def is_integer(value):
-    """Return whether a value is an integer, and no bool."""
+    """Return whether a value is an integer, but no bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def positive_int(value, name):
-    """Return an integer of at least 1 as an int; raise if it is none."""
+    """Return a value as an int; raise unless it is an integer of at least 1."""
     if not is_integer(value):
         refuse(name, "an int of at least 1", value)
     if value < 1:
@@ -60,7 +60,7 @@ def positive_int(value, name):
 
 
 def check_flag(value, name):
-    """Raise unless a value is a bool: anything else would count as one."""
+    """Raise unless a value is a bool."""
     if not isinstance(value, bool | np.bool_):
         refuse(name, "True or False", value)
 

@@ -1,23 +1,23 @@
-"""Where the documentation is, for the link in the HTML representation of an object."""
+"""Link to the documentation in the HTML representation of an object."""
 
 import sys
 from functools import cache
 from importlib import metadata
 from itertools import takewhile
 
-#: The page of a class in the reference, below the address of the documentation.
+#: Path of the page of a class, relative to the address of the documentation.
 PAGE = "reference/generated/{page}.html"
 
 
 @cache
 def address():
-    """Return the address that the package was built with, or "" where it has none.
+    """Return the address of the documentation, or "" if none is configured.
 
-    It stands in one place, ``project.urls`` of pyproject.toml, as "Documentation".
+    It is configured in ``project.urls`` of pyproject.toml, as "Documentation".
     """
     try:
         urls = metadata.metadata("sktemper").get_all("Project-URL") or []
-    except metadata.PackageNotFoundError:  # a source folder that was not installed
+    except metadata.PackageNotFoundError:  # the package is not installed
         return ""
     named = dict(url.split(", ", 1) for url in urls)
     return named.get("Documentation", "").rstrip("/")
@@ -33,7 +33,7 @@ def page_of(cls):
 
 
 class DocumentationLinkMixin:
-    """The "?" of an object in a notebook, which leads to its page in the reference."""
+    """Mixin for the "?" of an object in a notebook, a link to the reference."""
 
     _doc_link_module = "sktemper"
 

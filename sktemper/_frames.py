@@ -1,4 +1,4 @@
-"""Data frames of pandas or polars, neither of which the package needs."""
+"""Data frames of pandas or polars, which are optional."""
 
 import importlib
 import sys

@@ -1,16 +1,18 @@
-"""How large and how small numbers may be, so that all that is computed stays finite.
+"""Limits of the size of numbers, within which all results are finite.
 
-What the kernels keep in the dtype of the data are values, squares of them, and sums of
-up to 10^8 squares; all else is float64.  So a value x has to keep
+Kernels store values, their squares, and sums of up to 10^8 squares in the dtype of the
+data.  All other numbers are float64.  The limit x of values therefore satisfies two
+conditions:
 
-- 10^8 x^2 finite in the dtype: x < 1.8e15 in float32, 1.3e150 in float64;
-- x^2 / v times counts, weights and sizes finite in float64, for any variance v that is
-  let through.  Those are let through whose roots are between 1 / x and x, so that
-  x^2 / v reaches x^4: with x = 1e60 it leaves 68 decades to the rest.
+- 10^8 x^2 is finite in the dtype: x < 1.8e15 in float32, and x < 1.3e150 in float64.
+- x^2 / v, times counts, weights and sizes, is finite in float64 for each allowed
+  variance v.  Standard deviations from 1 / x to x are allowed, so that x^2 / v reaches
+  x^4.  With x = 1e60, this leaves 68 decades for the other factors.
 
-Of priors that are no variances (concentrations, degrees of freedom, precisions in
-those of samples), 1 / p and p^2 / 10^8 have to be finite in float32; 1e-30 to 1e23
-would do, and 1e30 does where nothing squares them.
+For a prior parameter p that is no variance (a concentration, degrees of freedom, or a
+precision relative to that of samples), 1 / p and p^2 / 10^8 must be finite in float32.
+This holds from 1e-30 to 1e23.  The upper limit is 1e30, because parameters that large
+are not squared.
 """
 
 import numpy as np
@@ -31,20 +33,20 @@ __all__ = [
 
 #: Largest absolute value of data, for each dtype that models compute in.
 LARGEST_VALUE = {"float32": 1e15, "float64": 1e60}
-#: Largest count, also after its multiplication by the weight of its sample: above,
-#: float32 overflows where the inner loops multiply.
+#: Largest count, also after multiplication by the weight of its sample.  Products of
+#: larger counts overflow in float32.
 LARGEST_COUNT = 1e30
-#: Largest weight of a sample; one of a batch must have at least its inverse.
+#: Upper limit of weights of samples.  The largest weight must be at least its inverse.
 LARGEST_WEIGHT = 1e15
-#: Weights below this share of the largest are 0: in a batch of their own they would be
-#: all there is, and quotients by them overflow.
+#: Weights below this share of the largest weight are set to 0, because quotients by
+#: them overflow in a batch that has only such weights.
 LEAST_SHARE = 1e-30
-#: Where priors that are no variances may be.
+#: Limits of prior parameters that are no variances.
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-30, 1e30
 
 
 def largest_value(dtype):
-    """Return the largest absolute value of data that a model computes with in a dtype.
+    """Return the largest allowed absolute value of data for a dtype.
 
     Parameters
     ----------
@@ -58,18 +60,19 @@ def largest_value(dtype):
 
 
 def check_values(X, dtype, name="X", training=False):
-    """Raise if data are so large, or all so small, that squares leave the dtype.
+    """Raise if values are so large, or all so small, that squares leave the dtype.
 
     Parameters
     ----------
     X : ndarray or sparse matrix
-        Of numbers; NaN is no value.
+        Numbers.  NaN is ignored.
     dtype : {float32, float64}
-        What will be computed in.
+        Dtype of the computation.
     name : str, default="X"
+        Name of ``X`` in messages.
     training : bool, default=False
-        Whether a model learns variances from them: they may not all be too small then,
-        unless they are 0.
+        Whether a model learns variances from the data.  If so, values that are all tiny
+        but not 0 are refused too.
 
     Raises
     ------
@@ -109,11 +112,11 @@ def check_variances(variances, dtype, name):
     Parameters
     ----------
     variances : float, array-like or None
-        None is not known yet.
+        None means that they are not known yet.
     dtype : {float32, float64}
-        What will be computed in.
+        Dtype of the computation.
     name : str
-        Of what they are, for the message.
+        Name in the message.
 
     Raises
     ------
@@ -137,7 +140,7 @@ def check_prior(value, name):
     Parameters
     ----------
     value : float, ndarray or None
-        Positive; None has a default.
+        Positive; None stands for a default.
     name : str
 
     Raises
@@ -156,7 +159,7 @@ def check_prior(value, name):
 
 
 def checked_weights(sample_weight):
-    """Return weights of samples, those that cannot count as 0.
+    """Return weights of samples, with negligible weights set to 0.
 
     Parameters
     ----------
@@ -188,7 +191,7 @@ def checked_weights(sample_weight):
 
 
 def check_counts(X, sample_weight=None):
-    """Raise if counts to be trained on are all too small, or weights make them large.
+    """Raise if training counts are all too small, or too large after weighting.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Matrix products whose bits depend on nothing but the numbers; rows of matrices."""
+"""Matrix products with reproducible bits, and rows of sparse matrices."""
 
 import contextlib
 import functools
@@ -20,15 +20,15 @@ __all__ = [
     "tiled_matmul",
 ]
 
-#: Terms of a product in one call, some milliseconds: between calls it can be stopped.
+#: Terms of a product in one call, some milliseconds.  Ctrl-C acts between calls.
 TERMS_AT_ONCE = 2**27
 
 
 class _Nested:
-    """Who is at work; the first limits BLAS, the last gives it back.
+    """Callers inside `one_blas_thread`: the first limits BLAS, the last restores it.
 
-    Ctrl-C may come anywhere: who is inside is known by name, not by number, and what
-    BLAS had before until all of it is given back.
+    Because Ctrl-C may come anywhere, callers are stored as a set instead of a count,
+    and the earlier settings of BLAS are kept until all of them are restored.
     """
 
     def __init__(self):
@@ -49,8 +49,8 @@ def _libraries():
 def one_blas_thread():
     """Limit BLAS to one thread, for the whole process, while any caller is inside.
 
-    Parallelism is that of the loop over blocks; and a product on two threads has other
-    bits than on one.
+    The loop over blocks is parallel instead, and products have other bits on two
+    threads than on one.
     """
     name = object()
     try:
@@ -71,11 +71,10 @@ def one_blas_thread():
 
 
 def tiled_matmul(rows, matrix):
-    """Return ``rows @ matrix``, each row's bits whatever rows are around it.
+    """Return ``rows @ matrix``.  The bits of a row do not depend on the other rows.
 
-    By a loop of ours, since a BLAS has other loops, and other bits, for other shapes
-    and for the rows that its panels leave over; which rows those are differs from
-    processor to processor.
+    A BLAS does not promise this: it uses other loops, with other bits, for other shapes
+    and for the rows at the end of its panels, and these differ between processors.
 
     Parameters
     ----------
@@ -89,7 +88,7 @@ def tiled_matmul(rows, matrix):
     dtype = np.result_type(rows, matrix)
     n_inner, n_columns = matrix.shape
     product = np.empty((len(rows), n_columns), dtype)
-    # as C reads numbers: where they may lie
+    # aligned, as C requires
     columns = packed_columns(np.require(matrix, dtype, "A"))
     step = max(TERMS_AT_ONCE // max(n_inner * n_columns, 1), 1)
     for start in range(0, len(rows), step):
@@ -101,15 +100,15 @@ def tiled_matmul(rows, matrix):
 
 
 def sparse_rows(X, rows):
-    """Return ``X[rows]``; of a slice a view.
+    """Return ``X[rows]``; a slice returns a view.
 
-    scipy's own slices drop column indices outside of the matrix without a word.
+    The slices of scipy silently drop column indices outside of the matrix.
 
     Parameters
     ----------
     X : CSR
     rows : slice or ndarray of int
-        Without negative ones.
+        None of them negative.
     """
     starts, columns, values = entries_of_rows(X, rows)
     shape = (len(starts) - 1, X.shape[1])
@@ -118,17 +117,17 @@ def sparse_rows(X, rows):
 
 
 def entries_of_rows(X, rows):
-    """Return the arrays of ``X[rows]``; of a slice, views of the last two.
+    """Return the arrays of ``X[rows]``; a slice returns views of columns and values.
 
-    A kernel copies the entries.  ``X[rows]`` of scipy takes longer for a few rows, and
-    where ``X.indices`` and ``X.indptr`` have different types, as in a large collection
-    on disk, it converts all indices first.
+    A kernel copies the entries, because ``X[rows]`` of scipy takes longer for a few
+    rows.  If ``X.indices`` and ``X.indptr`` have different dtypes, as in a large
+    collection on disk, scipy also converts all indices first.
 
     Parameters
     ----------
     X : CSR
     rows : slice or ndarray of int
-        Without negative ones.
+        None of them negative.
 
     Returns
     -------

@@ -1,25 +1,26 @@
-"""Warnings that point at the user's own line."""
+"""Warnings that point at a line of the user's code."""
 
 import sys
 import warnings
 
 __all__ = ["warn"]
 
-#: Packages between a user's line and the one that warns.
+#: Packages whose frames may lie between the line of the user and the warning.
 INSIDE = {"sktemper", "sklearn", "contextlib", "joblib", "pickle"}
 
 
 def warn(message, category=UserWarning):
-    """Warn at the line, outside of these packages, that led here.
+    """Issue a warning that points at the last line of the user's code.
 
-    In `fit`, `partial_fit` or `transform`, called by the user or by a pipeline or a
-    search.  (``skip_file_prefixes`` of `warnings.warn` needs Python 3.12.)
+    This is the last frame outside of the packages `INSIDE`, also if a pipeline or a
+    search called the estimator.  (``skip_file_prefixes`` of `warnings.warn` needs
+    Python 3.12.)
 
     Parameters
     ----------
     message : str or Warning
     category : type, default=UserWarning
-        Of a message that is a str.
+        Category of a message that is a str.
     """
     frame, level = sys._getframe(1), 2
     while frame.f_back and _is_inside(frame):

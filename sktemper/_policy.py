@@ -1,7 +1,7 @@
-"""What all policies share: values that can be nested, replaced and validated.
+"""Base of all policies: values that can be nested, replaced and validated.
 
-A policy is a plain `BaseEstimator`: its parameters are stored as given, its methods
-are pure, and whatever changes during a fit lives in the state of the fit.
+A policy is a plain `BaseEstimator`.  Its parameters are stored as given, its methods
+are pure, and values that change during a fit are in the state of the fit.
 """
 
 import functools
@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from ._arguments import is_number
 from ._documentation import DocumentationLinkMixin
 
-#: The largest number that is finite.
+#: Largest finite number.
 LARGEST = sys.float_info.max
 
 
@@ -25,12 +25,12 @@ class Slot(NamedTuple):
     Parameters
     ----------
     resolve : callable
-        Turns what a user may pass (an object, a number, a string, a callable, and
-        None where None stands for a default) into a policy; raises otherwise.
+        Converts any valid value of the parameter (an object, a number, a string, a
+        callable or None) to a policy, and raises for other values.
     none_is_off : bool, default=False
         Whether None means "off" instead of a default.
     example : str, default=""
-        What to pass in order to switch the slot on; for error messages.
+        Example of a value that switches the slot on, for error messages.
     """
 
     resolve: Any
@@ -39,10 +39,10 @@ class Slot(NamedTuple):
 
 
 class SlotsMixin(DocumentationLinkMixin):
-    """Nested parameters that reach policies which were never written down.
+    """Mixin for nested parameters of policies that are given by shortcuts.
 
-    ``set_params(schedule__start=3)`` on ``schedule=None`` (or on a number or string)
-    first puts the policy there that the value stands for.
+    For example, ``set_params(schedule__start=3)`` on ``schedule=None``, or on a number
+    or a string, first replaces the value by the policy that it stands for.
     """
 
     _slots: dict[str, Slot] = {}
@@ -93,8 +93,8 @@ class Policy(SlotsMixin, BaseEstimator):
     @classmethod
     @functools.cache
     def _get_param_names(cls):
-        # of scikit-learn: it reads the signature each time that policies are validated,
-        # which is in every call of `partial_fit`
+        # Cached, because scikit-learn reads the signature at each validation, and each
+        # call of `partial_fit` validates.
         return super()._get_param_names()
 
     def check(self, model):
@@ -103,7 +103,7 @@ class Policy(SlotsMixin, BaseEstimator):
             model.require(capability, self)
 
     def knows(self, state):
-        """Return whether ``state`` is one of this policy's, from which it can go on."""
+        """Return whether this policy can continue from ``state``."""
         return state is None
 
     def validate(self):
@@ -122,24 +122,24 @@ class Policy(SlotsMixin, BaseEstimator):
         return self
 
     def _called(self):
-        """Return what an error about a value of this policy calls it."""
+        """Return the name of this policy in errors about its values."""
         return type(self).__name__
 
 
 def as_number(value, policy, what, least=-LARGEST, most=LARGEST):
-    """Return a value that a policy gave, as a float.
+    """Return a value that a policy gave, as a float; check it.
 
-    What policies say is looked at here and in `as_numbers`, where it is used: they may
-    be any function, or a class of the user's own.
+    Values are checked here and in `as_numbers`, because policies may be functions or
+    classes of the user.
 
     Parameters
     ----------
     value : object
     policy : Policy
     what : str
-        What the value is meant to be.
+        Meaning of the value, for messages.
     least, most : float
-        By default any finite number is one.
+        Limits of the value; by default any finite number is valid.
 
     Raises
     ------

@@ -1,9 +1,10 @@
-"""Threads that run tasks and that Ctrl-C cannot lock up.
+"""Threads that run tasks, and that Ctrl-C cannot lock up.
 
-A lock that Python code takes, as that of `concurrent.futures` does, stays locked for
-good if Ctrl-C comes between its acquisition and the block that releases it: whoever
-needs it next waits for ever.  So the calling thread touches no such lock here, only
-queues and dicts, whose methods are C and done or not done.
+Python code that takes a lock, as in `concurrent.futures`, can leave it locked: Ctrl-C
+may come after the acquisition and before the block that releases it, and the next
+thread that needs the lock waits for ever.  The calling thread therefore takes no such
+lock here.  It uses only queues and dicts, whose methods are written in C and run
+completely or not at all.
 """
 
 import _thread
@@ -11,12 +12,12 @@ from queue import Empty, SimpleQueue
 
 __all__ = ["Pool", "Task"]
 
-#: Seconds that the calling thread may sleep without a look for Ctrl-C.
+#: Seconds that the calling thread sleeps at most before it checks for Ctrl-C.
 LONGEST_SLEEP = 0.05
 
 
 class Task:
-    """A call that another thread makes, once or never.
+    """A function call that another thread runs at most once.
 
     Parameters
     ----------
@@ -28,7 +29,7 @@ class Task:
         self._claims, self._outcome, self._ended = {}, None, SimpleQueue()
 
     def run(self):
-        """Make the call, unless it is cancelled."""
+        """Run the call, unless it is cancelled."""
         if self._claims.setdefault("by", "run") != "run":
             return
         try:
@@ -40,7 +41,7 @@ class Task:
         self._ended.put(None)
 
     def cancel(self):
-        """Return whether the call never begins."""
+        """Cancel the call; return False if it has begun already."""
         return self._claims.setdefault("by", "cancel") == "cancel"
 
     def done(self):
@@ -48,10 +49,10 @@ class Task:
         return self._outcome is not None
 
     def wait(self):
-        """Wait until the call has ended; a signal raises soon.
+        """Wait until the call has ended.
 
-        One that arrives in the moment before the thread sleeps does not wake it up, and
-        on Windows none does.
+        A signal raises within `LONGEST_SLEEP`.  It may not wake the thread at once: not
+        if it arrives just before the thread sleeps, and never on Windows.
         """
         while not self.done():
             _wait_for(self._ended)
@@ -69,7 +70,7 @@ class Task:
 
 
 class Pool:
-    """Some threads, started as tasks come.
+    """Pool of threads, which are started when tasks are submitted.
 
     Parameters
     ----------
@@ -82,14 +83,14 @@ class Pool:
         self._started = []
 
     def submit(self, task):
-        """Let a thread run a task soon."""
+        """Queue a task for the threads."""
         if len(self._started) < self.n_threads:
             arguments = self._tasks, self._left, self._alive
             self._started.append(_thread.start_new_thread(_work, arguments))
         self._tasks.put(task)
 
     def shutdown(self):
-        """Cancel the tasks that nobody has begun, and wait for the others."""
+        """Cancel the tasks that have not begun, and wait for the others."""
         try:
             while True:
                 self._tasks.get_nowait().cancel()
@@ -101,12 +102,12 @@ class Pool:
             _wait_for(self._left)
 
     def is_alive(self):
-        """Return whether a thread is at work, or may be."""
+        """Return whether a thread is running."""
         return bool(self._alive)
 
 
 def _wait_for(queue):
-    """Take what is in a queue, or sleep a little until there is something."""
+    """Take an item from a queue, or sleep for `LONGEST_SLEEP` at most."""
     try:
         queue.get(timeout=LONGEST_SLEEP)
     except Empty:
@@ -114,12 +115,12 @@ def _wait_for(queue):
 
 
 def _work(tasks, left, alive):
-    """Run tasks until there is None, which is for the other threads, too."""
+    """Run queued tasks until a None, which is put back for the other threads."""
     alive[_thread.get_ident()] = True
     try:
         while (task := tasks.get()) is not None:
             task.run()
-            del task  # its outcome belongs to who asked for it
+            del task  # frees its outcome if nobody else refers to it
         tasks.put(None)
     finally:
         del alive[_thread.get_ident()]

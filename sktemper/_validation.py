@@ -1,4 +1,4 @@
-"""Checks of data before anything else touches them."""
+"""Validation of data."""
 
 import copy
 
@@ -17,19 +17,18 @@ __all__ = [
     "looks_like_text",
 ]
 
-#: Types of indices that scipy makes.  Others, as from files of unsigned or big-endian
-#: integers, only come by assignment to the arrays of a matrix.
+#: Dtypes of indices in matrices that scipy creates.  Other dtypes, for instance from
+#: files, occur only if a user assigns to the arrays of a matrix.
 INDEX_DTYPES = np.dtype(np.int32), np.dtype(np.int64)
-#: Of these many items of an array one tells that it is text.
+#: Number of items of an array that are inspected for text.
 LOOKED_AT = 100
 
 
 def check_data(estimator, X, **options):
-    """Return what `sklearn.utils.validation.validate_data` does, or its errors.
+    """Validate data by `sklearn.utils.validation.validate_data` and further checks.
 
-    Before that sparse matrices are checked.  What scikit-learn lets through or leaves
-    to numpy is refused in words: dates, integers that no float can hold, and what is no
-    number at all.
+    Sparse matrices are checked first.  Masked arrays, dates, integers beyond the range
+    of floats, and entries that are no numbers raise errors with clear messages.
     """
     check_unmasked(X)
     dtype = getattr(X, "dtype", None)
@@ -45,8 +44,16 @@ def check_data(estimator, X, **options):
         raise TypeError(f"X has entries that are no numbers: {error}.") from error
 
 
-def check_unmasked(X, name="X"):
-    """Raise if some values are masked: nobody would look at the mask.
+def check_unmasked(X, name="X", may_be_nan=True):
+    """Raise if some values are masked, because later code ignores the mask.
+
+    Parameters
+    ----------
+    X : object
+    name : str, default="X"
+        Of the argument, for the message.
+    may_be_nan : bool, default=True
+        Whether there are estimators for which missing values may be NaN.
 
     Raises
     ------
@@ -54,15 +61,20 @@ def check_unmasked(X, name="X"):
         If ``X`` is a masked array of numpy with a value that is masked.
     """
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        remedy = "Leave out what is masked, and all that belongs to it."
+        if may_be_nan:
+            remedy = (
+                f"Where missing values may be NaN pass {name}.astype(float)"
+                ".filled(numpy.nan)."
+            )
         raise TypeError(
             f"{name} is a masked array, and what its mask hides would be taken for "
-            f"data. Where missing values may be NaN pass {name}.astype(float)"
-            ".filled(numpy.nan)."
+            f"data. {remedy}"
         )
 
 
 def check_init(init, n_components, n_features):
-    """Return where components start, ndarray (n_components, n_features) of float64.
+    """Return ``init`` as a valid array of float64, (n_components, n_features).
 
     Raises
     ------
@@ -78,11 +90,11 @@ def check_init(init, n_components, n_features):
 
 
 def check_sparse(X):
-    """Return a sparse matrix whose parts fit together; anything else as it is.
+    """Check the arrays of a sparse matrix; return any other object unchanged.
 
-    scipy checks a matrix when it is made, not what becomes of its arrays, and then
-    reads wherever these point to.  Only the arrays are looked at, once: a memory map
-    stays one, and nothing is copied but indices of other types than scipy's.
+    scipy checks a matrix only when it is created.  If its arrays are changed later,
+    scipy reads outside of them.  The check reads the arrays once, keeps memory maps,
+    and copies only indices of dtypes that scipy does not create.
 
     Parameters
     ----------
@@ -91,8 +103,10 @@ def check_sparse(X):
     Returns
     -------
     X : object
-        The same; without what its arrays have behind the last entry, and where it is
-        compressed with indices of int32 or int64.
+        The same matrix.  Formats "lil" and "dok" are converted to CSR, surplus entries
+        of the arrays are cut off, and indices of compressed formats are int32 or int64.
+        A COO matrix of small integers is returned as CSR, of int64 where sums of
+        duplicates need it.
 
     Raises
     ------
@@ -109,6 +123,7 @@ def check_sparse(X):
         return _check_compressed(X)
     if X.format == "coo":
         _check_coordinates(X)
+        return _with_whole_sums(X)
     if X.format == "dia":
         _check_diagonals(X)
     return X
@@ -150,9 +165,10 @@ def _check_compressed(X):
 
 
 def _with_true_flags(X):
-    """Return a CSR matrix without flags that its indices contradict.
+    """Return a CSR matrix whose flags agree with its indices.
 
-    The flags can be set by hand, and scipy sums and sorts nothing where they are set.
+    Users can set the flags "canonical" and "sorted".  scipy trusts them, and would then
+    neither sum duplicates nor sort.
     """
     starts, columns = np.ascontiguousarray(X.indptr), np.ascontiguousarray(X.indices)
     if is_canonical(starts, columns):
@@ -177,6 +193,21 @@ def _check_coordinates(X):
         if len(places) != len(X.data):
             _refuse(X, f"{name} has {len(places)} entries, but data {len(X.data)}")
         _check_range(X, name, places, size)
+
+
+def _with_whole_sums(X):
+    """Return a COO matrix of small integers as CSR, with sums that did not wrap around.
+
+    scipy adds entries of the same place in the type of the matrix: of uint8, the sum of
+    200 and 100 is 44.
+    """
+    if X.ndim != 2 or X.dtype.kind not in "iu" or X.dtype.itemsize == 8:
+        return X
+    found = X.tocsr()
+    if found.nnz == X.nnz:
+        return found
+    sums = X.astype(np.int64).tocsr()
+    return found if (sums.data == found.data).all() else sums
 
 
 def _check_diagonals(X):
@@ -222,7 +253,7 @@ def looks_like_text(X):
         return False
     try:
         items = np.asarray(X, dtype=object).ravel()[:LOOKED_AT].tolist()
-    except Exception:  # of user-defined containers anything
+    except Exception:  # a container of the user may raise anything
         return False
     firsts = (
         item[0] if isinstance(item, (list, tuple)) and item else item for item in items

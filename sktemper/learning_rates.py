@@ -1,4 +1,4 @@
-"""Learning rates: how far a step goes toward its target."""
+"""Learning rates: weights of the targets of steps."""
 
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -14,12 +14,12 @@ __all__ = ["AdaptiveRate", "ConstantRate", "LearningRate", "RobbinsMonro"]
 class LearningRate(Policy):
     """Base of the learning rates.
 
-    A rate in [0, 1] is the weight of a step's target: 1 forgets all that was learned
-    before, 0 only looks.
+    A rate in [0, 1] is the weight of the target of a step.  A step of rate 1 replaces
+    the parameters by the target, and a step of rate 0 leaves them unchanged.
     """
 
     def initial_state(self):
-        """Return what the policy remembers between steps (a picklable value)."""
+        """Return the initial state, a picklable value that is kept between steps."""
         return None
 
     def next_rate(self, state, clock, gradient):
@@ -30,10 +30,10 @@ class LearningRate(Policy):
         state : object
             As returned by `initial_state` and by the last call.
         clock : Clock
-            Steps completed.
+            Number of completed steps.
         gradient : callable
             Returns the natural gradient and its Fisher product, two dense vectors.
-            Costs time: call it only if needed.
+            The call takes time, so that it should be made only if needed.
         """
         raise NotImplementedError
 
@@ -46,13 +46,13 @@ class RobbinsMonro(LearningRate):
     Parameters
     ----------
     offset : float, default=10.0
-        Slows the first steps down.  It trades against the batch size: 5 to 10 suit
-        batches of tens of thousands of tokens, as ``batch_size="auto"`` makes them;
-        64 suits many small batches.  The 1024 of the papers is for millions of
-        documents: on thousands it leaves much of the random start in the model, and
-        `fit` warns of that.
+        Reduces the rates of the first steps.  The best value depends on the batch size:
+        5 to 10 suit batches of tens of thousands of tokens, such as those of
+        ``batch_size="auto"``, and 64 suits many small batches.  The value 1024 of the
+        papers is meant for millions of documents.  With thousands of documents it
+        leaves much of the random start in the model, and `fit` warns.
     decay : float in [0.5, 1], default=0.6
-        Stochastic steps converge for these values (Robbins and Monro 1951).
+        Exponent.  Stochastic steps converge for these values (Robbins and Monro 1951).
 
     Examples
     --------
@@ -112,18 +112,18 @@ class GradientMoments(NamedTuple):
     Attributes
     ----------
     metric : str
-        Of h.
+        Metric F.
     steps : int
-        Gradients seen.
+        Number of gradients so far.
     window : float
-        Over how many steps; 0 before the first.
+        Number of steps in the averages; 0 before the first step.
     gradient, product : ndarray or float
     square : float
     noise_share : float
-        The sum of the squared weights of the gradients: how much of one gradient's
-        noise their average still has.
+        Sum of the squared weights of the gradients: the share of the noise of one
+        gradient that their average still has.
     first_rate : float
-        The rate that the warm-up asked for.
+        Rate at the end of the warm-up.
     """
 
     metric: str = "fisher"
@@ -147,7 +147,7 @@ class GradientMoments(NamedTuple):
         )
 
     def rate(self):
-        """Return signal over signal and noise, 0 where there is no signal."""
+        """Return the share of the signal in signal plus noise, 0 without signal."""
         signal = float(self.gradient @ self.product) - self.noise_share * self.square
         if signal <= 0:
             return 0.0
@@ -160,8 +160,9 @@ class AdaptiveRate(LearningRate):
     .. math:: \rho = \frac{\bar g \cdot \bar h - c \bar q}{(1 - c) \bar q}, \quad
         h = F g, \quad q = g \cdot h
 
-    with moving averages of the natural gradient g = target - parameters over a window
-    that shrinks after large steps: signal over signal and noise.
+    This is the share of the signal in signal plus noise.  The bars are moving averages
+    of the natural gradient g = target - parameters and of its products, over a window
+    that shrinks after large steps.
 
     Parameters
     ----------
@@ -169,37 +170,37 @@ class AdaptiveRate(LearningRate):
         F: the Fisher information of the variational distribution, or 1 (equation 14 of
         [1]_).
     max_rate : float in (0, 1], default=0.25
-        No rate is larger than this share of the one that the warm-up asked for.
+        Upper limit of the rates, relative to the rate at the end of the warm-up.
     n_warmup_batches : int >= 2, default=10
-        Steps of rate 0 that gather the averages at the start; the window does not
-        become shorter than this.
+        Number of steps of rate 0 at the start, which initialise the averages.  It is
+        also the least length of the window.
 
     Notes
     -----
-    What differs from [1]_:
+    Differences from [1]_:
 
     - Equation 21 has c = 0.  But the average of n gradients keeps 1 / n of their noise,
-      which equation 21 takes for signal.  Here c, the sum of the squared weights of the
-      average, takes that share out.  At fixed parameters, as in the warm-up, this has
-      no bias.  Later it is too low, as the noise of earlier gradients is in the
-      parameters too: on a quadratic about 0.6 times the optimal rate, where equation 21
-      has about 1.2 times.
-    - Equation 22 lets the window shrink to one step, where all noise is signal and the
-      rate stays 1.
-    - [1]_ starts its averages anew where the signal is negative.  With the noise taken
-      out that is common near an optimum, and means a rate of 0 until there is a signal.
-    - Equation 17 drops what it cannot know: that the batch's optimum moves as the
-      parameters do.  At the start, where it moves most, the rate is far too large and
-      what the first batches hold decides on the optimum reached.  So rates are bounded
-      by ``max_rate`` times that of the warm-up, which is small where batches are noisy.
-      A warm-up without any signal counts as a rate of ``1 / n_warmup_batches``.
+      which equation 21 counts as signal.  Here c, the sum of the squared weights of the
+      average, removes this share.  The estimate has no bias at fixed parameters, as in
+      the warm-up.  Later it is too low, because the noise of earlier gradients is in
+      the parameters too: on a quadratic function, the rate is about 0.6 times the
+      optimum, and that of equation 21 about 1.2 times.
+    - Equation 22 lets the window shrink to one step.  All noise then counts as signal,
+      and the rate stays 1.
+    - [1]_ restarts the averages if the signal is negative.  With the noise removed,
+      this is common near an optimum.  Here the rate is 0 until there is a signal.
+    - Equation 17 ignores that the optimum of a batch moves with the parameters.  At the
+      start, where it moves most, the rate would be far too large, and the first batches
+      would determine the optimum.  Rates are therefore limited to ``max_rate`` times
+      the rate of the warm-up, which is small if batches are noisy.  A warm-up without
+      signal counts as a rate of ``1 / n_warmup_batches``.
 
-    Held-out scores are not always those of a rate tuned by hand: on two corpora from
-    .03 nats per token better to .07 worse than the best of 23 rates, worst when short
-    documents are annealed (``benchmarks/adaptive_rates.py``).
+    On two corpora, held-out scores were between .03 nats per token above and .07 below
+    those of the best of 23 fixed schedules, and worst for annealed short documents
+    (``benchmarks/adaptive_rates.py``).
 
-    Each step computes a dense gradient and its Fisher product: many small steps take
-    many times as long as with `RobbinsMonro`.
+    Each step computes a dense gradient and its Fisher product, so that many small steps
+    take many times as long as with `RobbinsMonro`.
 
     References
     ----------
@@ -226,11 +227,11 @@ class AdaptiveRate(LearningRate):
         self.n_warmup_batches = n_warmup_batches
 
     def knows(self, state):
-        """Return whether ``state`` is one of this policy's, of the same metric."""
+        """Return whether this policy can continue from ``state``: same metric."""
         return isinstance(state, GradientMoments) and state.metric == self.metric
 
     def initial_state(self):
-        """Return averages of nothing."""
+        """Return empty averages."""
         return GradientMoments(self.metric)
 
     def next_rate(self, state, clock, gradient):
@@ -246,7 +247,7 @@ class AdaptiveRate(LearningRate):
         return rate, moments._replace(window=window)
 
     def _warmed_up(self, state, g, h):
-        """Return plain averages, and at the end of the warm-up its rate."""
+        """Return plain averages, at the end of the warm-up with its rate."""
         window = state.steps + 1.0
         moments = state.updated(g, h, 1.0 / window)._replace(window=window)
         if moments.steps < self.n_warmup_batches:
@@ -260,13 +261,13 @@ def as_learning_rate(value, default):
     Parameters
     ----------
     value : LearningRate, float or None
-        A number is a `ConstantRate`, None the ``default``.
+        A number stands for a `ConstantRate`, None for ``default``.
     default : LearningRate
 
     Raises
     ------
     sklearn.utils._param_validation.InvalidParameterError
-        For anything else.
+        If ``value`` is of another type.
     """
     if value is None:
         return default

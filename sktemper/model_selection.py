@@ -28,33 +28,33 @@ __all__ = ["train_test_split_entries"]
     prefer_skip_nested_validation=True,
 )
 def train_test_split_entries(X, *, test_size=0.1, per="user", random_state=None):
-    """Hold out some entries of each row: two matrices of the same shape.
+    """Split the entries of a matrix into two matrices of the same shape.
 
-    scikit-learn's splitters take whole rows, that is, whole users.  To see whether a
-    model finds what its own users choose next, each keeps a part of the items here.
+    scikit-learn's splitters hold out whole rows, that is, whole users.  This function
+    holds out some entries of each user, to test predictions for users of the training
+    data.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_users, n_items)
-        Ratings or clicks: the stored entries, zeros too; of a dense array what is
-        not NaN, or, if nothing is NaN, what is not 0.
+        Ratings or clicks: the stored entries of a sparse matrix, including zeros; or
+        the entries of a dense array that are not NaN, or not 0 if none is NaN.
     test_size : float, int or "half", default=0.1
-        The share of the entries that is held out; or how many of each user, who keeps
-        at least one ("leave k out").  "half" is what ``score`` does without chance: the
-        entries of a row, in the order of columns, are dealt in turn, the first to the
-        training part.
+        Share of the entries to hold out; or number of entries to hold out of each user,
+        who keeps at least one ("leave k out").  "half" splits as ``score`` does,
+        without randomness: the entries of a row, in the order of columns, go
+        alternately to the training and the test matrix.
     per : {"user", "all"}, default="user"
-        Whether a share is of each user's entries, rounded up or down at random so that
-        it is right on average, and one entry at least stays; or each entry is drawn by
-        itself.
+        "user" holds out a share of each user's entries, which is rounded up or down at
+        random so that it is right on average; each user keeps at least one entry.
+        "all" draws each entry independently.
     random_state : int, RandomState instance or None, default=None
-        By which entries are drawn.
+        Seed of the choice of entries.
 
     Returns
     -------
     X_train, X_test : CSR matrices of shape (n_users, n_items)
-        Together they have the entries of ``X``, and each has its labels, if there are
-        any.
+        Together they have all entries of ``X``.  Both have its labels, if any.
 
     Raises
     ------
@@ -63,8 +63,8 @@ def train_test_split_entries(X, *, test_size=0.1, per="user", random_state=None)
 
     See Also
     --------
-    sktemper.metrics.ranking_scorer : The same within a grid search.
-    sktemper.metrics.ranking_report : What a model makes of the split.
+    sktemper.metrics.make_ranking_scorer : The same split within a grid search.
+    sktemper.metrics.ranking_report : Ranking metrics of a model for the split.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Moves: proposals that leave a poor optimum, kept where the lower bound rises.
+"""Moves: proposals that leave a poor optimum, accepted if the lower bound rises.
 
-What no temperature reaches, a change of the components may: a superfluous one is put
-where the model explains the data worst.  The model says what to propose, the policy
-how often and how the proposal is brought to its own optimum, and the loop does it.
+A change of components can leave optima that no temperature leaves.  For example, a
+superfluous component moves to where the model explains the data worst.  The model makes
+proposals, the policy decides how many and how they are fitted, and the loop runs them.
 """
 
 import math
@@ -113,7 +113,7 @@ class Moves(Policy):
 
 
 class NoMoves(Moves):
-    """Nothing is proposed (``moves=None``)."""
+    """No moves: nothing is proposed (``moves=None``)."""
 
 
 class BirthMoves(Moves):
@@ -251,13 +251,14 @@ class ReheatMoves(Moves):
     Parameters
     ----------
     n_moves : int, default=1
-        Most proposals of a fit; they follow one another only while they succeed.
+        The largest number of proposals in a fit.  The first one without success ends
+        them.
     n_iter : int, default=30
-        Steps on each.
+        Steps on each proposal.
     start : float, default=5.0
-        The temperature of the first of them; the last third are at T=1.
+        The temperature of the first of these steps; the last third is at T=1.
     max_samples : int, default=20000
-        Most rows for these steps.
+        The largest number of rows for these steps.
 
     Examples
     --------

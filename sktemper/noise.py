@@ -14,56 +14,56 @@ __all__ = ["GradientNoise", "NoNoise", "SVIPlusNoise"]
 
 
 class GradientNoise(Policy):
-    """Base of the noise policies: factors of a batch's units, of mean 1."""
+    """Base of the noise policies: factors of mean 1 for the units of a batch."""
 
-    #: Whether the factors are drawn; if not, `unit_noise` may get None for ``random``.
+    #: Whether factors are random.  If not, `unit_noise` may get None for ``random``.
     is_random = True
 
     def resolved(self, plan):
-        """Return a policy with ``"auto"`` replaced by what suits the `Plan`."""
+        """Return the policy with each "auto" replaced by a value for the `Plan`."""
         return self
 
     def unit_noise(self, n_units, clock, random):
-        """Return the factors of a batch, ndarray of shape (n_units,); None is 1.
+        """Return the factors of a batch, of shape (n_units,), or None for all 1.
 
         Parameters
         ----------
         n_units : int
         clock : Clock
         random : numpy.random.Generator
-            The step's own.  None where neither the policy nor the model is random.
+            Generator of the step; None if neither the policy nor the model is random.
         """
         raise NotImplementedError
 
     def acts(self, n_units, clocks):
-        """Return whether some factors are not 1 in batches of ``n_units``.
+        """Return whether some factors differ from 1 in batches of ``n_units`` units.
 
         Parameters
         ----------
         n_units : int
         clocks : iterable of Clock
-            Those of the batches.
+            Clocks of the batches.
         """
         return True
 
     def guarded(self, rate, largest_rate):
-        """Return a rate that keeps the step in the domain of the parameters.
+        """Return a rate with which the step stays in the domain of the parameters.
 
-        By default at most 0.9 of the way out of it, where factors may be negative.  A
-        policy whose factors never are returns ``rate``.
+        By default it is at most 0.9 times the rate at which the step would leave the
+        domain.  A policy without negative factors returns ``rate``.
 
         Parameters
         ----------
         rate : float
         largest_rate : callable
-            Returns the rate at which the step would leave it (infinite: none does).
-            Costs time.
+            Returns the rate at which the step would leave the domain, infinity if
+            there is none.  The call takes time.
         """
         return min(rate, 0.9 * largest_rate())
 
 
 class NoNoise(GradientNoise):
-    """Every factor is 1 (``gradient_noise=None``)."""
+    """No noise: every factor is 1 (``gradient_noise=None``)."""
 
     is_random = False
 
@@ -83,25 +83,26 @@ class SVIPlusNoise(GradientNoise):
 
     .. math:: E[w_i] = 1, \quad Cov[w] = (S/M - 1) (I - 1 1^T / S)
 
-    so that the gradient is as noisy as that of a batch of M units, and noise can be
-    tuned apart from cost.  The same noise serves coordinate ascent on all data.  On
-    text it gained nothing over plain batches (``benchmarks/quality_lda.py``): anneal
-    first.
+    so that the gradient is as noisy as that of a batch of M units.  The amount of noise
+    can thus be chosen independently of the batch size, also for coordinate ascent on
+    all data.  On text, this noise was no better than plain batches
+    (``benchmarks/quality_lda.py``), so that annealing should be tried first.
 
     Parameters
     ----------
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        M.  A float in (0, 1] is a share of the batch, but one unit at least; an int a
-        number of units; a schedule gives the number, at least 1, at each step:
-        `sktemper.schedules.RampSchedule` is the paper's M = 50 t, and what
-        ``effective_batch_size__slope`` makes of a number.  Where M >= S the factors
-        are 1.
+        The size M.  A float in (0, 1] is a share of the batch, at least one unit.  An
+        int is a number of units.  A schedule or callable gives the number of units at
+        each step, at least 1; `sktemper.schedules.RampSchedule` is M = 50 t of the
+        paper, and replaces a number if ``effective_batch_size__slope`` is set.  If M >=
+        S, all factors are 1.
     distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        "dirichlet" is S times a Dirichlet(c, ..., c), c = M / (S - M) - 1 / S: the
-        same two moments, and never negative.  "gaussian" is the paper's 1 + e_i -
-        mean(e), e_i ~ N(0, S/M - 1): negative with a probability of 16 % at S/M = 2;
-        a step that would leave the domain of the parameters is made smaller, and
-        ``history_["rate_share"]`` tells by how much.
+        Distribution of the factors.  "dirichlet" is S times a Dirichlet(c, ..., c) with
+        c = M / (S - M) - 1 / S, which has the two moments above and no negative
+        factors.  "gaussian" is 1 + e_i - mean(e) with e_i ~ N(0, S/M - 1), as in the
+        paper; at S/M = 2, 16 % of these factors are negative.  A step that would leave
+        the domain of the parameters is then shortened, and ``history_["rate_share"]``
+        has the factor.
 
     References
     ----------
@@ -138,11 +139,11 @@ class SVIPlusNoise(GradientNoise):
 
     @property
     def requires(self):
-        """Negative factors need a model that says how far a step may go."""
+        """Required capabilities: negative factors need the largest rate of a step."""
         return ("largest_rates",) if self.distribution == "gaussian" else ()
 
     def resolved(self, plan):
-        """Return a policy whose schedule, if any, is resolved."""
+        """Return the policy with its schedule, if it has one, resolved."""
         if isinstance(self.effective_batch_size, Schedule):
             schedule = self.effective_batch_size.resolved(plan)
             return SVIPlusNoise(schedule, self.distribution)
@@ -162,7 +163,7 @@ class SVIPlusNoise(GradientNoise):
         return any(self._size(n_units, clock) < n_units for clock in clocks)
 
     def unit_noise(self, n_units, clock, random):
-        """Return the factors of a batch; None where M >= S."""
+        """Return the factors of a batch, or None if M >= S."""
         size = self._size(n_units, clock)
         if size >= n_units:
             return None
@@ -173,16 +174,16 @@ class SVIPlusNoise(GradientNoise):
         return n_units * random.dirichlet(np.full(n_units, concentration))
 
     def guarded(self, rate, largest_rate):
-        """Return at most 0.9 of the way out of the domain, for Gaussian factors."""
+        """Return the rate; with Gaussian factors reduced to stay in the domain."""
         if self.distribution == "dirichlet":
             return rate
         return super().guarded(rate, largest_rate)
 
 
 def as_size(value):
-    """Return the schedule whose parameters those of an effective batch size are.
+    """Return the schedule that an effective batch size stands for.
 
-    A number has none: of it that is a ramp, from there if it counts units.
+    A number stands for a ramp, which starts there if the number is an int.
     """
     if isinstance(value, Integral):
         return RampSchedule(start=value)

@@ -15,15 +15,8 @@ from sktemper.base import TemperedEstimator
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: What is in the name of tests that depend on the BLAS, on numpy's loops or on our
-#: instruction set, beside those that are marked one by one; and what is in the name of
-#: those that do not, that run such tests in processes of their own, or whose rank is so
-#: high that they are slow.
-MACHINE = ("the_kernel", "neighbours", "bits", "no_bit", "never_falls", "underflow")
-NOT_MACHINE = ("instruction_set", "pickle", "interrupted", "-128]")
-
-#: What tests of other things bring about, whose fits take a few steps; and where it is
-#: not expected.
+#: Warnings of fits of a few steps, ignored in tests of other things; and parts of the
+#: names of the files whose tests expect them.
 SHORT_FITS = {
     "ignore:The model is still at temperature": ("endings", "readme", "examples"),
     "ignore:The lower bound still changed": (
@@ -37,7 +30,7 @@ SHORT_FITS = {
 }
 
 
-#: Checks of scikit-learn that look at numbers, which depend on an estimator's policies.
+#: Checks of scikit-learn whose numbers depend on the policies of an estimator.
 NUMERICAL = {
     "check_fit_idempotent",
     "check_methods_sample_order_invariance",
@@ -51,7 +44,6 @@ NUMERICAL = {
 def pytest_collection_modifyitems(items):
     first, counts = {}, Counter()
     for item in items:
-        mark_machine(item)
         mark_deep(item, first)
         thin_out(item, counts)
         for warning, names in SHORT_FITS.items():
@@ -63,30 +55,14 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(mark, append=False)
 
 
-def mark_machine(item):
-    """Mark a test that depends on the machine by its name."""
-    name = item.name.split("[")[0]
-    chosen = any(part in name for part in MACHINE)
-    if chosen and not any(part in item.name for part in NOT_MACHINE):
-        item.add_marker(pytest.mark.machine)
-
-
 def mark_deep(item, first):
     """Mark checks of scikit-learn on all but the first configuration of a class.
 
-    Not those that are numerical, unless they are expected to fail.  And tests of
-    kernels at a high rank, which have slow references, but for one of each; and runs of
-    whole modules as on other processors.
+    Checks of numbers stay quick, because numbers depend on the configuration, unless
+    they are expected to fail.
     """
-    if item.name.startswith(
-        ("test_kernels_on_every_instruction_set", "test_the_kernels_are_right_on_every")
-    ):
-        item.add_marker(pytest.mark.deep)
-    if item.name.startswith("test_the_kernel_of_") and item.name.endswith("-128]"):
-        if "float32-0.0001-True" not in item.name:
-            item.add_marker(pytest.mark.deep)
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    if item.name.startswith("test_scikit_learn_checks[") and "check" in parameters:
+    if {"estimator", "check"} <= parameters.keys():
         estimator, check = parameters["estimator"], parameters["check"]
         default = first.setdefault(type(estimator), repr(estimator))
         name = getattr(check, "func", check).__name__
@@ -96,9 +72,10 @@ def mark_deep(item, first):
 
 
 def thin_out(item, counts):
-    """Mark all but each n-th of the cases of a test that wants it so.
+    """Mark as deep all but each n-th case of a test with the marker ``every(n)``.
 
-    With n prime to how many values each parameter has, all of them are among the quick.
+    If n has no common divisor with the number of values of any parameter, the quick
+    cases contain each value.
     """
     every = item.get_closest_marker("every")
     if every:

@@ -31,6 +31,7 @@ OF_RANDOM_STEPS = {
 NO_FEW_STATES = {"check_row_bounds_count_states"}
 NO_MOVES = {"check_moves_are_proposed"}
 NO_LOG_C = {"check_log_partition_is_zero_at_one"}
+NO_CRITICAL_TEMPERATURES = {"check_critical_temperatures_do_not_increase"}
 NO_ITERATIONS = {"check_stop_stops"}
 NO_LARGEST_RATES = {
     "check_invalid_parameters_are_found",
@@ -143,6 +144,8 @@ class Row(NamedTuple):
         skips = self.skips | setting.skips
         if "log_partitions" not in self.capabilities():
             skips = skips | NO_LOG_C
+        if "critical_temperatures" not in self.capabilities():
+            skips = skips | NO_CRITICAL_TEMPERATURES
         return clone(estimator), X, skips
 
 
@@ -264,6 +267,7 @@ LDA = Row(
                 "topic_word_prior": np.linspace(0.1, 0.4, 60),
             },
             with_short_rows,
+            NO_CRITICAL_TEMPERATURES,
         ),
         "prior by length": Setting({"doc_topic_prior": "auto"}, with_short_rows),
         "sampled": Setting({"doc_update": "sampled"}, double, OF_RANDOM_STEPS),

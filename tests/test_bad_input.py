@@ -227,6 +227,7 @@ def reference(counts):
 
 
 @pytest.mark.parametrize("convert", FORMS.values(), ids=FORMS.keys())
+@pytest.mark.machine
 def test_any_form_of_the_data_gives_the_same_bits(counts, reference, convert):
     X = convert(counts)
     before = fingerprint(X)
@@ -491,7 +492,7 @@ def test_a_pass_over_a_map_visits_each_row_once(tmp_path):
 @pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
 def test_data_are_never_copied_whole(tmp_path, dtype):
     rng = np.random.default_rng(0)
-    n_rows, length = 20_000, 25
+    n_rows, length = 40_000, 25  # a start looks at 4,000 of them
     columns = np.sort(rng.integers(0, 400, (n_rows, length)), axis=1).ravel()
     counts = np.ones(n_rows * length)
     indptr = length * np.arange(n_rows + 1)
@@ -789,3 +790,35 @@ def test_true_is_no_number_of_components(name):
     with pytest.raises(ValueError, match="'n_components' parameter .* Got True"):
         estimator.fit(data_of(estimator))
     assert not hasattr(estimator, "state_")
+
+
+@pytest.mark.parametrize("kind", [sparse.coo_array, sparse.coo_matrix])
+def test_sums_of_small_integers_do_not_wrap_around(kind):
+    rows, columns = np.repeat([0, 1], 300), np.tile([0, 0, 1], 200)
+    for dtype in (np.uint8, np.int8, np.uint16):
+        values = np.full(600, 100, dtype)
+        X = kind((values, (rows, columns)), shape=(2, 2))
+        found = check_sparse(X)
+        np.testing.assert_array_equal(found.toarray(), [[20_000, 10_000]] * 2)
+        few = check_sparse(kind((values[:2], ([0, 1], [0, 1])), shape=(2, 2)))
+        assert few.dtype == dtype
+    X = kind((np.full(600, 100, np.uint8), (rows, columns)), shape=(2, 2))
+    lda = TemperedLDA(2, random_state=0).fit(X.astype(float))
+    assert lda.score(X) == lda.score(X.astype(float))
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "score", "lower_bound"])
+def test_masked_weights_are_refused(counts, method):
+    lda = TemperedLDA(2, random_state=0).fit(counts)
+    weight = np.ma.masked_array(np.ones(counts.shape[0]))
+    getattr(lda, method)(counts, sample_weight=weight)
+    weight[3] = np.ma.masked
+    with pytest.raises(TypeError, match="sample_weight is a masked array"):
+        getattr(lda, method)(counts, sample_weight=weight)
+
+
+def test_masked_components_are_refused():
+    masked = np.ma.masked_less(np.arange(6.0).reshape(2, 3), 2)
+    for pair in ((masked, masked.data), (masked.data, masked)):
+        with pytest.raises(TypeError, match="components_[ab] is a masked array"):
+            metrics.match_components(*pair)

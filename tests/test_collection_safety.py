@@ -171,6 +171,7 @@ def test_a_replacement_holds_what_a_new_collection_would(kind, folder, tmp_path)
     replaced.verify()
 
 
+@pytest.mark.machine
 def test_bits_of_a_fit_do_not_depend_on_the_generation(collection, folder):
     before = fit(collection).components_
     write_counts(folder, batches_of("counts", 1), overwrite=True)

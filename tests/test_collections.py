@@ -1219,3 +1219,20 @@ def test_bad_arguments_of_readers(tmp_path):
     ):
         with pytest.raises(ValueError, match="must be"):
             read()
+
+
+def test_masked_batches_are_refused(tmp_path):
+    masked = np.ma.masked_array([[1.0, 2.0]], [[True, False]])
+    for write in (write_counts, write_dense):
+        with pytest.raises(TypeError, match="Batch 0 is a masked array"):
+            write(tmp_path / write.__name__, [masked])
+    labels, both = np.ma.masked_array([1, 2], [True, False]), [3, 4]
+    for triple in ((labels, both, both), (both, labels, both), (both, both, labels)):
+        with pytest.raises(TypeError, match="masked array"):
+            write_ratings(tmp_path / "ratings", [triple])
+
+
+def test_sums_of_small_counts_do_not_wrap_around(tmp_path):
+    zeros = np.zeros(300, int)
+    X = sparse.coo_array((np.full(300, 200, np.uint8), (zeros, zeros)), shape=(1, 2))
+    assert write_counts(tmp_path, [X])[0].toarray().tolist() == [[60_000, 0]]

@@ -99,6 +99,7 @@ def lda_of(**parameters):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@pytest.mark.machine
 def test_a_fit_has_the_bits_of_threads(client, row):
     X = row.data(120)
     parts = parts_of(X, 1, 50, 0, 7)
@@ -130,6 +131,7 @@ def test_one_worker_and_two_do_the_same(client, documents):
     assert state_of(one) == state_of(both)
 
 
+@pytest.mark.machine
 def test_streams_have_the_bits_of_threads(client, documents):
     threads, cluster = (lda_of(batch_size=30, total_samples=240) for _ in range(2))
     for _ in range(2):
@@ -138,6 +140,7 @@ def test_streams_have_the_bits_of_threads(client, documents):
     assert state_of(cluster) == state_of(threads)
 
 
+@pytest.mark.machine
 def test_starts_and_early_stopping_have_the_bits_of_threads(client, documents):
     parts = parts_of(documents, 70, 10)
     parameters = {
@@ -290,6 +293,20 @@ def test_the_estimator_is_in_the_graph_once(documents):
     assert len(embedded) == 1
 
 
+def test_a_client_gets_the_estimator_and_not_the_graph(client, documents):
+    lda = lda_of().fit(documents)
+    X = array_of(parts_of(documents, 60, 60))
+    for name in ("transform", "score_samples"):
+        expected = getattr(lda, name)(documents)
+        lazy = getattr(skd, name)(lda, X, client=client)
+        graph = dict(lazy.__dask_graph__())
+        assert not any(isinstance(task, AnnealedLDA) for task in graph.values())
+        found = client.gather(client.compute(lazy))
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(TypeError, match="client must be a distributed.Client"):
+        skd.transform(lda, X, client="tcp://")
+
+
 def test_known_chunks_stay_known(documents):
     lda = lda_of().fit(documents)
     X = da.from_array(documents.toarray(), chunks=(50, 60))
@@ -342,6 +359,7 @@ class Killing(Hooks):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9")
+@pytest.mark.machine
 def test_killed_workers_change_no_bits(client, documents):
     parts = parts_of(documents, 40, 30, 20)
     parameters = {"max_iter": 6, "batch_size": 20}
@@ -472,6 +490,7 @@ class Stopping(Hooks):
             raise Broken
 
 
+@pytest.mark.machine
 def test_a_checkpoint_goes_on_with_the_same_bits(client, documents, tmp_path):
     parts = array_of(parts_of(documents, 40, 30))
     lda = SVIPlusLDA(3, max_iter=4, batch_size=25, random_state=0)

@@ -12,6 +12,7 @@ from sktemper.datasets import (
     _generators,
     _made_ratings,
     _movielens,
+    interactions_matrix,
     load_debian_descriptions,
     load_movielens,
     make_factorial_mixture,
@@ -509,7 +510,7 @@ def test_duplicates(duplicates, expected, dtype):
     X, *_ = ratings_matrix(*table, duplicates=duplicates)
     assert X.dtype == dtype
     np.testing.assert_array_equal(X.toarray(), [[expected], [3]])
-    with pytest.raises(ValueError, match="2 ratings .* such as user 7 and item 1"):
+    with pytest.raises(ValueError, match="2 duplicate ratings.* user 7 for item 1"):
         ratings_matrix(*table)
 
 
@@ -797,3 +798,16 @@ def test_missing_labels_among_objects_are_refused(missing):
         table = np.arange(len(labels)), np.ones(len(labels))
         with pytest.raises(ValueError, match="users has missing labels"):
             ratings_matrix(labels, *table)
+
+
+def test_masked_and_dated_numbers_are_refused():
+    masked = np.ma.masked_array([1.0, 2.0], [True, False])
+    labels = ["a", "b"], ["x", "y"]
+    days = np.array([1, 2], dtype="datetime64[D]")
+    for make, name in ((ratings_matrix, "ratings"), (interactions_matrix, "weights")):
+        with pytest.raises(TypeError, match=f"{name} is a masked array"):
+            make(*labels, masked)
+        with pytest.raises(TypeError, match=f"{name} must be numbers, got datetime64"):
+            make(*labels, days)
+        with pytest.raises(TypeError, match="labels is a masked array"):
+            make(masked, labels[1], [1, 2])

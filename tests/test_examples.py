@@ -245,6 +245,7 @@ def test_the_page_shows_the_loop_as_it_is():
     assert loops.read_text("utf-8").endswith(shown)
 
 
+@pytest.mark.machine
 def test_the_kernel_is_declared_by_its_headers(monkeypatch):
     """What setup.py reads in them, without a compiler."""
     pytest.importorskip("Cython")

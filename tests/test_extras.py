@@ -121,10 +121,13 @@ def test_dask_names_its_extra(monkeypatch):
             import sktemper.dask
         except ImportError as error:
             print(error)
+        import sktemper
+        print("has dask:", hasattr(sktemper, "dask"))
     """
     output = subprocess.run(
         [sys.executable, "-P", "-c", code], check=True, capture_output=True, text=True
     ).stdout
+    assert "has dask: False" in output
     assert "sktemper.dask needs dask and distributed" in output
     assert install_command("dask", ("dask", "distributed")) in output
 

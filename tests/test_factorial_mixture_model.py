@@ -136,6 +136,7 @@ dtypes = pytest.mark.parametrize(
 @dtypes
 @pytest.mark.parametrize("cooling", [None, 2.0, 1.3])
 @pytest.mark.parametrize("k", [1, 2, 7, 8, 9, 16, 40])
+@pytest.mark.machine
 def test_the_kernel_is_the_reference(dtype, rtol, cooling, k):
     settings = dict(dtype=dtype, local_cooling=cooling, tol=1e-5)
     X, model, components = problem(k=k, d=3 * k, **settings)
@@ -198,6 +199,7 @@ def test_many_features_of_samples_that_miss_values(dtype, rtol, k):
             )
 
 
+@pytest.mark.machine
 def test_a_sample_does_not_depend_on_its_neighbours():
     X, model, components = problem(n=40, missing=0.1)
     X[:11] = np.nan_to_num(X[:11])
@@ -238,6 +240,7 @@ def test_a_stopped_local_step_is_void():
 @pytest.mark.parametrize("of_each", [True, False])
 @pytest.mark.parametrize("heat", [np.inf, np.nan, 1e30, 5.0])
 @pytest.mark.parametrize("cooling", [1.0, 2.0, 0.5, np.nan, np.inf])
+@pytest.mark.machine
 def test_the_kernel_ends_whatever_it_is_given(dtype, of_each, heat, cooling):
     random = np.random.default_rng(0)
     products = random.normal(0, 1, (5, 2)).astype(dtype)
@@ -457,6 +460,7 @@ def tempered_bound(model, X, components, powers, hyper, start, weights=None):
 @pytest.mark.parametrize("target", ["likelihood", "posterior"])
 @pytest.mark.parametrize("temperature", [1.0, 1.5, 3.0, 10.0])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.machine
 def test_the_tempered_bound_never_falls(
     structured, learned, target, temperature, missing
 ):

@@ -451,6 +451,7 @@ def test_a_pickle_within_a_fit_goes_on_with_the_same_bits(n_moves):
 
 @unconverged
 @each_type
+@pytest.mark.machine
 def test_threads_and_chunks_change_no_bit(covariance_type):
     many = np.random.default_rng(0).normal(size=(2500, 2)) + [[3.0, 0.0]]
     many[::2] -= 5
@@ -932,6 +933,7 @@ def test_moves_after_minibatches_are_judged_on_some_samples(monkeypatch):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("batch_size", [None, 16])
+@pytest.mark.machine
 def test_moves_on_parts_go_on_with_the_same_bits(batch_size, monkeypatch):
     monkeypatch.setattr(moves_of_loop, "JUDGING_ROWS", 160)
     data, _ = lattice(2)

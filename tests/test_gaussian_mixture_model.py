@@ -171,6 +171,7 @@ def distances_of(X, means, factors):
 @pytest.mark.parametrize("dtype, tol", [(np.float64, 1e-12), (np.float32, 2e-5)])
 @pytest.mark.parametrize("diagonal", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 3, 7, 16, 33, 60])
+@pytest.mark.machine
 def test_the_kernel_is_the_formula(dtype, tol, diagonal, k):
     for d in range(1, 21):
         X, means, factors, constants = kernel_problem(d, k, dtype, diagonal)
@@ -193,6 +194,7 @@ def test_the_kernel_is_the_formula(dtype, tol, diagonal, k):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n", [1, 5, 8, 16, 33])
+@pytest.mark.machine
 def test_the_kernel_takes_any_number_of_samples(dtype, n):
     """And what it makes of one does not depend on the others."""
     X, means, factors, constants = kernel_problem(5, 7, dtype, n=40)
@@ -203,6 +205,7 @@ def test_the_kernel_takes_any_number_of_samples(dtype, n):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.machine
 def test_the_kernel_neither_overflows_nor_underflows(dtype):
     X, means, factors, constants = kernel_problem(3, 4, dtype)
     X[:2] = [[1e9] * 3, [-1e9, 0, 1e9]]
@@ -216,6 +219,7 @@ def test_the_kernel_neither_overflows_nor_underflows(dtype):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("products", [False, True])
+@pytest.mark.machine
 def test_the_kernel_of_moments(dtype, products):
     for d in (1, 2, 5, 17):
         X = np.random.default_rng(d).normal(100, 1, (9, d)).astype(dtype)
@@ -241,6 +245,7 @@ def moments_of(X, origin, products):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("products", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 5, 12, 13, 50])
+@pytest.mark.machine
 def test_the_kernel_of_weighted_moments(dtype, products, k):
     stop = np.zeros(1, dtype=np.intc)
     for d, n in (1, 1), (2, 7), (8, 128), (16, 129), (23, 300), (40, 20):
@@ -262,6 +267,7 @@ def test_the_kernel_of_weighted_moments(dtype, products, k):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.machine
 def test_the_kernel_of_weighted_moments_stops(dtype):
     X, out = np.ones((5, 2), dtype=dtype), np.zeros((3, 6))
     shares, stop = np.ones((5, 3), dtype=dtype), np.ones(1, dtype=np.intc)
@@ -278,6 +284,7 @@ def test_the_kernel_of_weighted_moments_stops(dtype):
 
 
 @pytest.mark.parametrize("dtype, tol", [(np.float64, 1e-7), (np.float32, 1e-7)])
+@pytest.mark.machine
 def test_the_kernel_of_weighted_moments_keeps_the_digits_of_far_clusters(dtype, tol):
     """Of clusters 10,000 standard deviations from the origin the covariances stay."""
     random, n = np.random.default_rng(0), 400
@@ -298,6 +305,7 @@ def test_the_kernel_of_weighted_moments_keeps_the_digits_of_far_clusters(dtype, 
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 50])
+@pytest.mark.machine
 def test_the_kernel_of_factors_inverts(n):
     for d in (1, 2, 3, 4, 5, 8, 13, 16, 33):
         random = np.random.default_rng(d)
@@ -324,6 +332,7 @@ def test_the_kernel_of_factors_inverts(n):
 
 
 @pytest.mark.parametrize("value", [-1.0, 0.0, np.nan, np.inf])
+@pytest.mark.machine
 def test_the_kernel_of_factors_says_what_has_none(value):
     matrices = np.tile(np.eye(3), (11, 1, 1))
     matrices[4, 1, 1] = value
@@ -333,6 +342,7 @@ def test_the_kernel_of_factors_says_what_has_none(value):
 
 
 @pytest.mark.parametrize("d", [1, 2, 17])
+@pytest.mark.machine
 def test_the_kernel_of_wishart_terms(d):
     freedom = d - 1 + np.array([1e-3, 0.5, 1, 2, 10, 1e4, 1e9, 1e14, 1e16, 1e30, 1e100])
     precision = np.geomspace(1e-5, 1e9, len(freedom))
@@ -352,6 +362,7 @@ def test_the_kernel_of_wishart_terms(d):
     np.testing.assert_allclose(normalisers, expected, rtol=1e-11)
 
 
+@pytest.mark.machine
 def test_the_kernel_stops():
     model, X = model_of(), clusters()
     hyper, globals_ = begun(model, X)
@@ -360,6 +371,7 @@ def test_the_kernel_stops():
         local(model, X, globals_, hyper, Powers())
 
 
+@pytest.mark.deep
 @pytest.mark.skipif("SKTEMPER_SIMD" in os.environ, reason="this is such a run")
 @pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
 def test_kernels_on_every_instruction_set(name):
@@ -382,6 +394,7 @@ def test_kernels_on_every_instruction_set(name):
 
 
 @each_type
+@pytest.mark.machine
 def test_a_sample_does_not_depend_on_its_neighbours(covariance_type):
     model, X = model_of(covariance_type), clusters(300)
     hyper, globals_ = begun(model, X)
@@ -700,6 +713,7 @@ def test_the_bound_is_an_expectation(weight_prior):
 @each_prior
 @pytest.mark.parametrize("target", ["likelihood", "posterior"])
 @pytest.mark.parametrize("temperature", TEMPERATURES)
+@pytest.mark.machine
 def test_the_tempered_bound_never_falls(
     covariance_type, weight_prior, target, temperature
 ):
@@ -1194,6 +1208,7 @@ def test_weighted_rows_are_born_and_split_as_repeated_ones_are(seed):
 
 @each_type
 @each_prior
+@pytest.mark.machine
 def test_a_birth_gives_a_component_neighbours(covariance_type, weight_prior):
     model, X = model_of(covariance_type, weight_prior), clusters(90)
     hyper, globals_ = begun(model, X)

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from sktemper import ImplicitFactorization, TemperedMatrixFactorization
 from sktemper.datasets import interactions_matrix, make_ratings, ratings_matrix
-from sktemper.metrics import precision_at_k, ranking_report, ranking_scorer
+from sktemper.metrics import make_ranking_scorer, precision_at_k, ranking_report
 from sktemper.model_selection import train_test_split_entries
 
 pd = pytest.importorskip("pandas")
@@ -159,8 +159,8 @@ def test_zeros_of_a_dense_table_of_clicks_are_none(X):
         assert found.nnz == of_sparse.nnz
     model = ImplicitFactorization(3, max_iter=30, tol=1, random_state=0).fit(dense)
     for data in (dense, sparse.csr_array(dense)):
-        score = ranking_scorer("ndcg@5")(model, data)
-        assert score == ranking_scorer("ndcg@5")(model, X)
+        score = make_ranking_scorer("ndcg@5")(model, data)
+        assert score == make_ranking_scorer("ndcg@5")(model, X)
         assert 0 < score < 1
     # a rating of 0 is one where others are missing
     ratings = np.array([[0.0, np.nan, 1], [2, 0, 3]])
@@ -174,3 +174,95 @@ def test_the_ends_of_a_scale():
     for clip in (5, (1,), (5, 1), "15", (1, None)):
         with pytest.raises(ValueError, match=r"clip must be the two ends .* \(1, 5\)"):
             model.recommend([1], clip=clip)
+
+
+@pytest.fixture(scope="module")
+def from_zero():
+    """A model of users and items whose labels are integers from 0."""
+    X = interactions_matrix(TABLE.row, TABLE.col)
+    return ImplicitFactorization(4, max_iter=30, tol=1, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("labels", [np.arange(40) < 5, [True, False], True, [True, 2]])
+def test_masks_are_no_labels(from_zero, labels):
+    message = r"must be labels, not True and False.* labels\[mask\]"
+    with pytest.raises(ValueError, match=f"items {message}"):
+        from_zero.recommend([7], exclude=labels)
+    with pytest.raises(ValueError, match=f"items {message}"):
+        from_zero.similar_items(labels)
+    with pytest.raises(ValueError, match=f"users {message}"):
+        from_zero.recommend(labels)
+    with pytest.raises(ValueError, match="users must be labels"):
+        from_zero.explain(True, 3)
+
+
+def test_labels_that_are_booleans_may_be_asked_for():
+    X = interactions_matrix(TABLE.row % 2 == 0, TABLE.col)
+    assert X.users([True]).user_labels.tolist() == [True]
+    assert X.users([True]).sum() == (TABLE.row % 2 == 0).sum()
+
+
+def test_masked_labels_are_refused(from_zero):
+    masked = np.ma.masked_array([1, 2], [True, False])
+    ask = from_zero.recommend, from_zero.item_scores, from_zero.similar_items
+    for method in (*ask, lambda items: from_zero.recommend([3], exclude=items)):
+        with pytest.raises(TypeError, match="masked"):
+            method(masked)
+    unmasked = np.ma.masked_array([1, 2], [False, False])
+    assert set(from_zero.recommend(unmasked)["user"]) == {1, 2}
+
+
+def test_only_whole_rows_and_columns_keep_labels(X):
+    rows, columns = np.array([3, 8, 5]), np.array([7, 2])
+    grid = X[rows[:, None], columns]
+    np.testing.assert_array_equal(grid.toarray(), X.toarray()[np.ix_(rows, columns)])
+    assert grid.user_labels.tolist() == X.user_labels[rows].tolist()
+    assert grid.item_labels.tolist() == X.item_labels[columns].tolist()
+    # the same entries, but users are now columns
+    turned = X[[3, 8], columns[:, None]]
+    np.testing.assert_array_equal(turned.toarray(), grid[:2].toarray().T)
+    assert turned.user_labels is None
+    assert turned.item_labels is None
+
+
+def test_labels_of_a_resized_matrix(X):
+    X = X.copy()
+    X.resize(X.shape[0] - 3, X.shape[1])
+    assert X.user_labels is None
+    assert len(X.item_labels) == X.shape[1]
+    X.user_labels = np.arange(5)
+    with pytest.raises(ValueError, match=r"user_labels of X has the shape \(5,\)"):
+        TemperedMatrixFactorization(2).fit(X)
+
+
+def test_columns_by_number_in_another_order_are_refused():
+    frame = pd.DataFrame(TABLE.toarray()).replace(0, np.nan)
+    model = TemperedMatrixFactorization(2, random_state=0).fit(frame)
+    assert model.item_labels_ is None
+    expected = model.predict(frame)
+    np.testing.assert_array_equal(model.predict(frame.to_numpy()), expected)
+    for ask in (model.predict, model.recommend, model.partial_fit):
+        with pytest.raises(ValueError, match=r"another order: pass X\.sort_index"):
+            ask(frame[frame.columns[::-1]])
+        ask(frame[frame.columns[::-1]].sort_index(axis=1))
+
+
+def test_pairs_by_name_are_in_their_order():
+    X, *_ = ratings_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
+    model = TemperedMatrixFactorization(2, random_state=0).fit(X)
+    frame = pd.DataFrame({"user": [3, 4], "item": [5, 6]})
+    expected = model.predict_pairs([[3, 5], [4, 6]], by_position=True)
+    found = model.predict_pairs(frame, by_position=True)
+    np.testing.assert_array_equal(found, expected)
+    with pytest.raises(ValueError, match="has the columns item, user; expected user"):
+        model.predict_pairs(frame[["item", "user"]])
+    with pytest.raises(TypeError, match="pairs is a masked array"):
+        model.predict_pairs(np.ma.masked_array([[3, 5]], [[True, False]]))
+
+
+def test_scores_of_users_without_held_out_ratings_are_floats():
+    X, *_ = ratings_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
+    model = TemperedMatrixFactorization(2, random_state=0).fit(X)
+    one = sparse.csr_array(([3.0], ([0], [2])), shape=(1, X.shape[1]))
+    for rows in (one, one * 2):
+        assert model.score_samples(rows).dtype == np.float64

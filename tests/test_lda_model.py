@@ -45,6 +45,7 @@ def local(model, X, topics, powers, **arguments):
 @pytest.mark.parametrize("name", POWERS)
 @pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-10), (np.float32, 3e-5)])
 @pytest.mark.parametrize("k", [1, 2, 15, 16, 17, 40])
+@pytest.mark.machine
 def test_the_kernel_is_the_reference(name, dtype, rtol, k):
     tol = 1e-3 if dtype == np.float64 else 1e-6
     X, model, topics = problem(dtype=dtype, k=k, tol=tol, max_iter=300)
@@ -230,6 +231,7 @@ def tempered_bound(model, X, topics, powers):
 
 
 @pytest.mark.parametrize("name", ["plain", "likelihood", "posterior"])
+@pytest.mark.machine
 def test_the_tempered_bound_is_the_reference_and_never_falls(name):
     X, model, topics = problem()
     powers, hyper = POWERS[name], model.initial_hyper(None)
@@ -333,6 +335,7 @@ def test_a_document_of_1e5_distinct_words(dtype, rtol, k):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("stopped", [False, True])
+@pytest.mark.machine
 def test_subnormals_are_flushed_in_the_kernel_alone(dtype, stopped):
     X, model, topics = problem(dtype=dtype)
     model.stop[0] = stopped

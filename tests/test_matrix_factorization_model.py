@@ -1,5 +1,6 @@
 """Matrix factorization: kernels, bound, gradient, noise, learned priors."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -31,11 +32,28 @@ if "SKTEMPER_SIMD" in os.environ:
 #: Ratings of rows: about the four at once, and the 256 after which sums are flushed.
 LENGTHS = (0, 1, 2, 3, 4, 5, 0, 255, 256, 257, 515, 0)
 
-each_rank = pytest.mark.parametrize("rank", RANKS)
-each_biases = pytest.mark.parametrize("biases", [False, True])
-each_dtype = pytest.mark.parametrize(
-    ("dtype", "tol"), [(np.float64, 1e-11), (np.float32, 1e-4)]
+DTYPES = ((np.float64, 1e-11), (np.float32, 1e-4))
+
+
+def kernel_cases():
+    """Yield each combination of dtype, biases and rank, with its marks.
+
+    References at the highest rank are slow: one combination is quick, without the runs
+    on other machines, and the rest are deep.
+    """
+    for (dtype, tol), biases, rank in itertools.product(DTYPES, (False, True), RANKS):
+        if rank < max(RANKS):
+            marks = (pytest.mark.machine,)
+        else:
+            marks = () if biases and dtype is np.float32 else (pytest.mark.deep,)
+        yield pytest.param(dtype, tol, biases, rank, marks=marks)
+
+
+each_kernel_case = pytest.mark.parametrize(
+    ("dtype", "tol", "biases", "rank"), list(kernel_cases())
 )
+each_biases = pytest.mark.parametrize("biases", [False, True])
+each_dtype = pytest.mark.parametrize(("dtype", "tol"), DTYPES)
 
 
 def ratings_of(n_users=14, n_items=9, share=0.6, seed=0):
@@ -131,9 +149,7 @@ NEVER = np.zeros(1, np.intc)
 STOPPED = np.ones(1, np.intc)
 
 
-@each_rank
-@each_biases
-@each_dtype
+@each_kernel_case
 def test_the_kernel_of_own_sums(rank, biases, dtype, tol):
     lengths = LENGTHS if rank < 100 else (0, 1, 7, 258)
     problem = rating_problem(rank, biases, dtype, lengths)
@@ -159,9 +175,7 @@ def test_the_kernel_of_own_sums(rank, biases, dtype, tol):
             np.testing.assert_allclose(sums[row], expected, rtol=tol, atol=size)
 
 
-@each_rank
-@each_biases
-@each_dtype
+@each_kernel_case
 def test_the_kernel_of_other_sums(rank, biases, dtype, tol):
     """It is the other one, transposed; rows of ratings in several tiles."""
     width = _kernels.table_width(rank, biases, dtype)
@@ -212,6 +226,7 @@ def test_the_kernel_of_other_sums(rank, biases, dtype, tol):
 
 
 @each_dtype
+@pytest.mark.machine
 def test_the_kernel_of_other_sums_of_many_ratings(dtype, tol):
     """They are sorted in parts; factors of rows are those of all of their ratings."""
     random, n_others = np.random.default_rng(0), 40
@@ -241,6 +256,7 @@ def test_the_kernel_of_other_sums_of_many_ratings(dtype, tol):
 
 
 @each_dtype
+@pytest.mark.machine
 def test_the_kernel_of_table_sums(dtype, tol):
     random = np.random.default_rng(0)
     table, factors = (
@@ -253,6 +269,7 @@ def test_the_kernel_of_table_sums(dtype, tol):
     assert not _kernels.table_sums(table[:0], factors[:0]).any()
 
 
+@pytest.mark.machine
 def test_the_kernel_of_added_rows_and_counts():
     """Of few and of many items: these are added a part of them at a time."""
     random = np.random.default_rng(0)
@@ -283,6 +300,7 @@ def test_the_kernel_of_added_rows_and_counts():
     )
 
 
+@pytest.mark.machine
 def test_the_kernel_sums_nothing():
     table, _ = gaussians_of(3, True, 4, 0)
     nothing = np.empty(0, np.int32), np.empty(0), None, table.table
@@ -292,9 +310,7 @@ def test_the_kernel_sums_nothing():
     assert len(rated) == len(sums) == 0
 
 
-@each_rank
-@each_biases
-@each_dtype
+@each_kernel_case
 def test_the_kernel_of_moments(rank, biases, dtype, tol):
     items, item_gaussians = gaussians_of(rank, biases, 11, 1, dtype)
     users, user_gaussians = gaussians_of(rank, biases, 7, 2, dtype)
@@ -320,9 +336,7 @@ def test_the_kernel_of_moments(rank, biases, dtype, tol):
         np.testing.assert_allclose(squares, expected[:, 1], **size)
 
 
-@each_rank
-@each_biases
-@each_dtype
+@each_kernel_case
 def test_the_kernel_of_gaussians(rank, biases, dtype, tol):
     model = model_of(rank, 17, biases=biases, dtype=dtype)
     hyper, natural = begun(model, np.ones((1, 17)))
@@ -354,6 +368,7 @@ def test_the_kernel_of_gaussians(rank, biases, dtype, tol):
 
 
 @each_dtype
+@pytest.mark.machine
 def test_the_kernel_counts_what_is_no_gaussian(dtype, tol):
     model = model_of(5, 21, dtype=dtype)
     _, natural = begun(model, np.ones((1, 21)))
@@ -368,6 +383,7 @@ def test_the_kernel_counts_what_is_no_gaussian(dtype, tol):
         np.testing.assert_array_equal(got.means[rest], good.means[rest])
 
 
+@pytest.mark.machine
 def test_the_kernel_stops():
     model, X = model_of(), ratings_of()
     hyper, globals_ = begun(model, X)
@@ -387,6 +403,7 @@ def test_the_kernel_stops():
     assert _kernels.own_sums(*parts, 3, True, STOPPED) is None
 
 
+@pytest.mark.deep
 @pytest.mark.skipif("SKTEMPER_SIMD" in os.environ, reason="this is such a run")
 @pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
 def test_kernels_on_every_instruction_set(name):
@@ -651,6 +668,7 @@ def test_statistics_add_up():
 
 
 @each_dtype
+@pytest.mark.machine
 def test_a_user_does_not_depend_on_neighbours(dtype, tol):
     X = ratings_of(60).astype(dtype)
     model = model_of(dtype=dtype)
@@ -813,6 +831,7 @@ def bounds_of(model, X, powers, n=25, seed=0, **rest):
 @each_biases
 @pytest.mark.parametrize("temperature", [1, 2, 10])
 @pytest.mark.parametrize("target", ["likelihood", "posterior"])
+@pytest.mark.machine
 def test_the_tempered_bound_never_falls(biases, temperature, target):
     b, X = 1 / temperature, ratings_of(30)
     powers = Powers(b if target == "posterior" else 1.0, b, b)
@@ -825,6 +844,7 @@ def test_the_tempered_bound_never_falls(biases, temperature, target):
 @pytest.mark.every(3)
 @each_biases
 @pytest.mark.parametrize("settings", [{}, {"noise_variance": 0.5}, {"rank": 12}])
+@pytest.mark.machine
 def test_the_bound_never_falls_while_all_is_learned(biases, settings):
     for X in (ratings_of(30), ratings_of(8, 9, 0.4, seed=1)):
         for seed in range(3):
@@ -835,6 +855,7 @@ def test_the_bound_never_falls_while_all_is_learned(biases, settings):
             assert bounds[-1] > bounds[0] + 1
 
 
+@pytest.mark.machine
 def test_the_bound_never_falls_at_temperatures_of_ratings():
     X = ratings_of(30)
     b = np.random.default_rng(0).uniform(0.1, 1, known_of(X)[2].size)
@@ -1374,6 +1395,7 @@ def noisy_bounds(model, X, powers, n):
 @each_biases
 @pytest.mark.parametrize("temperature", [1, 2, 10])
 @pytest.mark.parametrize("target", ["likelihood", "posterior", "learned"])
+@pytest.mark.machine
 def test_the_bound_never_falls_with_noise_of_users(biases, temperature, target):
     b, X = 1 / temperature, ratings_of(30)
     powers = Powers(b if target == "posterior" else 1.0, b, b)

@@ -10,7 +10,12 @@ from scipy import sparse
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
 
-from sktemper import AnnealedLDA, TemperedLDA, TemperedMatrixFactorization
+from sktemper import (
+    AnnealedLDA,
+    ImplicitFactorization,
+    TemperedLDA,
+    TemperedMatrixFactorization,
+)
 from sktemper.datasets import make_ratings
 from sktemper.metrics import (
     completion_log_likelihood,
@@ -503,3 +508,11 @@ def test_measures_of_ratings_refuse(rated, factorization):
         interval_coverage(factorization, test, levels=[0.5, 90])
     with pytest.raises(NotFittedError):
         completion_rmse(TemperedMatrixFactorization(3), test)
+
+
+@pytest.mark.parametrize("measure", [heldout_rmse, interval_coverage])
+def test_models_without_ratings_have_no_errors(measure):
+    X = make_ratings(30, 20, n_ratings=200, random_state=0)
+    model = ImplicitFactorization(2, pair_weight=1.0, max_iter=30, tol=1).fit(X)
+    with pytest.raises(TypeError, match="ImplicitFactorization predicts no ratings"):
+        measure(model, X)

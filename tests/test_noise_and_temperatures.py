@@ -189,6 +189,7 @@ def test_the_partition_function_is_a_sum_over_all_documents():
     assert (annealed - log_c.mean(axis=1))[2] > 1.2 * error[2]
 
 
+@pytest.mark.machine
 def test_sparse_priors_do_not_underflow():
     model = LDAModel(20, 300, np.full(20, 1e-3), np.array([[1e-3]]))
     c = model.log_partition(
@@ -765,6 +766,7 @@ def test_temperatures_wait_for_the_warm_up(documents):
     assert lda.temperature_ == 1.0
 
 
+@pytest.mark.machine
 def test_a_temperature_does_not_depend_on_neighbours(counts):
     lda = AnnealedLDA(4, random_state=0).fit(counts)
     hot = np.where(np.arange(120) % 2, 1.0, 1.7)

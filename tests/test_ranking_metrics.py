@@ -13,6 +13,7 @@ from sktemper import TemperedMatrixFactorization
 from sktemper.datasets import interactions_matrix, make_ratings
 from sktemper.metrics import (
     _ranking,
+    make_ranking_scorer,
     ndcg_at_k,
     precision_at_k,
     ranking_report,
@@ -172,7 +173,7 @@ def test_bad_input_is_refused():
         with pytest.raises(ValueError, match="is no measure"):
             ranking_report([[1.0, 2.0, 3.0]], X_test, measures=[bad])
         with pytest.raises(ValueError, match="is no measure"):
-            ranking_scorer(bad)
+            make_ranking_scorer(bad)
     with pytest.raises(ValueError, match="scores of 1 users have shape"):
         ndcg_at_k(
             lambda X: np.ones((1, 2)), X_test, X_seen=sparse.csr_array([[1, 0, 0]])
@@ -236,8 +237,9 @@ def test_splits_keep_labels_and_dense_ratings():
 
 def test_a_grid_search_ranks():
     X = make_ratings(150, 40, n_ratings=2000, noise_variance=0.1, random_state=0)
-    scorer = ranking_scorer("precision@5", relevant=4)
+    scorer = make_ranking_scorer("precision@5", relevant=4)
     assert repr(pickle.loads(pickle.dumps(scorer))) == repr(scorer)
+    assert repr(ranking_scorer) == repr(make_ranking_scorer())
     search = GridSearchCV(
         TemperedMatrixFactorization(max_iter=10, random_state=0),
         {"n_components": [1, 4]},
@@ -248,3 +250,20 @@ def test_a_grid_search_ranks():
     model = TemperedMatrixFactorization(4, max_iter=10, random_state=0).fit(X[75:])
     expected = precision_at_k(model, test, k=5, X_seen=seen, relevant=4)
     assert search.cv_results_["split0_test_score"][1] == pytest.approx(expected)
+
+
+@pytest.mark.filterwarnings("ignore:k=.* shows all")
+def test_lists_that_are_longer_than_there_are_items():
+    random = np.random.default_rng(0)
+    scores, X_test = random.normal(size=(30, 20)), random.random((30, 20)) < 0.2
+    for k in (21, 10**9, 10**30):  # of which no array could hold the places
+        for measure in (ndcg_at_k, recall_at_k):
+            assert measure(scores, X_test, k=k) == measure(scores, X_test, k=20)
+        found = precision_at_k(scores, X_test, k=k)
+        assert found == pytest.approx(X_test.sum(axis=1).mean() / k)
+
+
+def test_masked_scores_are_refused():
+    scores = np.ma.masked_less(np.arange(6.0).reshape(2, 3), 2)
+    with pytest.raises(TypeError, match="scores is a masked array"):
+        ndcg_at_k(scores, np.eye(2, 3), k=1)

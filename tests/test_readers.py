@@ -595,3 +595,26 @@ def test_a_path_of_ones_own(write):
             return str(Path(write("a.svm", SVMLIGHT)))
 
     assert dense(read_svmlight(Path_())) == COUNTS
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"tea and rum\rgin\rale\r", "carriage returns alone"),
+        ("tea and rum\ngin\n".encode("utf-16-le"), "line 1: .* null character"),
+        (b"PK\x03\x04\x00\x00", "line 1: .* null character"),
+    ],
+)
+def test_files_that_are_no_lines_of_text_are_refused(write, data, message):
+    with pytest.raises(ValueError, match=message):
+        list(read_text(write("a.txt", data)))
+
+
+def test_carriage_returns_inside_of_texts_are_kept(write):
+    path = write("a.txt", b"tea\rrum\r\ngin\n")
+    assert list(read_text(path)) == [["tea\rrum", "gin"]]
+
+
+def test_words_of_a_set_have_no_numbers():
+    with pytest.raises(ValueError, match="id2word.*a mapping or a sequence"):
+        read_gensim([[(0, 1)]], {"tea", "rum"})

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 from fits import Broken, press_ctrl_c
 from scipy import sparse, stats
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sktemper import ImplicitFactorization, TemperedMatrixFactorization
 from sktemper._linalg import tiled_matmul
@@ -119,6 +120,7 @@ def test_the_best_are_those_of_a_stable_sort(
         np.testing.assert_array_equal(found[2], np.where(found[0] < 0, np.nan, own))
 
 
+@pytest.mark.machine
 def test_the_same_bits_for_one_user_as_for_many(monkeypatch):
     users, items, _, rated, _ = drawn(101, 3001, 33, np.float32)
     best, scores, _ = best_items(users, items, 10, seen=rated)
@@ -293,9 +295,9 @@ def test_new_users_come_by_name_with_their_own_rows(fitted):
     wrong = wrong[0] if isinstance(wrong, tuple) else wrong
     fitted.model.recommend(wrong)  # sorted, as those of the fit
     wrong.item_labels = wrong.item_labels[::-1]
-    with pytest.raises(ValueError, match="others than those of the fit"):
+    with pytest.raises(ValueError, match="differ from those of the fit"):
         fitted.model.recommend(wrong)
-    with pytest.raises(ValueError, match="others than those of the fit"):
+    with pytest.raises(ValueError, match="differ from those of the fit"):
         fitted.model.partial_fit(wrong)
 
 
@@ -377,7 +379,7 @@ def test_interactions():
     assert once.toarray().tolist() == [[0, 0], [2, 3]]
     for options, message in (
         ({"weights": [1, 1, -1, 1]}, "must not be negative"),
-        ({"duplicates": "error"}, "1 interactions are of a user and an item"),
+        ({"duplicates": "error"}, "1 duplicate interaction of a user"),
         ({"item_labels": ["x"]}, "1 items are not in item_labels"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -444,14 +446,43 @@ def test_popularity_is_learned_from_a_stream(ratings):
     np.testing.assert_allclose(weighted.item_popularity_, counts / counts.sum())
 
 
+def test_pairs_are_labels_where_data_have_labels(ratings):
+    model, X = ratings.model, ratings.X
+    users, items = X.user_labels[[3, 0, 3]], X.item_labels[[1, 2, 9]]
+    positions = [[3, 1], [0, 2], [3, 9]]
+    expected = model.predict_pairs(positions, by_position=True)
+    frame = pd.DataFrame({"user": users, "item": items})
+    named = [list(zip(users, items, strict=True)), frame, frame.to_numpy()]
+    for pairs in named:
+        np.testing.assert_array_equal(model.predict_pairs(pairs), expected)
+    with pytest.raises(ValueError, match="Unknown user: 3"):
+        model.predict_pairs([(3, items[0])])
+    with pytest.raises(ValueError, match="Unknown item: 'no such'"):
+        model.predict_pairs([(users[0], "no such")])
+    with pytest.raises(ValueError, match="'by_position' parameter"):
+        model.predict_pairs(positions, by_position="yes")
+
+
+def test_labels_of_two_types_stay_apart():
+    """As one array of strings, users 1 and items "x" would have no rows."""
+    X, *_ = ratings_matrix([1, 1, 2, 3], ["x", "y", "x", "z"], [5.0, 1, 3, 2])
+    model = TemperedMatrixFactorization(1, max_iter=5, tol=0.0, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X)
+    np.testing.assert_array_equal(
+        model.predict_pairs([(2, "z"), (1, "x")]),
+        model.predict_pairs([[1, 2], [0, 0]], by_position=True),
+    )
+
+
 def test_ratings_and_deviations_are_those_of_pairs(ratings):
     model, X = ratings.model, ratings.X
     items, mean, std = model.recommend(X[:20], n_items=5, return_std=True)
     found = items >= 0
     assert not found.all()  # somebody has rated all but a few
-    expected = model.predict_pairs(
-        np.column_stack([np.nonzero(found)[0], items[found]]), return_std=True
-    )
+    pairs = np.column_stack([np.nonzero(found)[0], items[found]])
+    expected = model.predict_pairs(pairs, return_std=True, by_position=True)
     np.testing.assert_allclose(mean[found], expected[0], rtol=1e-12)
     np.testing.assert_allclose(std[found], expected[1], rtol=1e-12)
     assert np.isnan(mean[~found]).all() and np.isnan(std[~found]).all()
@@ -805,3 +836,21 @@ def test_any_number_of_jobs_recommends_the_same(fitted, monkeypatch):
     model = pickle.loads(pickle.dumps(fitted.model)).set_params(n_jobs=3)
     for ours, theirs in zip(model.recommend(fitted.X), expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("name", ["item_vectors", "user_vectors", "directions"])
+def test_what_serves_lies_row_by_row(fitted, name):
+    served = fitted.model.for_serving()
+    values = served._cached_values()
+    if name not in values:
+        pytest.skip("this model keeps no such array")
+    array = np.array(values[name])
+    assert np.array_equal(
+        pickle.loads(pickle.dumps(served)).item_scores(fitted.X),
+        (fitted.model.item_scores(fitted.X)),
+    )
+    values[name] = np.asfortranarray(array)
+    state = pickle.dumps(served)
+    values[name] = array
+    with pytest.raises(ValueError, match="cannot be loaded"):
+        pickle.loads(state)

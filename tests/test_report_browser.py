@@ -302,7 +302,7 @@ def test_prevalence_over_dates_and_by_groups(page, lda, X):
     page.get_by_role("listbox").select_option("2")
     here = np.arange(300) % 10 == 3
     share = tokens[here] @ theta[here, 2] / tokens[here].sum()
-    page.get_by_text("The same as a table").click()
+    page.get_by_text("Show as a table").click()
     row = page.locator("#date-rows tr").nth(3).inner_text().split()
     assert row[0] == "2020-04-30" and abs(float(row[1]) - 100 * share) < 0.06
     drawn = page.evaluate(
@@ -321,7 +321,7 @@ def test_a_page_without_texts_dates_and_groups(browser, lda, X, tmp_path):
     page.wait_for_selector("html[data-ready=true]")
     for absent in "dates", "groups":
         assert not page.locator(f"#{absent}").is_visible()
-    assert "There are no texts" in page.locator("#documents-note").inner_text()
+    assert "No texts were given" in page.locator("#documents-note").inner_text()
     counted = page.locator(".text > *").filter(has_text="×").first.inner_text()
     word = counted.split(" ")[0]
     page.get_by_role("searchbox").fill(word)

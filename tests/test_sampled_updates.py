@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper._simd import special
 from sktemper.lda import _model as lda_model
+from sktemper.lda import _starts
 from sktemper.lda._model import LDAModel, Topics
 from sktemper.model import Powers, Request, Stopped
 from sktemper.tempering import LocalTempering
@@ -272,7 +273,7 @@ def test_duplicate_entries_make_whole_counts():
 
 def test_sampling_all_the_way_begins_less_hot(documents):
     lda = AnnealedLDA(8, doc_update="sampled", random_state=0).fit(documents)
-    assert lda.schedule_.start == lda_model.SAMPLED_START
+    assert lda.schedule_.start == _starts.SAMPLED_START
 
 
 # -- lanes, chains --------------------------------------------------------------------
@@ -305,6 +306,7 @@ def at_place(model, topics, X, powers=Powers(), seed=5):  # noqa: B008
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_topics", [1, 2, 5, 20, 50, 130, 300])
 @pytest.mark.parametrize("temperature", [1.0, 1.5])
+@pytest.mark.machine
 def test_a_document_depends_on_no_neighbours(dtype, n_topics, temperature):
     """Only on its place: neither on its lane, nor on who else is in the vector."""
     model, topics, X = case(n_topics, dtype)
@@ -323,6 +325,7 @@ def test_a_document_depends_on_no_neighbours(dtype, n_topics, temperature):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.machine
 def test_a_temperature_of_its_own_depends_on_no_neighbours(dtype):
     model, topics, X = case(6, dtype)
     powers = np.linspace(0.4, 1.0, len(X))

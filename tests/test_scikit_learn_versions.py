@@ -61,6 +61,7 @@ except AttributeError as error:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.machine
 def test_without_callbacks_fits_have_the_same_bits():
     """Two starts that may end early, and a fit that goes on."""
     namespace = {}

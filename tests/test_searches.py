@@ -276,6 +276,7 @@ class Snapshot(Hooks):
 
 
 @each_row
+@pytest.mark.machine
 def test_a_validated_fit_goes_on_with_the_same_bits(row):
     X, X_val = divided(row)
     callback = Snapshot()

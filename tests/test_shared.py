@@ -157,6 +157,7 @@ def test_a_stream_is_cut_into_batches_in_order(row, kind):
 @each_row
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("batch_size", [None, 600])
+@pytest.mark.machine
 def test_any_number_of_threads_gives_the_same_bits(row, dtype, batch_size):
     X = row.data(row.n_many).astype(dtype)
     policies = {"batch_size": batch_size, "max_iter": 2, "learning_rate": 0.5}
@@ -172,6 +173,7 @@ def test_any_number_of_threads_gives_the_same_bits(row, dtype, batch_size):
 
 @each_row
 @pytest.mark.parametrize("method", ["transform", "score_samples"])
+@pytest.mark.machine
 def test_any_chunks_give_the_same_bits(row, method):
     X = row.data(120)
     function = getattr(quietly(estimator_of(row, {}).fit, X), method)

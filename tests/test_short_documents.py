@@ -106,6 +106,7 @@ def test_short_documents_in_float32_are_those_in_float64(name):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.machine
 def test_a_document_whose_mass_underflows_leaves_its_neighbours_alone(dtype):
     """Of one in five a word has only a topic that the document lacks."""
     n, alpha, eta = 60, np.full(3, 2e-3), np.full((1, 1), 1e-3)

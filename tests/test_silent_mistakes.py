@@ -39,10 +39,10 @@ from sktemper.metrics import (
     completion_rmse,
     heldout_rmse,
     interval_coverage,
+    make_ranking_scorer,
     npmi_coherence,
     precision_at_k,
     ranking_report,
-    ranking_scorer,
     recall_at_k,
     topic_diversity,
 )
@@ -137,7 +137,7 @@ def test_no_method_takes_a_bool_for_a_number():
         lambda: seeded_prior(list("abc"), {"a": ["a"]}, np.eye(3), True),
         lambda: seeded_prior(list("abc"), {"a": ["a"]}, np.eye(3), 1, strength=True),
         lambda: train_test_split_entries(ratings, test_size=True),
-        lambda: ranking_scorer(test_size=True)(model, ratings),
+        lambda: make_ranking_scorer(test_size=True)(model, ratings),
         lambda: precision_at_k(np.eye(3), np.eye(3), k=True),
         lambda: precision_at_k(np.eye(3), np.eye(3), k=1, relevant=True),
         lambda: completion_rmse(model, ratings, clip=(False, True)),
@@ -403,10 +403,10 @@ def test_ratings_in_another_order_are_refused_by_metrics():
     model = TemperedMatrixFactorization(2, max_iter=2, random_state=0).fit(X)
     for measure in (heldout_rmse, completion_rmse, interval_coverage):
         measure(model, X)
-        with pytest.raises(ValueError, match="items of X are others.*item_labels"):
+        with pytest.raises(ValueError, match="items of X differ.*item_labels"):
             measure(model, X[:, ::-1])
     for measure in (heldout_rmse, interval_coverage):
-        with pytest.raises(ValueError, match="users of X are others.*user_labels"):
+        with pytest.raises(ValueError, match="users of X differ.*user_labels"):
             measure(model, X[::-1])
 
 

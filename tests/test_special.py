@@ -105,6 +105,7 @@ def test_exp(dtype):
     assert np.max(error) < 4 * np.finfo(dtype).eps
 
 
+@pytest.mark.machine
 def test_float32_cannot_underflow_wholesale():
     x = np.full(7, 1e-4, dtype=np.float32)  # exp(digamma) is e^-10000
     values, _ = special.evaluate("exp_digamma", x)
@@ -168,6 +169,7 @@ KERNEL_TESTS = (
 )
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
 def test_the_kernels_are_right_on_every_instruction_set(name):
     if name == special.instruction_set:

@@ -321,6 +321,7 @@ def test_many_columns_in_use_are_an_array(monkeypatch, ties_are_ties, family):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.machine
 def test_bits_of_a_row_do_not_depend_on_others(monkeypatch, family):
     monkeypatch.setattr(wide_mixture, "FEWEST_COLUMNS", 50)
     model = fitted("Annealed" + family)

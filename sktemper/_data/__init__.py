@@ -1,7 +1,7 @@
-"""Data in parts: what lies where, and which rows follow one another.
+"""Data in parts, in memory or elsewhere, and the order of their rows.
 
-`_parts` has what a part answers, `_rows` which rows are visited in which order, and
-`_data` puts parts together and makes them of what a user passes.
+`_parts` has the parts, `_rows` the order in which rows are visited, and `_data` joins
+parts and converts the input of users.
 """
 
 from ._data import Data, Source, data_of, matrices_of

@@ -1,4 +1,4 @@
-"""Data: parts of the same width, one after another."""
+"""Data: consecutive parts with the same columns."""
 
 import contextlib
 import operator
@@ -12,23 +12,23 @@ from ._rows import Rows
 
 __all__ = ["Data", "Source", "data_of", "matrices_of"]
 
-#: Said of what would be fetched as a whole.
+#: Message for Dask collections, which methods would have to fetch whole.
 OF_DASK = (
     "X is a Dask collection, which goes to functions of sktemper.dask instead of "
     "methods: sktemper.dask.fit(estimator, X), and likewise sktemper.dask.partial_fit, "
     "transform, predict, predict_proba, score_samples, score and lower_bound."
 )
-#: Parts that are added at once, and values of a node of the tree if there are more.
+#: Up to this number of parts, one node adds all; the fan-in of nodes for more parts.
 FEW_PARTS, FAN_IN = 16, 4
-#: Runs that data have at least, where neighbours are visited together.
+#: Least number of runs of neighbouring rows.
 FEWEST_RUNS = 256
 
 
 class Source:
-    """What is no array, but knows how to become `Data`."""
+    """Base of objects that are no arrays but can be converted to `Data`."""
 
     def as_data(self, validate):
-        """Return `Data` that an estimator has found valid.
+        """Return valid `Data`.
 
         Parameters
         ----------
@@ -39,19 +39,20 @@ class Source:
 
 
 class Data:
-    """Rows of the same width, in parts.
+    """Rows of data in parts with the same columns.
 
     Parameters
     ----------
     parts : sequence of InMemory or the like
-        None of them empty.
+        Parts with at least one row.
     validated : sequence of ndarray or CSR
-        What was validated: the parts themselves, or matrices that have their least and
-        their largest values.
+        Matrices that passed validation: the matrices of the parts, or small matrices
+        with the same smallest and largest values.
     source : object
-        What the user passed, or the valid form of it.
+        Input of the user, or its validated form.
     run : int, default=1
-        Neighbouring rows that a pass visits together, because they lie together.
+        Number of neighbouring rows that a pass visits together, because they are stored
+        together.
     """
 
     def __init__(self, parts, validated, source, run=1):
@@ -69,7 +70,7 @@ class Data:
         return self.shape[0]
 
     def workers(self, threads, n_threads, stop):
-        """Return who works on the parts: threads, where these can be reached from here.
+        """Return the workers for the parts, by default threads of this process.
 
         Parameters
         ----------
@@ -83,15 +84,16 @@ class Data:
 
     @contextlib.contextmanager
     def held(self, rows):
-        """Expect that some rows are asked for again and again while inside."""
+        """Enter a context in which some rows are read many times."""
         yield
 
     @property
     def fan_in(self):
-        """How many values a node of the tree adds by which parts are summed.
+        """Fan-in of the tree that adds the sums of parts.
 
-        Of few parts all, so that of the tree there is one sum in memory; of many a few,
-        so that no machine of a cluster has to take in the sums of many others.
+        One node adds the sums of few parts, so that a single sum is in memory.  With
+        many parts the fan-in is small, so that no machine of a cluster receives the
+        sums of many others.
         """
         return FEW_PARTS if len(self.parts) <= FEW_PARTS else FAN_IN
 
@@ -100,27 +102,27 @@ class Data:
         return Rows.of_parts(self.ends, self.run)
 
     def by_part(self, rows):
-        """Return rows in the order of their parts; of a part as they came."""
+        """Return rows sorted by their parts; rows of the same part keep their order."""
         if len(self.parts) == 1:
             return rows
         order = np.argsort(np.searchsorted(self.ends, rows, "right"), kind="stable")
         return rows[order]
 
     def groups(self, rows=None):
-        """Yield parts, which of their rows, and the places of these among all.
+        """Yield the parts that contain some rows, with these rows.
 
         Parameters
         ----------
         rows : ndarray of int or None
-            In the order of their parts; None is all.
+            Row numbers sorted by their parts; None means all rows.
 
         Yields
         ------
         part : InMemory or the like
         rows : slice or ndarray of int
-            Of the part.
+            Row numbers within the part.
         places : slice
-            Where these are in ``rows``.
+            Places of these rows in ``rows``.
         """
         if rows is None:
             for part, start in zip(self.parts, self.starts, strict=True):
@@ -138,7 +140,7 @@ class Data:
                     yield part, rows[first:end] - start, slice(first, end)
 
     def rows(self, rows):
-        """Return some rows, in the order of their parts, as one matrix in memory."""
+        """Return some rows, sorted by their parts, as one matrix in memory."""
         found = [part.rows(chosen) for part, chosen, _ in self.groups(rows)]
         if len(found) == 1:
             return found[0]
@@ -147,16 +149,16 @@ class Data:
         return np.concatenate(found)
 
     def take(self, model, rows):
-        """Return some rows, in the order of their parts, as one block of a model."""
+        """Return some rows, sorted by their parts, as one block of a model."""
         if len(self.parts) == 1:
             return self.parts[0].take(model, as_slice(rows))
         return model.take(self.rows(rows), slice(0, len(rows)))
 
     def sample(self, most):
-        """Return what a model looks at before its first step, and which rows it is.
+        """Return the data from which a model starts, and their row numbers.
 
-        That is all if it is a matrix in memory, and else at most so many rows, taken
-        evenly from all.
+        A matrix in memory is returned whole.  Of other data, at most ``most`` rows are
+        taken at even distances.
 
         Returns
         -------
@@ -173,20 +175,20 @@ class Data:
 
 
 def data_of(X, validate):
-    """Return `Data` of what a user passes.
+    """Return the `Data` of the input of a user.
 
     Parameters
     ----------
     X : array-like, sparse matrix, Source, or list of ndarray or sparse matrix
-        A list is one of parts if each of its items is a matrix.
+        A list is taken as data in parts if each item is a matrix.
     validate : callable
         ``validate(X)`` returns a valid matrix, or raises as scikit-learn would.
 
     Raises
     ------
     TypeError
-        If it is a Dask collection, which goes to other functions, or a list of matrices
-        that are none of `numpy` or `scipy.sparse`.
+        If ``X`` is a Dask collection, for which there are other functions, or a list
+        of matrices that are not all of `numpy` or `scipy.sparse`.
     ValueError
         If the parts have different numbers of columns.
     """
@@ -199,7 +201,7 @@ def data_of(X, validate):
         _refuse_what_is_nearly_one(X)
         X = validate(X)
         return Data([InMemory(X)], [X], X)
-    # the width is that of all; rows are asked of all together
+    # an empty part counts for the width; the number of rows is checked later
     parts = [part for part in X if part.shape[0]] or X[:1]
     widths = sorted({part.shape[1] for part in X})
     if len(widths) > 1:
@@ -212,15 +214,15 @@ def data_of(X, validate):
 
 
 def matrices_of(X):
-    """Return the matrices of what a user passes: its parts, or it alone.
+    """Return the input of a user as a list of its parts, or of itself.
 
-    A frame with a column named "parts" has none.
+    A data frame is one part, even if it has a column named "parts".
     """
     return X if isinstance(X, Source) or _is_list_of_parts(X) else [X]
 
 
 def _refuse_what_is_nearly_one(X):
-    """Raise if some items of a list, or of a tuple, are matrices."""
+    """Raise if some items of a list or tuple, but not all, are valid parts."""
     if not isinstance(X, list | tuple):
         return
     for item in X:

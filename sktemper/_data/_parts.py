@@ -1,4 +1,4 @@
-"""Parts of data: each block of a batch lies in one."""
+"""Parts of data.  Each block of a batch lies in one part."""
 
 import numpy as np
 from scipy import sparse
@@ -7,15 +7,15 @@ from .._linalg import are_consecutive, sparse_rows
 
 __all__ = ["ByRows", "InMemory", "as_slice", "cuts"]
 
-#: Blocks have a multiple of so many rows: loops over vectors of them leave none over.
+#: Blocks have a multiple of this number of rows, so that vectors of rows are full.
 ROWS_TOGETHER = 16
 
 
 class InMemory:
-    """A matrix in memory, or in mapped memory, as one part.
+    """Part of data: a matrix in memory or in mapped memory.
 
-    Other parts have the same methods: one of a collection on disk is pickled by its
-    path, and one in the memory of another machine is only named here.
+    Other kinds of parts have the same methods.  A part of a collection on disk is
+    pickled by its path; a part in the memory of another machine has only a name here.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class InMemory:
         return model.take(self.X, rows)
 
     def units_per_row(self, model, rows):
-        """Return how many units some rows have, see `ConjugateModel.units_per_row`."""
+        """Return the number of units of each of some rows."""
         return model.units_per_row(self.X, rows)
 
     def rows(self, rows):
@@ -44,7 +44,7 @@ class InMemory:
 
 
 class ByRows:
-    """A part whose rows are first brought into memory, by its method ``rows``."""
+    """Base of parts whose method ``rows`` first reads rows into memory."""
 
     __slots__ = ()
 
@@ -54,7 +54,7 @@ class ByRows:
         return model.take(X, slice(0, X.shape[0]))
 
     def units_per_row(self, model, rows):
-        """Return how many units some rows have, see `ConjugateModel.units_per_row`."""
+        """Return the number of units of each of some rows."""
         X = self.rows(rows)
         return model.units_per_row(X, np.arange(X.shape[0]))
 
@@ -62,8 +62,8 @@ class ByRows:
 def cuts(n_rows, size):
     """Yield slices of at most ``size`` rows, the last one shorter.
 
-    If there are several, they have about equally many rows and their number is even,
-    unless `ROWS_TOGETHER` prevents it: two threads have equally much to do.
+    Several slices have about the same size, and their number is even, as far as
+    `ROWS_TOGETHER` allows it, so that two threads get the same amount of work.
     """
     n_blocks = -(-n_rows // size)
     if n_blocks > 1:
@@ -73,7 +73,7 @@ def cuts(n_rows, size):
 
 
 def as_slice(rows):
-    """Return a slice if rows follow one another: it takes a view where they are."""
+    """Return rows as a slice if they are consecutive, because a slice takes a view."""
     first, last = int(rows[0]), int(rows[-1])
     if last - first == len(rows) - 1 and are_consecutive(rows):
         return slice(first, last + 1)

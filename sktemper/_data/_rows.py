@@ -1,4 +1,4 @@
-"""Rows in an order, of which there may be too many to be written down."""
+"""Rows in an order, stored as runs because a list of all may be too long."""
 
 import numpy as np
 
@@ -6,14 +6,14 @@ __all__ = ["Rows"]
 
 
 class Rows:
-    """Runs of neighbouring rows, one after another.
+    """Consecutive runs of neighbouring rows.
 
     Parameters
     ----------
     starts : ndarray of int of shape (n_runs,)
-        The first row of each run.
+        First row of each run.
     sizes : ndarray of int of shape (n_runs,) or None
-        Rows of each; None is one.
+        Number of rows of each run; None means 1.
     """
 
     def __init__(self, starts, sizes=None):
@@ -22,7 +22,7 @@ class Rows:
 
     @classmethod
     def of_parts(cls, ends, size):
-        """Return all rows of parts that end there, in runs of ``size`` at most."""
+        """Return all rows of parts with these ends, in runs of at most ``size``."""
         if size == 1:
             return cls(np.arange(ends[-1]))
         firsts = np.concatenate([[0], ends[:-1]])
@@ -61,7 +61,7 @@ class Rows:
         Parameters
         ----------
         weight : ndarray of shape (n_rows,) or None
-            None counts all.
+            None means that all rows count.
         """
         if weight is None:
             return np.arange(self.n_runs)
@@ -77,7 +77,7 @@ class Rows:
         return Rows(rows[weight[rows] > 0])
 
     def some(self, most, random):
-        """Return all, or as many as wanted, as an array in increasing order."""
+        """Return at most ``most`` rows, drawn at random, as an increasing array."""
         if len(self) <= most:
             return self.at(slice(None))
         return np.sort(self.at(random.choice(len(self), most, replace=False)))

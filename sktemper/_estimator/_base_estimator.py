@@ -1,4 +1,4 @@
-"""What scikit-learn sees: parameters, `fit` and `partial_fit`."""
+"""The base class of all estimators: parameters, `fit` and `partial_fit`."""
 
 import contextlib
 import copy
@@ -34,22 +34,22 @@ from ._plans import plan_stream
 
 __all__ = ["TemperedEstimator"]
 
-#: What floats count without a gap.
+#: Largest integer up to which floats represent every integer.
 MOST_SAMPLES = 2**53
 
 
 class TemperedEstimator(
     FittedMethodsMixin, PicklesMixin, CallbackSupportMixin, SlotsMixin, BaseEstimator
 ):
-    """Fit, stream and score a `ConjugateModel` under any policies.
+    """Base of estimators that fit a `ConjugateModel` under any policies.
 
-    A subclass says which model its parameters and the data make (`_make_model`), how
-    data are validated (`_validate`), and, where its name fixes a policy, which
-    (`_tempering`).  Of the parameters below, its constructor may leave out those that
-    their defaults suit.
+    A subclass defines `_make_model`, which builds the model, and `_validate`, which
+    validates data.  If its name fixes a policy, it also defines the method of this
+    policy, such as `_tempering`.  Its constructor may omit parameters whose defaults
+    below suit it.
     """
 
-    # what a constructor leaves out
+    # defaults of parameters that a constructor may omit
     tempering = learning_rate = gradient_noise = moves = None
     n_init, max_iter, batch_size, total_samples = 1, 10, "auto", None
     shuffle, evaluate_every, validation_fraction = True, 0, 0.1
@@ -87,9 +87,9 @@ class TemperedEstimator(
         "verbose": ["verbose"],
     }
 
-    # -- what a subclass says ----------------------------------------------------------
-    #: The parameters that make the model what it is: with other ones there is no going
-    #: on from a fit, and what was fitted keeps those that it was fitted with.
+    # -- for subclasses ----------------------------------------------------------------
+    #: Names of the parameters that define the model.  A fit cannot continue after one
+    #: of them changed, and a fitted model keeps the values of its fit.
     _fixed_by_fit = ()
 
     def _make_model(self, n_features, dtype):
@@ -97,37 +97,37 @@ class TemperedEstimator(
         raise NotImplementedError
 
     def _validate(self, X, reset):
-        """Return ``X`` as the model takes it; raise as scikit-learn would."""
+        """Return ``X`` in the form that the model takes, or raise an error."""
         raise NotImplementedError
 
     def _validate_training(self, X, reset):
-        """Return ``X`` as the model takes it to be trained on."""
+        """Return ``X``, from which the model is trained, in the form that it takes."""
         return self._validate(X, reset)
 
-    #: Checks at the end of a fit beside those of all estimators, see `_end_of_fit`.
+    #: Further checks at the end of a fit, see `_end_of_fit`.
     _end_of_fit_checks = ()
 
-    #: Samples that a fit or the first piece of a stream has at least.
+    #: Least number of samples of a fit, or of the first chunk of a stream.
     _min_samples = 1
 
     def _check_enough(self, data):
-        """Raise if a `fit` cannot start from `Data`; the first of a stream may."""
+        """Raise if `Data` are too few for a `fit`; not called for a stream."""
 
     def _check_weighted(self, X, sample_weight):
-        """Raise if the values of a valid matrix are none to weigh like this."""
+        """Raise if valid data cannot have these weights."""
 
     def _finish(self, problem, state):
-        """Keep what a fit tells of its rows."""
+        """Store results for the training rows, at the end of a fit."""
 
     def _inspect_training_data(self, data, fresh):
-        """Warn of what data to be trained on tell, maybe beside those before."""
+        """Warn if training data look wrong, by themselves or beside earlier data."""
 
     def _is_logged(self, passes):
-        """Return whether a verbose fit logs a line after so many passes."""
+        """Return whether a verbose fit logs a line after this number of passes."""
         return True
 
     def _largest_final_change(self, run):
-        """Return the most that the lower bound may change in a fit that converged."""
+        """Return the largest last change of the lower bound of a converged fit."""
         return largest_final_change(self, run)
 
     def _compute_dtype(self, X):
@@ -135,22 +135,22 @@ class TemperedEstimator(
         return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
 
     def _dtype_for(self, X, reset):
-        """Return the dtype of computations with a matrix that is being validated."""
+        """Return the dtype of computations with data during their validation."""
         if reset:
             return self._compute_dtype(X)
         dtype = vars(self).get("training_dtype_")
         return self.state_.dtype if dtype is None else dtype
 
     def _tempering(self):
-        """Return the tempering policy, not yet resolved."""
+        """Return the tempering policy, with "auto" unresolved."""
         return as_tempering(self.tempering)
 
     def _noise(self):
-        """Return the noise policy, not yet resolved."""
+        """Return the noise policy, with "auto" unresolved."""
         return as_noise(self.gradient_noise)
 
     def _moves(self):
-        """Return the policy for moves, not yet resolved."""
+        """Return the policy for moves."""
         return as_moves(self.moves)
 
     # -- fitting -----------------------------------------------------------------------
@@ -160,49 +160,49 @@ class TemperedEstimator(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The data; never copied whole, never changed.  All methods also take data in
-            parts: a list of arrays or sparse matrices of as many columns, whose rows
-            follow one another, or a collection on disk, see
+            Training data.  They are never changed, and never copied as a whole.  All
+            methods also accept data in parts: a list of arrays or sparse matrices with
+            the same columns, or a collection on disk, see
             `sktemper.datasets.open_counts`.
         y : None
             Ignored; here by scikit-learn's convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            Factors of the samples' statistics.
+            Weights of the samples, factors of their statistics.
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
                 default=None
-            Data to be scored in place of ``validation_fraction`` of ``X``, all of which
-            is then trained on: after each ``evaluate_every`` passes, or after each pass
-            if that is 0.  Of the kinds that ``X`` may be of.  A fit that goes on by
-            ``warm_start`` must be given the same again.
+            Validation data, of any kind that ``X`` may have.  They are scored after
+            each ``evaluate_every`` passes, or after each pass if that is 0.  All of
+            ``X`` is then used for training, and ``validation_fraction`` is ignored.  A
+            fit that continues by ``warm_start`` needs the same ``X_val`` again.
 
         Returns
         -------
         self : object
-            The best of ``n_init`` fits.  With ``warm_start=True`` an interrupted plan
-            of ``max_iter`` passes was finished, or a finished one continued by as many;
-            the temperature and the rate went on from where they were, and there was
-            one start.
+            The estimator with the best of ``n_init`` fits.  With ``warm_start=True``,
+            an earlier fit continues instead: an interrupted plan of ``max_iter`` passes
+            is finished, or a finished plan is extended by ``max_iter`` passes.  The
+            temperature and the learning rate continue too.
 
         Raises
         ------
         ValueError
-            For bad data or parameters; an earlier fit is then as it was.
+            If data or parameters are invalid.  An earlier fit is then left unchanged.
 
         Warns
         -----
         ConvergenceWarning
-            If the fit ended above T=1, or with much of its random start left.
+            If the fit ended above T=1, or much of its random start is left.
 
         Notes
         -----
-        Sums over the samples are added part by part, so that other parts of the same
-        data are another order of rounding.  What a fit of parts looks at before its
-        first step, for its start, is an even sample of at most 100,000 rows.
+        Sums over the samples are computed part by part, so that results for the same
+        data in other parts differ by rounding.  The start of a fit to data in parts is
+        computed from at most 100,000 rows, taken at even distances.
 
-        With ``n_init > 1`` the fits run one after another.  What stops a fit early, a
-        callback or ``n_iter_no_change``, ends that one, and the next begins.  Ctrl-C
-        or an error leaves the last complete step of the first fit, and later the best
-        of the completed fits.
+        With ``n_init > 1`` the fits run one after another.  If a callback or
+        ``n_iter_no_change`` stops one of them, the next one starts.  After Ctrl-C or an
+        error, the estimator has the last complete step of the first fit, or, if that
+        was completed, the best of the completed fits.
         """
         continued = self.warm_start and hasattr(self, "state_")
         return self._fit(X, sample_weight, continued, X_val)
@@ -210,8 +210,8 @@ class TemperedEstimator(
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, sample_weight, continued, X_val=None):
-        """Fit, or go on with the fit that there is."""
-        self._warned = {"hot": True}  # what a callback asks under way needs no warning
+        """Start a fit, or continue the present one."""
+        self._warned = {"hot": True}  # callbacks may use a model above T=1
         with self._restored_on_error():
             data = self._training_data(X, fresh=not continued)
             if not continued:
@@ -220,7 +220,7 @@ class TemperedEstimator(
             problem = self._with_validation(problem, X_val, fresh=not continued)
             if continued:
                 state = self._state_to_go_on_from()
-                # a score may be added before a step is committed
+                # a score may be added before the first step is committed
                 state.history = copy.deepcopy(state.history)
                 starts, n_runs = iter([state]), 1
             else:
@@ -236,20 +236,21 @@ class TemperedEstimator(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Cut into pieces of ``batch_size`` rows in their order; fewer rows are one
-            step.  With ``batch_size="auto"`` the pieces are of even size.  Unless
-            ``total_samples`` is given, all rows of the call count as known from its
-            first piece on, so that other chunks are another fit.
+            Chunk of a stream.  It is cut, in order, into batches of ``batch_size``
+            rows; a smaller chunk is one batch.  With ``batch_size="auto"`` the batches
+            of a chunk have equal sizes.  Unless ``total_samples`` is given, the rows of
+            the whole chunk count as known from its first batch on, so that the same
+            stream in other chunks gives another fit.
         y : None
             Ignored; here by scikit-learn's convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            Factors of the samples' statistics.
+            Weights of the samples, factors of their statistics.
 
         Returns
         -------
         self : object
-            A model that was fitted before goes on at its temperature and rate.  A new
-            one has one start, whatever ``n_init`` is.
+            The estimator.  A fitted model continues at its temperature and learning
+            rate.  A new one has a single start; ``n_init`` is ignored.
         """
         fresh = not hasattr(self, "state_")
         if fresh:
@@ -276,7 +277,7 @@ class TemperedEstimator(
         return self
 
     def _training_data(self, X, fresh):
-        """Return valid `Data` to be trained on."""
+        """Return validated training `Data`."""
         data = data_of(X, Validation(self, "_validate_training", reset=fresh))
         if fresh:
             self._names_ = data.feature_names
@@ -292,7 +293,7 @@ class TemperedEstimator(
         return data
 
     def _problem(self, data, sample_weight, fresh):
-        """Return the `Problem` that valid data make."""
+        """Return the `Problem` of validated data."""
         sample_weight = self._validate_weight(sample_weight, data)
         for matrix in data.validated:
             self._check_weighted(matrix, sample_weight)
@@ -309,12 +310,12 @@ class TemperedEstimator(
         )
 
     def _with_validation(self, problem, X_val, fresh):
-        """Return a problem with data of the user's to be scored, if there are some."""
+        """Return the problem with the validation data of the user, if given."""
         if X_val is None:
             return problem
         other = object.__new__(type(self))
         vars(other).update(vars(self), training_dtype_=problem.model.dtype)
-        if fresh:  # an earlier fit has no say
+        if fresh:  # an earlier fit does not restrict the validation data
             vars(other).pop("state_", None)
         try:
             data = data_of(X_val, Validation(other, "_validate", reset=False))
@@ -328,11 +329,11 @@ class TemperedEstimator(
         return replace(problem, validation=Problem(problem.model, data, workers))
 
     def _fixed(self):
-        """Return the parameters that a fit fixes, as they are now."""
+        """Return the present values of the parameters that define the model."""
         return {name: getattr(self, name) for name in self._fixed_by_fit}
 
     def _check_fixed(self):
-        """Raise if a fit is to go on with another model than it began with."""
+        """Raise if a parameter that defines the model changed since the fit began."""
         now, then = self._fixed(), self.state_.fixed or {}
         changed = [name for name in then if not np.array_equal(now[name], then[name])]
         if changed:
@@ -343,16 +344,13 @@ class TemperedEstimator(
             )
 
     def _state_to_go_on_from(self):
-        """Return a state whose arrays can be written to: a mapped pickle's cannot."""
+        """Return a copy of the state in which no array is read-only."""
         state = self.state_.copied()
         return writable(state) if self._loaded else state
 
     def _starts(self, problem):
-        """Yield new states, all from the same stream of random numbers."""
-        model, sample_weight = problem.model, problem.sample_weight
-        X, rows = problem.data.sample(model.rows_looked_at)
-        if sample_weight is not None:
-            sample_weight = sample_weight[rows]
+        """Yield the states of new starts, from the same stream of random numbers."""
+        model, (X, sample_weight) = problem.model, problem.sample
         random = check_random_state(self.random_state)
         with QUIETLY():
             hyper = model.initial_hyper(X, sample_weight)
@@ -371,7 +369,7 @@ class TemperedEstimator(
             )
 
     def _install(self, state, policies):
-        """Make a step visible: the last thing that a commit does."""
+        """Set the attributes of a fit; the last action of a commit."""
         self.state_ = state
         vars(self).pop("_loaded", None)
         self.tempering_, self.learning_rate_, self.gradient_noise_ = policies[:3]
@@ -379,7 +377,7 @@ class TemperedEstimator(
 
     @contextlib.contextmanager
     def _restored_on_error(self):
-        """Undo what validation wrote if no step of a new fit was completed."""
+        """Restore fitted attributes after an error, if no step was completed."""
         before = {k: v for k, v in vars(self).items() if k.endswith("_")}
         try:
             yield

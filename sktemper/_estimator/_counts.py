@@ -1,4 +1,4 @@
-"""Counts: their validation, and what tells that they are none or lack words."""
+"""Validation of counts, and warnings about data that are no counts or lack words."""
 
 import math
 from typing import NamedTuple
@@ -12,17 +12,18 @@ from ._messages import warn_once
 
 __all__ = ["CountsMixin"]
 
-#: Rows that are looked at, at most.
+#: Largest number of rows that are inspected.
 MOST_ROWS = 1000
-#: How near to 1 the norms of rows are that were divided by them.
+#: Tolerance for the norm of normalised rows.
 NORM_TOL = 1e-4
-#: Rows of a chunk of a stream, at least, that tell whether it lacks words.
+#: Least number of rows of a chunk from which missing words can be detected.
 FEWEST_ROWS = 10
-#: A chunk lacks words if its documents have less than this share of what earlier ones
-#: had, by so many standard errors; or if so many more of them are empty.
+#: A chunk lacks words if the mean number of words of its documents is below this share
+#: of the earlier mean by so many standard errors, or if the share of empty documents
+#: exceeds the earlier share by this much.
 LEAST_SHARE, ERRORS, MOST_EMPTY = 0.5, 4.0, 0.1
 
-#: What makes room for words that were not known when a stream began.
+#: Advice for words that were unknown when a stream began.
 REMEDY = (
     "A vectorizer leaves out words that are not in its vocabulary, and the model is "
     "not told. Take HashingVectorizer(alternate_sign=False, norm=None), which has a "
@@ -31,7 +32,7 @@ REMEDY = (
 
 
 class Lengths(NamedTuple):
-    """How many different words documents have.
+    """Statistics of the numbers of different words of documents.
 
     Attributes
     ----------
@@ -47,7 +48,7 @@ class Lengths(NamedTuple):
 
     @classmethod
     def of(cls, data):
-        """Return those of `Data` in memory, of some of the rows if they are dense."""
+        """Return the statistics of `Data` in memory; of dense data, of some rows."""
         lengths = [_lengths(part.X) for part in data.parts if hasattr(part, "X")]
         if not lengths:
             return cls()
@@ -86,7 +87,7 @@ class Lengths(NamedTuple):
 class CountsMixin:
     """Mixin of estimators of counts."""
 
-    #: What else to do about words that are left out.
+    #: Further advice about words that are left out.
     _remedy_for_new_words = "."
 
     def _validate(self, X, reset):
@@ -111,7 +112,7 @@ class CountsMixin:
         check_counts(X, sample_weight)
 
     def _inspect_training_data(self, data, fresh):
-        """Warn once if a chunk of a stream lacks words, and how many."""
+        """Warn once if a chunk of a stream lacks words."""
         known, these = vars(self).get("_lengths_", Lengths()), Lengths.of(data)
         if fresh or not these.lack_words(known):
             self._lengths_ = these if fresh else known + these
@@ -153,7 +154,7 @@ def validate_counts(estimator, X, reset):
 
 
 def _remedy_for_counts(X, message):
-    """Return what makes counts of data that were refused, or None."""
+    """Return advice for data that were refused, or None."""
     if "Negative values" in message:
         return (
             "Counts are not negative. HashingVectorizer and FeatureHasher give hashes "
@@ -168,9 +169,9 @@ def _remedy_for_counts(X, message):
 
 
 def are_normalised(X):
-    """Return whether fractions in rows have the sum 1, or their squares have.
+    """Return whether rows of fractions have the sum 1, or the sum of squares 1.
 
-    Looked at are some of the rows; of whole numbers they are not.
+    Some of the rows are inspected.  Rows of whole numbers are never normalised.
 
     Parameters
     ----------
@@ -189,7 +190,7 @@ def are_normalised(X):
 
 
 def _are_all_one(X, power):
-    """Return whether rows have the sum of such powers 1, the empty ones excepted."""
+    """Return whether the sum of the powers of each row that is not empty is 1."""
     X = X.astype(np.float64)
     sums = np.asarray((X.power(power) if issparse(X) else X**power).sum(axis=1))
     sums = sums.ravel()[sums.ravel() > 0]
@@ -197,7 +198,7 @@ def _are_all_one(X, power):
 
 
 def _lengths(X):
-    """Return the numbers of different words of documents; of dense ones, of some."""
+    """Return the number of different words of each document; if dense, of some."""
     if issparse(X):
         return np.diff(X.indptr)
     return (X[:: -(-X.shape[0] // MOST_ROWS)] != 0).sum(axis=1)

@@ -1,4 +1,4 @@
-"""How a fit ends: small checks, each of which returns what to warn of, or None."""
+"""Checks at the end of a fit.  Each returns the message of a warning, or None."""
 
 import math
 
@@ -16,20 +16,20 @@ __all__ = [
     "warn_of_the_end",
 ]
 
-#: Share of the random start left in the model above which `fit` warns.
+#: Largest share of the random start in a fitted model without a warning.
 LARGEST_START_SHARE = 0.1
-#: Nats a sample by which the lower bound may move in the last step of a fit at rest: as
-#: much as the held-out score, by default, has to improve for a fit to go on.
+#: Nats per sample by which the lower bound of a converged fit may change in its last
+#: step: the default of ``tol`` for held-out scores.
 LARGEST_CHANGE = 1e-3
-#: A stream warns where it has so many times `total_samples`.
+#: A stream warns if it has this many times `total_samples`.
 MOST_TOTALS = 3
-#: How far above 1 a temperature may be that counts as 1.
+#: Temperatures up to 1 plus this number count as 1.
 TEMPERATURE_TOL = 1e-9
 
 
 def warn_of_the_end(estimator, run):
-    """Warn of whatever a fit leaves to be desired."""
-    if run.state.progress.steps == 0:  # as was asked for
+    """Run all checks at the end of a fit, and warn of their messages."""
+    if run.state.progress.steps == 0:  # the user asked for the start
         return
     if not is_above_one(estimator):
         estimator._warned.clear()
@@ -40,7 +40,7 @@ def warn_of_the_end(estimator, run):
 
 
 def nothing_compared(estimator, run):
-    """Early stopping had no score to go by."""
+    """Warn if early stopping had no score to compare."""
     if run.compared:
         return None
     return (
@@ -50,7 +50,7 @@ def nothing_compared(estimator, run):
 
 
 def ended_above_one(estimator, run):
-    """The temperature is not yet 1."""
+    """Warn if the temperature did not reach 1."""
     if not is_above_one(estimator):
         return None
     temperature, n_steps = run.state.policies.temperature, run.state.progress.steps
@@ -61,7 +61,7 @@ def ended_above_one(estimator, run):
 
 
 def moves_waited(estimator, run):
-    """Moves were to be made but it was too hot, and was not to become cool."""
+    """Warn if planned moves were skipped at a temperature that never falls to 1."""
     if not run.moves_were_skipped or run.policies.tempering.cools:
         return None
     return (
@@ -71,7 +71,7 @@ def moves_waited(estimator, run):
 
 
 def noise_was_none(estimator, run):
-    """Every weight of the noise policy was 1."""
+    """Warn if every factor of the noise policy was 1."""
     n_steps, batch_size = run.state.progress.steps, run.state.policies.batch_size
     n_rows = len(run.train)
     total = estimator.total_samples or n_rows
@@ -86,7 +86,7 @@ def noise_was_none(estimator, run):
 
 
 def start_is_left(estimator, run):
-    """The random start still weighs much."""
+    """Warn if the random start still has a large weight."""
     start_share = run.state.convergence.start_share
     if start_share <= LARGEST_START_SHARE:
         return None
@@ -98,7 +98,7 @@ def start_is_left(estimator, run):
 
 
 def bound_still_moved(estimator, run):
-    """The lower bound was not at rest; NaN where nobody looked."""
+    """Warn if the lower bound, where it is computed, did not converge."""
     progress, change = run.state.progress, run.state.convergence.bound_change
     stopped = progress.passes < progress.planned_passes or estimator.n_iter_no_change
     if stopped or not abs(change) > estimator._largest_final_change(run):
@@ -122,20 +122,20 @@ END_OF_FIT_CHECKS = (
 
 
 def largest_final_change(estimator, run):
-    """Return the most that the lower bound may change in a fit that converged."""
+    """Return the largest last change of the lower bound of a converged fit."""
     state = run.state
     rounding = 8 * float(np.finfo(state.dtype).eps) * abs(state.convergence.lower_bound)
     return max(estimator.tol, LARGEST_CHANGE * len(run.train), rounding)
 
 
 def is_above_one(estimator):
-    """Return whether the temperature is to fall to 1 and has not yet."""
+    """Return whether the temperature is above 1 and meant to fall to 1."""
     temperature = estimator.state_.policies.temperature
     return estimator.tempering_.cools and temperature > 1.0 + TEMPERATURE_TOL
 
 
 def warn_if_above_one(estimator):
-    """Warn of what is asked of a hot model: once, until it was cool or fitted."""
+    """Warn once that results are of a model above T=1, until T=1 or another fit."""
     if not is_above_one(estimator):
         return
     state = estimator.state_
@@ -143,16 +143,15 @@ def warn_if_above_one(estimator):
         estimator,
         "hot",
         f"The model is still at temperature {state.policies.temperature:.3g}, above 1, "
-        f"after {state.progress.steps} steps: its parameters are not yet what they "
-        "will be at 1. "
+        f"after {state.progress.steps} steps: results are not final until it is 1. "
         f"{_remedy_above_one(estimator)}",
     )
 
 
 def warn_of_a_long_stream(estimator):
-    """Warn once of a stream that is far longer than it was said to be.
+    """Warn once if a stream is far longer than `total_samples`.
 
-    Not of one whose samples come again, as far as the first rows of a chunk tell.
+    No warning follows if samples seem to repeat, according to the first rows of chunks.
     """
     total, seen = estimator.total_samples, estimator.n_samples_seen_
     repeated = estimator.state_.progress.first_row == AGAIN
@@ -172,5 +171,5 @@ def _remedy_above_one(estimator):
     clock = state.clock(estimator.total_samples or state.progress.total_rows)
     try:
         return estimator.tempering_.remedy(state.policies.tempering, clock)
-    except Exception as error:  # of a schedule of the user's own
+    except Exception as error:  # in a schedule of the user
         return str(error)

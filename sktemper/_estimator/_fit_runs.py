@@ -1,4 +1,4 @@
-"""The runs of a fit, one from each start: passes, moves, and what is told of them."""
+"""Runs of a fit, one from each start: passes, moves, early stopping and callbacks."""
 
 import copy
 import functools
@@ -48,7 +48,7 @@ def run_fits(estimator, problem, starts, n_runs):
 
 
 def _snapshot(estimator):
-    """Return what makes a copy of an estimator as it is now."""
+    """Return the attributes from which callbacks reconstruct the present estimator."""
     return {
         "reconstruction_attributes": lambda: {
             "state_": copy.deepcopy(estimator.state_),
@@ -65,9 +65,9 @@ class _Fit:
     estimator : TemperedEstimator
     problem : Problem
     context : object
-        Of scikit-learn's callbacks.
+        Context of scikit-learn's callbacks.
     callback_kwargs : dict
-        What every hook of a callback may ask for.
+        Keyword arguments of every hook of a callback.
     """
 
     def __init__(self, estimator, problem, context, callback_kwargs):
@@ -75,7 +75,7 @@ class _Fit:
         self.context, self.callback_kwargs = context, callback_kwargs
 
     def best(self, runs):
-        """Fit each of the runs; whatever ends this, the best completed one stays."""
+        """Fit all runs and install the best; after an error the best completed one."""
         best, best_bound, n_init = None, -math.inf, self.estimator.n_init
         for number, run in enumerate(runs, 1):
             try:
@@ -96,10 +96,10 @@ class _Fit:
         return best
 
     def run(self, run):
-        """Make the passes and the moves that the plan of a run still has."""
+        """Finish the passes and moves in the plan of a run."""
         estimator, state, policies = self.estimator, run.state, run.policies
         problem, install = self.problem.on(run.train), self._installing(run)
-        if state.progress.planned_passes == 0:  # the start is what was asked for
+        if state.progress.planned_passes == 0:  # the user asked for the start
             problem.workers.run_whole(install)
             return
         task = _Task(self)
@@ -120,16 +120,16 @@ class _Fit:
             hooks = Hooks(install, begin_move, task.after_move)
             run_moves(problem, policies, state, hooks, estimator.tol)
         if not tasks_left(state):
-            state.local = None  # of use only to an unfinished plan
+            state.local = None  # only an unfinished plan uses them
 
     def _installing(self, run):
         return functools.partial(self.estimator._install, run.state, run.policies)
 
     def _check_early_stopping(self, run):
-        """Decide after a pass whether to go on; return whether to stop early.
+        """Score a pass, unless this was done; return whether to stop early.
 
-        In one piece: Ctrl-C before leaves a pass that is not judged, which is then the
-        first thing to be done.
+        The check is committed as a whole.  If Ctrl-C comes first, a fit that continues
+        makes the check before its next pass.
         """
         state = run.state
         if state.progress.checked_passes == state.progress.passes:
@@ -148,7 +148,7 @@ class _Fit:
         return over
 
     def _heldout_score(self, run):
-        """Return the held-out score, NaN if nothing is held out, None if not due."""
+        """Return the held-out score, NaN if nothing can be scored, None if not due."""
         due = run.state.progress.passes % max(self.estimator.evaluate_every, 1) == 0
         if run.held_out is None or not due:
             return None
@@ -157,7 +157,7 @@ class _Fit:
     def _note_score(self, run, score):
         """Add a held-out score to the history; return whether to stop early.
 
-        Only states at settled temperatures compete.
+        Only states at T=1, or at a settled temperature above it, are compared.
         """
         state, tempering = run.state, run.policies.tempering
         patience = self.estimator.n_iter_no_change
@@ -175,7 +175,7 @@ class _Fit:
         return state.best.failures >= patience
 
     def _keep_the_best_state(self, run):
-        """End a fit that was evaluated: its best state is the model, its plan over."""
+        """End early stopping: install the best state, and end the plan if it failed."""
         state, patience = run.state, self.estimator.n_iter_no_change
         if patience is None:
             return
@@ -189,7 +189,7 @@ class _Fit:
 
 
 class _Task:
-    """The passes and moves of a run as tasks of scikit-learn's callbacks.
+    """Passes and moves of a run, as tasks of scikit-learn's callbacks.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class _Task:
         return self.stopped
 
     def after_pass(self, run):
-        """Return what is called after each pass of a run."""
+        """Return the hook that is called after each pass of a run."""
 
         def after():
             over = self.fit._check_early_stopping(run)
@@ -222,7 +222,7 @@ class _Task:
         return after
 
     def after_move(self, bound, kept):
-        """Tell of a move; return whether to end the moves."""
+        """Log a move and end its task; return whether a callback ends the moves."""
         outcome = "kept" if kept else "no"
         log(self.fit.estimator, "move: %s, lower bound %.10g", outcome, bound)
         return self._end()

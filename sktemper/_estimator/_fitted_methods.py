@@ -1,4 +1,4 @@
-"""What is called after a fit: scores, bounds, and views of the state."""
+"""Methods of fitted estimators: scores, bounds, and views of the state."""
 
 import contextlib
 
@@ -10,6 +10,7 @@ from .._arguments import positive_int, refuse
 from .._data import data_of
 from .._limits import checked_weights
 from .._loop import InlineWorkers, Problem, Workers
+from .._validation import check_unmasked
 from ..model import Request
 from ._end_of_fit import warn_if_above_one
 from ._pickles import Validation
@@ -18,7 +19,7 @@ __all__ = ["FittedMethodsMixin"]
 
 
 def _has_sample_temperatures(estimator):
-    """Return True, or say why there is no `TemperedEstimator.temperatures`."""
+    """Return True, or raise if samples have no temperatures of their own."""
     fitted = hasattr(estimator, "state_")
     tempering = estimator.tempering_ if fitted else estimator._tempering()
     if not tempering.per_sample:
@@ -30,22 +31,22 @@ def _has_sample_temperatures(estimator):
 
 
 class FittedMethodsMixin:
-    """Of an estimator with a state: what it says of data, and of itself."""
+    """Mixin with the methods of fitted estimators."""
 
-    #: The calling thread works on up to so many rows: to start others takes longer.
+    #: Up to this number of rows no threads are started, because starting takes longer.
     _max_inline_rows = 0
 
     def _check_fitted(self):
-        """Raise if there is no fit; warn once if it is still hot."""
+        """Raise if there is no fit; warn once if its temperature is above 1."""
         check_is_fitted(self, "state_")
         warn_if_above_one(self)
 
     def _fitted_model(self):
-        """Return the model of the parameters that it was fitted with."""
+        """Return the model with the parameters of the fit."""
         return self._model_of(self._state().fixed or {})
 
     def _model_of(self, parameters):
-        """Return the model that the estimator would make if it had other parameters."""
+        """Return the model that the estimator builds with other parameters."""
         other = object.__new__(type(self))
         vars(other).update(vars(self) | parameters)
         state = self._state()
@@ -73,7 +74,7 @@ class FittedMethodsMixin:
         Raises
         ------
         ValueError
-            If there are not as many as features.
+            If their number is not that of the features.
         """
         if feature_names is None:
             known = vars(self).get("_names_")  # of a collection on disk
@@ -98,6 +99,7 @@ class FittedMethodsMixin:
             return None
         if isinstance(sample_weight, bool):
             refuse("sample_weight", "an array of weights, or None", sample_weight)
+        check_unmasked(sample_weight, "sample_weight", may_be_nan=False)
         return checked_weights(
             _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
@@ -105,10 +107,10 @@ class FittedMethodsMixin:
         )
 
     def _check_names(self, data):
-        """Raise if the columns of a collection are others than those of the fit.
+        """Raise if a collection has other columns than those of the fit.
 
-        Columns of hashed words are named by some of their words only: it is enough that
-        no name is that of another column, and some are the same.
+        A column of hashed words is named by some of its words only.  Columns of such
+        collections are accepted if they have common names, all at the same places.
         """
         found = data.feature_names
         known = vars(self).get("_names_")
@@ -142,11 +144,11 @@ class FittedMethodsMixin:
             return list(problem.map(function, self._prepared(model)))
 
     def _prepared(self, model):
-        """Return what local steps need of the fitted parameters."""
+        """Return the prepared parameters of the fit."""
         return model.prepare(self.state_.globals_, self._hyper_of_predictions())
 
     def _hyper_of_predictions(self):
-        """Return the hyperparameters by which rows are predicted."""
+        """Return the hyperparameters for predictions."""
         return self.state_.hyper
 
     def _local_parameters(self, X):
@@ -174,7 +176,7 @@ class FittedMethodsMixin:
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            In nats; 0.0 where nothing is held out.
+            Log-likelihoods in nats, 0.0 for rows without held-out observations.
         """
         return self._predictive_scores(X)[0]
 
@@ -187,18 +189,18 @@ class FittedMethodsMixin:
         y : None
             Ignored; here by scikit-learn's convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts.
+            Number of times that each sample counts.
 
         Returns
         -------
         score : float
-            In nats per token, sample or rating: comparable between data sets of
-            different size; higher is better.
+            Mean log-likelihood in nats per token, sample or rating, comparable between
+            data sets of different sizes.  Higher is better.
 
         Raises
         ------
         ValueError
-            If nothing at all is held out.
+            If no observation is held out.
         """
         scores, n_held_out = self._predictive_scores(X)
         weight = self._validate_weight(sample_weight, scores)
@@ -207,7 +209,7 @@ class FittedMethodsMixin:
         return _mean_score(scores.sum(), n_held_out.sum())
 
     def _score(self, X, sample_weight):
-        """Return the score of data whose rows' scores are not to be gathered."""
+        """Return the score of data without gathering the scores of all rows."""
         with self._fitted_problem(X, sample_weight) as problem:
             weight = problem.sample_weight
             if weight is None:
@@ -221,9 +223,9 @@ class FittedMethodsMixin:
     def temperatures(self, X):
         """Return each sample's temperature, inferred under the fitted model.
 
-        The worse the model explains a sample, the hotter it is: outliers are hottest.
-        Only for a tempering that gives samples temperatures of their own, such as
-        `sktemper.tempering.LocalTempering`.
+        A sample that the model explains badly, such as an outlier, has a high
+        temperature.  Only available with a tempering that gives samples temperatures of
+        their own, such as `sktemper.tempering.LocalTempering`.
 
         Parameters
         ----------
@@ -232,13 +234,14 @@ class FittedMethodsMixin:
         Returns
         -------
         temperatures : ndarray of shape (n_samples,)
-            1 / b_d, from 1 to the top of ``tempering_.ladder()``; for a sample of
-            which nothing is observed that of the prior over temperatures.
+            1 / b_d, from 1 to the highest temperature of ``tempering_.ladder()``.  A
+            sample without observations has the temperature of the prior over
+            temperatures.
 
         Raises
         ------
         AttributeError
-            If the tempering has no temperatures of samples.
+            If the tempering gives samples no temperatures of their own.
         """
         check_is_fitted(self, "state_")
         tempering, state = self.tempering_, self.state_.policies.tempering
@@ -257,14 +260,14 @@ class FittedMethodsMixin:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Taken as all of the data: pass what the model was fitted to.
+            The data of the fit.  They count as the whole data set.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: pass those of the fit.
+            The sample weights of the fit.
 
         Returns
         -------
         bound : float
-            In nats, a bound on log p(X): what a better optimum has more of.
+            Lower bound of log p(X) in nats.  A better optimum has a higher bound.
         """
         with self._fitted_problem(X, sample_weight) as problem:
             return problem.bound(self.state_.globals_, self.state_.hyper)
@@ -305,12 +308,12 @@ class FittedMethodsMixin:
 
 
 def _score_of_block(model, block, prepared, weight):
-    """Return the sums of the scores of a block, and of what is held out."""
+    """Return the sum of the scores of a block, and its number of held-out units."""
     return [(weight * part).sum() for part in model.predictive_scores(block, prepared)]
 
 
 def _mean_score(score, n_held_out):
-    """Return a score per unit, or raise if nothing is held out."""
+    """Return the score per held-out observation; raise if there is none."""
     if n_held_out == 0:
         raise ValueError(
             "Nothing is held out to be scored: no row of X has enough to split "

@@ -1,4 +1,4 @@
-"""What estimators say: log lines, and warnings at the user's own line."""
+"""Log lines of estimators, and warnings that point at the line of the user."""
 
 import logging
 
@@ -23,12 +23,13 @@ def log(estimator, message, *values):
 
 
 def warn_of_fit(message):
-    """Warn of what a fit leaves to be desired."""
+    """Issue a `ConvergenceWarning`."""
     warn(message, ConvergenceWarning)
 
 
 def warn_once(estimator, topic, message, category=ConvergenceWarning):
-    """Warn unless the estimator has warned of this already; of several threads one."""
-    said, token = vars(estimator).setdefault("_warned", {}), object()
-    if said.setdefault(topic, token) is token:  # atomic
+    """Warn unless the estimator has warned of this topic already."""
+    warned, token = vars(estimator).setdefault("_warned", {}), object()
+    # setdefault is atomic, so that only one of several threads warns
+    if warned.setdefault(topic, token) is token:
         warn(message, category)

@@ -1,4 +1,4 @@
-"""What the estimators of mixtures share: one component a sample."""
+"""Common parts of the estimators of mixtures, with one component per sample."""
 
 import numpy as np
 from sklearn.base import (
@@ -15,14 +15,14 @@ from ._fitted_methods import FittedMethodsMixin
 
 __all__ = ["MixtureMixin", "check_n_samples"]
 
-#: Samples that a component has more of if it is active.
+#: An active component has a total responsibility above this.
 ACTIVE = 0.5
-#: What numpy counts samples in.
+#: Largest number of samples that numpy can draw.
 MOST_SAMPLES = np.iinfo("l").max
 
 
 def check_n_samples(n_samples):
-    """Raise unless a mixture can draw so many samples."""
+    """Raise unless a mixture can draw this number of samples."""
     if not is_integer(n_samples) or n_samples > MOST_SAMPLES:
         refuse("n_samples", f"an int from 1 to {MOST_SAMPLES}", n_samples)
     if n_samples < 1:
@@ -35,27 +35,27 @@ def check_n_samples(n_samples):
 class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin):
     """Mixin of estimators of mixtures: responsibilities and labels.
 
-    The local parameters of the model are responsibilities, and model and global
-    parameters have ``weights``, see `sktemper._expfam`.
+    Local parameters are responsibilities.  The model and its global parameters have an
+    attribute ``weights``, see `sktemper._expfam`.
     """
 
-    score = FittedMethodsMixin.score  # that of DensityMixin does nothing
+    score = FittedMethodsMixin.score  # DensityMixin.score does nothing
 
     @property
     def _n_features_out(self):
         return self._fitted_model().n_components
 
     def _moves(self):
-        """Return the policy for moves: of a single component there are none."""
+        """Return the policy for moves; a single component has none."""
         moves = super()._moves().validate()
         return moves if self.n_components > 1 else NoMoves()
 
     def _install(self, state, policies):
         super()._install(state, policies)
-        self._training_ = None  # what is known is of an earlier state
+        self._training_ = None  # results of an earlier state
 
     def _finish(self, problem, state):
-        """Keep the labels of the training data, and the lower bound."""
+        """Store the labels of the training data, and the lower bound."""
         model = problem.model
         bound = problem.bound(state.globals_, state.hyper)
         prepared = model.prepare(state.globals_, state.hyper)
@@ -137,7 +137,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     @property
     def labels_(self):
-        """Component of each sample of the last `fit` or `partial_fit`, (n_samples,)."""
+        """Component of each sample of the last `fit` or `partial_fit`."""
         return self._training_results()[0]
 
     @property
@@ -176,7 +176,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     @property
     def n_active_components_(self):
-        """Number of components that have more than half a sample."""
+        """Number of components whose total responsibility is above 0.5."""
         state, weights = self._state(), self._fitted_model().weights
         prior = weights.prior(state.hyper.weight_concentration)
         counts = weights.counts(state.globals_.weights - prior)

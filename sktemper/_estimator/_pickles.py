@@ -1,4 +1,4 @@
-"""Pickles: they carry a version, and what is loaded is looked at."""
+"""Pickles of estimators: they store a version, and are checked when loaded."""
 
 import inspect
 import sys
@@ -19,7 +19,7 @@ __all__ = [
 
 
 class VersionWarning(InconsistentVersionWarning):
-    """Warning of an estimator that another version of sktemper has pickled."""
+    """Warning about an estimator that another version of sktemper has pickled."""
 
     def __str__(self):
         return (
@@ -31,26 +31,26 @@ class VersionWarning(InconsistentVersionWarning):
 
 
 class PicklesMixin:
-    """Of an estimator with a state."""
+    """Mixin of estimators with a state: pickles with a version and checks."""
 
-    #: Whether the arrays of the state are those of a pickle: they may be read-only.
+    #: Whether the state comes from a pickle, so that its arrays may be read-only.
     _loaded = False
 
     def __getstate__(self):
-        """Return the attributes and the version; not what was warned of."""
+        """Return the attributes and the version, without caches and past warnings."""
         state = dict(super().__getstate__(), _sktemper_version=_version())
         for name in ("_warned", "_loaded", "_cache"):
             state.pop(name, None)
         return state
 
     def __setstate__(self, state):
-        """Take the attributes; warn of another version, refuse what is no fit.
+        """Set the attributes, check the fit, and warn of another version.
 
         Raises
         ------
         ValueError
-            If the parameters of the fit have other shapes than the model's, or are not
-            finite: kernels trust them.
+            If parameters of the fit have wrong shapes or are not finite.  Kernels do
+            not check them.
         """
         state = dict(state)
         version = state.pop("_sktemper_version", "of no known version")
@@ -68,7 +68,7 @@ class PicklesMixin:
             self._check_loaded()
 
     def _check_loaded(self):
-        """Raise if the fit is none of the model that its parameters make."""
+        """Raise if the fit does not match the model of its parameters."""
         state = self.state_
         signature = inspect.signature(type(self).__init__).parameters.values()
         defaults = {p.name: p.default for p in signature if p.default is not p.empty}
@@ -92,18 +92,22 @@ class PicklesMixin:
             ) from error
 
     def _check_kept(self, model):
-        """Raise if what a fit keeps beside the state does not belong to the model."""
+        """Raise if attributes beside the state do not match the model."""
 
 
 class Validation:
-    """``validate(X)`` of an estimator; a pickle is light, and holds no callbacks.
+    """The function ``validate(X)`` of an estimator, with a small pickle.
+
+    The pickle has neither the fitted parameters nor callbacks, because it is sent to
+    workers.
 
     Parameters
     ----------
     estimator : TemperedEstimator
     method : str
-        Its method that validates.
+        Name of the method that validates.
     reset : bool
+        Argument of the method.
     """
 
     def __init__(self, estimator, method, reset):
@@ -119,7 +123,7 @@ class Validation:
             if not name.startswith("_")
         }
         if "state_" in attributes:
-            # validation looks at types and priors, not at what was fitted
+            # validation needs dtypes and priors only
             attributes["state_"] = replace(
                 attributes["state_"], globals_=None, local=None, best=None, history=None
             )
@@ -138,7 +142,7 @@ def _version():
 
 
 def writable(value):
-    """Return a value, with copies in place of its arrays that are read-only."""
+    """Return a value in which copies replace read-only arrays."""
     if isinstance(value, np.ndarray):
         return value if value.flags.writeable else np.array(value)
     if isinstance(value, dict):
@@ -154,9 +158,9 @@ def writable(value):
 
 
 def without_callbacks(estimator, **others):
-    """Return a shallow copy without callbacks, to be sent; with some other attributes.
+    """Return a shallow copy without callbacks, with some attributes replaced.
 
-    What callbacks hold need not be picklable.
+    It can be sent to workers even if callbacks cannot be pickled.
     """
     copied = object.__new__(type(estimator))
     kept = {k: v for k, v in vars(estimator).items() if "callback" not in k}

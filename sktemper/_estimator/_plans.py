@@ -1,4 +1,4 @@
-"""What is decided before the first step: batches, held-out rows, policies, passes."""
+"""Plan of a fit: batches, held-out rows, policies and number of passes."""
 
 import hashlib
 import math
@@ -8,23 +8,23 @@ import numpy as np
 from scipy import sparse
 
 from .._data import Rows
-from .._loop import HeldOut, Policies, State, generator
+from .._loop import QUIETLY, HeldOut, Policies, State, generator
 from ..learning_rates import ConstantRate, RobbinsMonro, as_learning_rate
 from ..schedules import Plan
 
 __all__ = ["AGAIN", "Run", "held_out_rows", "plan_fit", "plan_stream", "tasks_left"]
 
-#: In place of the digest of a stream's first rows: they came again.
+#: Value in place of the digest of the first rows of a stream once they are repeated.
 AGAIN = "again"
-#: Rows of a chunk that tell whether a stream has come to its beginning again.
+#: Number of first rows that are compared to detect that a stream repeats.
 ROWS_NOTED = 8
-#: Keys of random numbers: for the policies, and for the rows that are held out.
+#: Keys of random numbers: for policies, and for held-out rows.
 POLICIES, HELD_OUT = 2, 3
 
 
 @dataclass
 class Run:
-    """A fit from one start, one of ``n_init``.
+    """One of the ``n_init`` runs of a fit, each from its own start.
 
     Attributes
     ----------
@@ -32,11 +32,11 @@ class Run:
     policies : Policies
     train : Rows
     held_out : HeldOut or None
-        What is scored.
+        Rows to be scored.
     compared : bool
-        Whether early stopping, if there is any, had a score to go by.
+        Whether early stopping, if requested, had a score to compare.
     moves_were_skipped : bool
-        Whether there were moves to be made, but the temperature was not 1.
+        Whether planned moves were skipped because the temperature was not 1.
     """
 
     state: State
@@ -48,19 +48,13 @@ class Run:
 
 
 def plan_fit(estimator, problem, state):
-    """Return the `Run` that goes on from ``state``."""
+    """Return the `Run` that continues from ``state``."""
     model = problem.model
     train, held_out = _divided(estimator, problem, state.seed)
     batch_size = _batch_size(estimator, problem, len(train))
     state.policies.batch_size = min(batch_size, len(train))
     if state.progress.steps == 0:
-        n_batches = math.ceil(len(train) / state.policies.batch_size)
-        total = estimator.total_samples or len(train)
-        state.policies.plan = Plan(
-            n_batches * estimator.max_iter,
-            n_batches * total / len(train),
-            model.auto_temperature(state.hyper),
-        )
+        state.policies.plan = _new_plan(estimator, problem, state, len(train))
     everything = estimator.batch_size is None
     default_rate = ConstantRate(1.0) if everything else RobbinsMonro()
     policies = _resolved_policies(estimator, model, state, default_rate)
@@ -68,31 +62,43 @@ def plan_fit(estimator, problem, state):
     return Run(state, policies, train, held_out)
 
 
+def _new_plan(estimator, problem, state, n_rows):
+    """Return the `Plan` of a fit to so many rows, from its state before a step."""
+    n_batches = math.ceil(n_rows / state.policies.batch_size)
+    total = estimator.total_samples or n_rows
+    return Plan(
+        n_batches * estimator.max_iter,
+        n_batches * total / n_rows,
+        problem.model.auto_temperature(state.hyper),
+        _critical_temperatures(estimator, problem, state.hyper),
+    )
+
+
 def plan_stream(estimator, problem, state, fresh):
-    """Return the policies of a piece of a stream, and the rows of a step."""
+    """Return the policies for a chunk of a stream, and the batch size."""
     model, data = problem.model, problem.data
     if fresh or estimator.batch_size != "auto":
         state.policies.batch_size = _batch_size(
             estimator, problem, estimator.total_samples
         )
     if fresh:
-        state.policies.plan = _plan_of_stream(estimator, model, state)
+        state.policies.plan = _plan_of_stream(estimator, problem, state)
     policies = _resolved_policies(estimator, model, state, RobbinsMonro())
     state.best = None
     if estimator.total_samples is not None:
         state.progress.first_row = _noted(state.progress.first_row, data)
     if estimator.batch_size != "auto":
         return policies, state.policies.batch_size
-    n_rows = len(data)  # a chunk is cut evenly
+    n_rows = len(data)  # batches of equal sizes
     return policies, math.ceil(
         n_rows / max(1, round(n_rows / state.policies.batch_size))
     )
 
 
 def _noted(first_rows, data):
-    """Return what to know of the first rows of a stream when a chunk begins with data.
+    """Return the updated digest of the first rows of a stream, for a new chunk.
 
-    Rows without entries tell nothing.
+    A chunk whose first rows are empty leaves it unchanged.
     """
     if first_rows == AGAIN:
         return AGAIN
@@ -108,7 +114,7 @@ def _noted(first_rows, data):
 
 
 def tasks_left(state):
-    """Return how many passes and moves the plan still has."""
+    """Return the number of passes and moves left in the plan."""
     return state.progress.planned_passes - state.progress.passes + sum(state.moves.left)
 
 
@@ -121,19 +127,33 @@ def _batch_size(estimator, problem, total):
     return estimator.batch_size
 
 
-def _plan_of_stream(estimator, model, state):
-    temperature = model.auto_temperature(state.hyper)
+def _plan_of_stream(estimator, problem, state):
+    temperatures = (
+        problem.model.auto_temperature(state.hyper),
+        _critical_temperatures(estimator, problem, state.hyper),
+    )
     if estimator.total_samples is None:
-        return Plan(temperature=temperature)
+        return Plan(None, None, *temperatures)
     per_pass = math.ceil(estimator.total_samples / state.policies.batch_size)
-    return Plan(per_pass, per_pass, temperature)
+    return Plan(per_pass, per_pass, *temperatures)
+
+
+def _critical_temperatures(estimator, problem, hyper):
+    """Return those of the data as a tuple, or None if they do not matter."""
+    can = "critical_temperatures" in problem.model.capabilities()
+    if not (can and estimator._tempering().has_critical_temperatures):
+        return None
+    X, sample_weight = problem.sample
+    with QUIETLY():
+        found = problem.model.critical_temperatures(X, hyper, sample_weight)
+    return None if found is None else tuple(map(float, found))
 
 
 def _plan_passes(estimator, state, n_rows, moves):
-    """Plan `max_iter` passes, and moves, unless there is an unfinished plan.
+    """Plan `max_iter` passes and all moves, unless an earlier plan is unfinished.
 
-    Moves that were planned, but are others now, or found the model hot, are not
-    unfinished.
+    Planned moves do not make a plan unfinished if the policy has other moves now, or if
+    the temperature is above 1.
     """
     most = tuple(phase.n_moves for phase in moves.phases())
     left = state.moves.left
@@ -150,7 +170,7 @@ def _plan_passes(estimator, state, n_rows, moves):
 
 
 def _resolved_policies(estimator, model, state, default_rate):
-    """Return the policies; each has a state of its own, or goes on from the present."""
+    """Return the resolved policies; give each a state if it has none that it knows."""
     policies = Policies(
         estimator._tempering().validate().resolved(state.policies.plan),
         as_learning_rate(estimator.learning_rate, default_rate).validate(),
@@ -168,7 +188,7 @@ def _resolved_policies(estimator, model, state, default_rate):
 
 
 def _divided(estimator, problem, seed):
-    """Return the `Rows` to train on, and what is `HeldOut`, or None."""
+    """Return the training `Rows`, and the `HeldOut` rows or None."""
     rows = problem.data.all_rows()
     if problem.validation is not None:
         return rows, HeldOut(problem.validation)
@@ -177,9 +197,9 @@ def _divided(estimator, problem, seed):
 
 
 def held_out_rows(estimator, rows, seed, sample_weight):
-    """Return the `Rows` to train on and an array of those to validate on, maybe none.
+    """Return the training `Rows`, and an array of the held-out rows, possibly empty.
 
-    Runs of weight 0, which nothing is to depend on, are not held out.
+    Runs of rows of weight 0 are never held out, so that results do not depend on them.
     """
     if estimator.evaluate_every == 0 and estimator.n_iter_no_change is None:
         return rows, np.arange(0)

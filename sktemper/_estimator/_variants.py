@@ -1,4 +1,4 @@
-"""Mixins of the annealed and SVI+ estimators of every model.
+"""Mixins of the annealed and SVI+ estimators of each model.
 
 Each model has three estimators: a general one, and two whose names fix the tempering or
 the noise.  These mixins fix them.

@@ -1,8 +1,10 @@
-"""The loop: one stochastic natural-gradient step, repeated; its state; its history.
+"""The training loop: stochastic natural-gradient steps, moves, state and history.
 
-From the ground up: `_workers` (threads), `_problem` (model, data, weights and workers;
-batches and their blocks), `_policies` (their answers, checked), `_history`, `_state`,
-`_step`, `_passes`, `_moves` and `_stopping`.
+Each module uses those before it in this list: `_sums` (sums in a fixed order),
+`_workers` (threads), `_problem` (a model with its data, weights and workers; batches
+and their blocks), `_policies` (policies, with checks of their results), `_history`,
+`_state`, `_step`, `_passes`, `_ascent` (steps on trial parameters), `_moves` and
+`_stopping` (held-out scores).
 """
 
 from ._history import History

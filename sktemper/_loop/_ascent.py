@@ -1,4 +1,4 @@
-"""Coordinate ascent on what is only tried: steps that no history tells."""
+"""Coordinate ascent on trial parameters, outside the history of the fit."""
 
 import math
 import operator
@@ -17,10 +17,10 @@ __all__ = ["Ascent"]
 
 
 class Ascent:
-    """Steps of rate 1 and without noise on the same rows, one after another.
+    """Consecutive steps of rate 1 on the same rows, without noise.
 
-    What they change is beside the fit: a step that is interrupted leaves nothing that
-    anyone goes on from.
+    They change only a trial state.  Nobody continues from it after an interruption, so
+    that steps need no commit.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Ascent:
     tempering : Tempering
     batch : Batch
     trial : State
-        Changed by nothing else meanwhile; its clock begins anew.
+        Nothing else may change it meanwhile.  Its clock starts at 0.
     """
 
     def __init__(self, problem, tempering, batch, trial):
@@ -44,23 +44,23 @@ class Ascent:
 
     @QUIETLY()
     def local_step(self, watched=True):
-        """Make the first half of a step: what is local, at the present parameters.
+        """Take the local steps at the present parameters, the first half of a step.
 
         Parameters
         ----------
         watched : bool
-            Whether the bound is wanted.
+            Whether to compute the bound.
 
         Returns
         -------
         bound : float
-            The lower bound of all data that the rows stand for; NaN unless it is wanted
-            and the step is at T=1.
+            Lower bound of all data, scaled up from the rows; NaN if ``watched`` is
+            False or the temperature is not 1.
 
         Raises
         ------
         IllDefined
-            If there is none.
+            If the bound is not finite.
         """
         trial, inputs = self.trial, self._inputs()
         local = self.problem.local_steps(
@@ -79,17 +79,17 @@ class Ascent:
 
     @QUIETLY()
     def global_step(self, last=False):
-        """Make the second half of the step that was begun by `local_step`.
+        """Update the global parameters, the second half of the step.
 
         Parameters
         ----------
         last : bool
-            Whether no step follows: there is nothing to prepare then.
+            Whether no step follows, so that nothing is prepared.
 
         Raises
         ------
         IllDefined
-            If the step leads out of the parameters' domain: it is not taken.
+            If the step leaves the domain of the parameters.  It is not taken.
         """
         model, trial = self.problem.model, self.trial
         inputs, local, scale = self._step_inputs, self._local, self.batch.scale
@@ -110,7 +110,7 @@ class Ascent:
         trial.progress.samples += len(self.batch.rows)
 
     def _inputs(self):
-        """Return as what the step sees the model."""
+        """Return the inputs of the local steps."""
         clock = self.trial.clock(self.batch.total_of_clock)
         policies, tempering = self.policies, self.trial.policies.tempering
         return StepInputs(
@@ -124,7 +124,7 @@ class Ascent:
         )
 
     def _cut(self, inputs):
-        """Return the blocks of a step: of the last one, where they are the same."""
+        """Return the blocks of a step, cached if they are those of the last step."""
         model, powers = self.problem.model, inputs.powers
         are_common = not any(isinstance(power, np.ndarray) for power in powers)
         if not are_common or model.is_random or model.keeps_local:

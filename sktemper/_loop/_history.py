@@ -1,4 +1,4 @@
-"""The history of a fit: a bounded table of what happened."""
+"""The history of a fit: a table of steps and moves with a bounded number of rows."""
 
 from typing import Any, NamedTuple
 
@@ -6,12 +6,12 @@ import numpy as np
 
 __all__ = ["History"]
 
-#: What the history tells of a move.
+#: Columns of a move.
 MOVE_COLUMNS = ("step", "seconds", "kept", "bound")
 
 
 class _Thinned:
-    """Rows of a table, at most ``limit``: thinned by doubling the stride."""
+    """At most ``limit`` rows of a table.  A full table drops every second row."""
 
     def __init__(self, limit):
         self.limit, self.stride, self.count, self.rows = limit, 1, 0, []
@@ -26,26 +26,26 @@ class _Thinned:
 
 
 class _Row(NamedTuple):
-    """A step in the history; ``probabilities`` is None where there are none."""
+    """A step in the history; ``probabilities`` is None without a ladder."""
 
     values: tuple
     probabilities: Any
 
 
 class History:
-    """What happened: a row a step, thinned evenly once there are too many.
+    """History of a fit with one row for each step, thinned evenly above a limit.
 
-    Rows with a held-out score are thinned apart from those without, so that they are
-    not lost among them.
+    Rows with a held-out score are thinned separately, because they are few among the
+    rows of all steps.
 
-    Where the tempering has a ladder, the column "temperature_probabilities" has the
-    distribution over it at which each step was taken, (n_rows, n_temperatures).  Once
-    the tempering changes, only the rows on the new ladder have one; those before are
-    NaN, or the column is gone if there is no ladder any more.
+    If the tempering has a ladder, the column "temperature_probabilities" has the
+    distribution over the ladder at each step, of shape (n_rows, n_temperatures).  If
+    the ladder changes during a fit, the rows of earlier ladders are NaN.  If the last
+    tempering has no ladder, the column is absent.
 
-    Where moves were proposed, "move_step" has the steps done before each,
-    "move_seconds" the time after it, "move_kept" whether it was, and "move_bound" the
-    lower bound after it.
+    If moves were proposed, each has an entry in "move_step" (number of steps before
+    it), "move_seconds" (time after it), "move_kept" (whether it was accepted) and
+    "move_bound" (lower bound after it).
     """
 
     columns = (
@@ -83,7 +83,7 @@ class History:
         self._scores.append(self._last._replace(values=tuple(row.values())))
 
     def add_move(self, **move):
-        """Add a move: what `MOVE_COLUMNS` name."""
+        """Add a move, with a value for each of `MOVE_COLUMNS`."""
         self._moves.append(tuple(move[column] for column in MOVE_COLUMNS))
 
     def to_dict(self):

@@ -1,4 +1,4 @@
-"""Moves: proposals are tried on some of the rows, then on those that judge them."""
+"""Moves: proposals are fitted to a part of the rows, then tested on more rows."""
 
 import copy
 import functools
@@ -20,28 +20,29 @@ from ._problem import Batch, generator
 
 __all__ = ["run_moves"]
 
-#: Steps on all rows after those on a part of them, before a move is judged.
+#: Steps on the test rows, after those on a part of them, before a move is tested.
 SETTLING_STEPS = 3
-#: Rows that judge moves after minibatches, where steps on all would take too long.
+#: Largest number of test rows after mini-batches, where steps on all rows are slow.
 JUDGING_ROWS = 100_000
-#: Proposals in a row that are tried on the same rows, at most.
+#: Largest number of consecutive proposals that are fitted to the same part.
 MOVES_OF_A_PART = 10
-#: Keys of the random numbers of proposals, and of rows to try them on and to judge.
+#: Keys of random numbers: for proposals, for parts of the rows, and for test rows.
 PROPOSING, TRYING, JUDGING = 4, 5, 6
 
 
 class MoveOutcome(NamedTuple):
-    """What came of a move.
+    """Outcome of a move.
 
     Attributes
     ----------
     proposal : Proposal or None
     kept : bool
+        Whether the proposal was accepted.
     chosen : State or None
-        The parameters after it, None if they stay.
+        State with the new parameters; None if the parameters stay.
     moves : MoveProgress
     bound : float
-        The lower bound after it.
+        Lower bound after the move.
     """
 
     proposal: Any
@@ -54,13 +55,14 @@ class MoveOutcome(NamedTuple):
 def run_moves(problem, policies, state, hooks=Hooks(), least_gain=0.0):  # noqa: B008
     """Make the planned moves of a fit.
 
-    A proposal is brought to its optimum on some of the rows; unless the lower bound is
-    clearly below that of the present state there, fitted to the same rows, also on
-    those that judge it, and if there it is above, the proposal is the model.  The steps
-    on it are not those of the fit, and end once the policy gives it up.
+    A proposal is first fitted to a part of the rows.  It is rejected if its lower bound
+    there is clearly below the bound of the present state, fitted to the same part.
+    Otherwise a few steps on the test rows follow, and the proposal is accepted if it
+    raises the lower bound of these rows.  The steps on proposals are not steps of the
+    fit.  They end early if the policy gives up the proposal.
 
-    All rows judge, but after minibatches at most `JUDGING_ROWS`; then what moves have
-    led to takes a few steps on all rows at last.
+    The test rows are all rows, but after mini-batches at most `JUDGING_ROWS` of them.
+    In this case the model takes a few steps on all rows after the last move.
 
     Parameters
     ----------
@@ -69,7 +71,7 @@ def run_moves(problem, policies, state, hooks=Hooks(), least_gain=0.0):  # noqa:
     state : State
     hooks : Hooks
     least_gain : float
-        By how much the lower bound has to rise.
+        Least rise of the lower bound for which a proposal is accepted.
     """
     trials = _Trials(problem, state)
     if any(state.moves.left):
@@ -92,7 +94,7 @@ def _make_moves(trials, policies, state, hooks, least_gain):
 
 
 def _move(trials, moves, state, best, least_gain):
-    """Make the next proposal; return what came of it."""
+    """Make the next proposal and return its outcome."""
     number = next(i for i, left in enumerate(state.moves.left) if left)
     policy = moves.phases()[number]
     proposal, trial, reached = trials.of(policy, state, best)
@@ -109,7 +111,7 @@ def _move(trials, moves, state, best, least_gain):
 
 
 def _commit(state, outcome, hooks, begin):
-    """Make the outcome of a move part of the state."""
+    """Write the outcome of a move to the state."""
     if outcome.chosen is not None:
         state.globals_, state.hyper = outcome.chosen.globals_, outcome.chosen.hyper
         chosen = outcome.chosen.convergence
@@ -129,21 +131,21 @@ def _commit(state, outcome, hooks, begin):
 
 
 def _is_given_up(policy, best, before, now, n_left):
-    """Return whether a policy gives a trial up, see `Moves.is_hopeless`."""
+    """Return whether the policy gives up a proposal, see `Moves.is_hopeless`."""
     return bool(policy.is_hopeless(best - now, now - before, n_left))
 
 
 class _Trials:
-    """What proposals are tried on: some rows first, then those that judge them.
+    """Trials of proposals on a part of the rows, and on the test rows.
 
     Attributes
     ----------
     all_rows : Rows
-        Those of the fit that count at all.
+        Training rows of positive weight.
     rows : ndarray
-        Those that judge.
+        Test rows.
     on_part : bool
-        Whether the latter are fewer.
+        Whether there are fewer test rows than training rows.
     """
 
     def __init__(self, problem, state):
@@ -166,13 +168,13 @@ class _Trials:
         -------
         proposal : Proposal or None
         trial : State
-            Where it leads,
+            State after the steps on the proposal.
         bound : float
-            and the bound there; -inf if it was given up, or a part of the rows speaks
-            against it.
+            Lower bound of this state; -inf if the proposal was given up, or rejected
+            on the part.
         """
         done, weight = state.moves, self.problem.sample_weight
-        # the same ones for a while, so that the present state is seldom fitted to them
+        # Several proposals share a part, because the present state is fitted to it too.
         number, part = done.n_proposed - done.failed % MOVES_OF_A_PART, self.rows
         if policy.max_samples < len(part):
             drawing = generator(state.seed, number, TRYING)
@@ -204,13 +206,13 @@ class _Trials:
         return proposal, trial, reached
 
     def _on(self, problem):
-        """Return the same trials of the same problem, with other workers."""
+        """Return a copy of the trials for a problem with other workers."""
         trials = copy.copy(self)
         trials.problem = problem
         return trials
 
     def _reached(self, trial, policy, state, number, part, best):
-        """Take a trial to its optimum; return the bound there, see `of`."""
+        """Fit a trial; return its bound, see `of`."""
         n_steps, tempering = steps_on_proposal(policy, self.model)
         if len(part) == len(self.rows):
             given_up = functools.partial(_is_given_up, policy, best)
@@ -233,7 +235,7 @@ class _Trials:
         return self.bound(trial)
 
     def _fitted(self, state, part, key, n_steps):
-        """Return the bounds of the present state once it is fitted to a part, too."""
+        """Return the bounds of the present state after it is fitted to a part too."""
 
         def bounds(_):
             present = state.beside(state.globals_, state.hyper)
@@ -243,9 +245,10 @@ class _Trials:
         return self._present_bounds.of(key, bounds)
 
     def _is_worse(self, trial, present, part):
-        """Return whether a part says that a trial lowers the bound of all rows.
+        """Return whether the bound of a trial is clearly lower on a part of the rows.
 
-        By more than a standard error: what helps few rows may not show in a part.
+        Clearly means by more than a standard error, because a proposal that helps few
+        rows may show little gain on a part.
         """
         rises, rise = (
             a - b for a, b in zip(self._bounds(trial, part), present, strict=True)
@@ -254,7 +257,7 @@ class _Trials:
         return rise <= -rises.std() * len(part) ** 0.5
 
     def _bounds(self, state, rows):
-        """Return the part of each row in the bound, and that of the parameters."""
+        """Return the terms of the bound: one per row, and that of the parameters."""
         model, weight = self.model, self.problem.sample_weight
         prepared = model.prepare(state.globals_, state.hyper)
         scale = self._scale_of(rows)
@@ -264,13 +267,13 @@ class _Trials:
         return bounds, model.global_bound(state.globals_, state.hyper)
 
     def settled(self, state):
-        """Return a state after a few steps on all rows."""
+        """Return the state after a few steps on all rows."""
         settled = state.beside(state.globals_, state.hyper)
         self.improve(settled, self.all_rows.at(slice(None)), SETTLING_STEPS)
         return settled
 
     def bound(self, state, rows=None):
-        """Return the lower bound of some rows, in place of all; None is `rows`."""
+        """Return the bound of all data, estimated from some rows, by default `rows`."""
         rows = self.rows if rows is None else rows
         return self.problem.bound(
             state.globals_, state.hyper, rows, self._scale_of(rows)
@@ -279,8 +282,9 @@ class _Trials:
     def improve(self, trial, rows, n_steps, tempering=Untempered(), given_up=None):  # noqa: B008
         """Take steps of coordinate ascent on some rows; return whether all were taken.
 
-        They end where ``given_up(before, now, n_left)`` of two bounds at T=1, a step
-        apart, and the steps after the later one.
+        Steps end early if ``given_up(before, now, n_left)`` returns True.  Its
+        arguments are the bounds of two consecutive steps at T=1, and the number of
+        steps left.
         """
         batch = Batch(rows, self._scale_of(rows) * len(rows))
         ascent, before = Ascent(self.problem, tempering, batch, trial), math.nan
@@ -299,7 +303,7 @@ class _Trials:
         return True
 
     def _scale_of(self, rows):
-        """Return what the rows are multiplied by to stand for all."""
+        """Return the factor that scales sums over some rows to all rows."""
         weight = self.problem.sample_weight
         if weight is None:
             return self.scale * (len(self.all_rows) / len(rows))

@@ -1,4 +1,4 @@
-"""Passes over data, and pieces of a stream: which rows are the batches."""
+"""Passes over data, and pieces of a stream, cut into batches."""
 
 from typing import Any, NamedTuple
 
@@ -11,17 +11,18 @@ __all__ = ["Hooks", "run_passes", "run_pieces"]
 
 
 class Hooks(NamedTuple):
-    """What is called while passes or moves are made.
+    """Callbacks during passes or moves.
 
     Attributes
     ----------
     on_commit : callable
-        Inside of each commit, which nothing can interrupt.
+        Called inside each commit, which no signal can interrupt.
     before : callable
-        Before each pass, or what is left of it; and before each move.
+        Called before each pass, or its remaining part, and before each move.
     after : callable
-        After it; ends the passes, or the moves, by returning True.  After a move it is
-        called with the lower bound and whether the move was kept.
+        Called after each pass or move.  If it returns True, no further pass or move
+        follows.  After a move it is called with the lower bound and whether the move
+        was accepted.
     """
 
     on_commit: Any = lambda: None
@@ -35,11 +36,11 @@ def order_of_pass(rows, seed, number):
 
 
 def first_batch(state, n_rows, n_batches):
-    """Return with which of its batches the pass under way goes on.
+    """Return the number of the batch at which an interrupted pass continues.
 
-    If batches have another size now, with the one that has the first row not visited
-    yet: none is left out, and few are visited again.  If there are other rows, which
-    the pass visits in another order, with its first.
+    If the batch size has changed, this is the batch with the first unvisited row, so
+    that no row is omitted and few rows are visited again.  If the number of rows has
+    changed, the order of the pass is another one, and the pass starts again.
     """
     if state.progress.batches_into_pass == 0 or state.progress.rows_of_pass != n_rows:
         return 0
@@ -51,7 +52,7 @@ def first_batch(state, n_rows, n_batches):
 
 
 def _ends_of_batches(n_rows, n_batches):
-    """Return where `numpy.array_split` ends each batch."""
+    """Return the end of each batch, as `numpy.array_split` cuts them."""
     size, larger = divmod(n_rows, n_batches)
     number = np.arange(1, n_batches + 1)
     return size * number + np.minimum(number, larger)
@@ -60,9 +61,9 @@ def _ends_of_batches(n_rows, n_batches):
 def run_passes(problem, policies, state, hooks=Hooks(), shuffle=True):  # noqa: B008
     """Finish the planned passes of a fit.
 
-    A pass is cut into batches of at most ``state.policies.batch_size`` rows, as even as
-    possible: there is no small last batch with a great weight.  An interrupted pass
-    goes on where it was, see `first_batch`.
+    A pass is cut into batches of at most ``state.policies.batch_size`` rows.  Their
+    sizes are as equal as possible, because a row of a small last batch would have a
+    large weight.  An interrupted pass continues, see `first_batch`.
     """
     steps = Steps(problem, policies, state)
     rows, total = problem.rows, problem.total
@@ -91,7 +92,7 @@ def run_passes(problem, policies, state, hooks=Hooks(), shuffle=True):  # noqa: 
 
 
 def run_pieces(problem, policies, state, size, on_commit):
-    """Take the rows of a chunk of a stream in order, ``size`` a step."""
+    """Take steps on a chunk of a stream, on ``size`` rows each, in their order."""
     steps = Steps(problem, policies, state)
     n_rows, given = len(problem.data), problem.total_samples
     total = given or state.progress.total_rows + n_rows

@@ -1,4 +1,4 @@
-"""The policies of a fit, and what they answer: checked here, where it is used."""
+"""The policies of a fit, with checks of the values that they return."""
 
 from typing import NamedTuple
 
@@ -14,15 +14,15 @@ from ..tempering import Tempering
 
 __all__ = ["Policies"]
 
-#: The least power, of the hottest temperature.
+#: Smallest power, that of the highest temperature.
 LEAST_POWER = 1 / HOTTEST
 
 
 class Policies(NamedTuple):
     """The policies of a fit, resolved.
 
-    They may be of a user's own, so each method raises TypeError or ValueError, with the
-    name of the policy, where an answer is not what it must be.
+    Users may write policies of their own.  If a policy returns an invalid value, the
+    methods raise TypeError or ValueError with the name of the policy.
     """
 
     tempering: Tempering
@@ -46,7 +46,7 @@ class Policies(NamedTuple):
         )
 
     def powers(self, state, clock, n_units):
-        """Return the `Powers` at which the next step sees the model."""
+        """Return the `Powers` of the next step."""
         powers = self.tempering.powers(state, clock)
         if not isinstance(powers, Powers):
             raise TypeError(
@@ -84,20 +84,20 @@ class Policies(NamedTuple):
         )
 
     def tempering_after(self, state, local, scale, clock):
-        """Return the tempering's state after a step."""
+        """Return the new state of the tempering after a step."""
         state = self.tempering.next_state(state, local, scale, clock)
         self.ladder(state)
         return state
 
     def unit_noise(self, n_units, clock, random):
-        """Return the noise policy's factors of a batch's units, or None."""
+        """Return the factors of the units of a batch, or None without noise."""
         factors = self.gradient_noise.unit_noise(n_units, clock, random)
         if factors is None:
             return None
         return as_numbers(factors, self.gradient_noise, "factors", n_units)
 
     def rate(self, state, clock, gradient):
-        """Return the rate of a step, and the learning rate's state after it."""
+        """Return the rate of the next step, and the new state of the learning rate."""
         answer = self.learning_rate.next_rate(state, clock, gradient)
         if not (isinstance(answer, tuple) and len(answer) == 2):
             raise TypeError(
@@ -109,7 +109,7 @@ class Policies(NamedTuple):
         return as_number(rate, self.learning_rate, what, 0.0, 1.0), state
 
     def guarded(self, rate, largest_rate):
-        """Return a rate at which the step stays in the domain of the parameters."""
+        """Return the rate, reduced so that the step stays in the domain."""
         rate = self.gradient_noise.guarded(rate, largest_rate)
         return as_number(rate, self.gradient_noise, "guarded rate", 0.0, 1.0)
 
@@ -126,7 +126,7 @@ def proposed(policy, *arguments):
 
 
 def steps_on_proposal(policy, model):
-    """Return how many steps a policy for moves wants, and their tempering."""
+    """Return the number of steps on a proposal, and their tempering."""
     n_steps = policy.n_steps(model)
     n_steps = int(as_number(n_steps, policy, "number of steps", 1.0))
     tempering = policy.tempering(n_steps)

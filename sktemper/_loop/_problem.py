@@ -1,4 +1,4 @@
-"""What a fit is about: a model, data, weights and workers; batches and their blocks."""
+"""The problem of a fit: model, data, weights and workers; batches and their blocks."""
 
 import contextlib
 import functools
@@ -14,7 +14,7 @@ from ._workers import Workers
 
 __all__ = ["QUIETLY", "Batch", "Problem", "generator"]
 
-#: What overflows is refused at the end of a step, and need not be warned of before.
+#: Context without warnings of numpy.  A step that overflows is refused at its end.
 QUIETLY = functools.partial(np.errstate, over="ignore", invalid="ignore")
 
 
@@ -24,11 +24,11 @@ class Batch(NamedTuple):
     Attributes
     ----------
     rows : ndarray of shape (n_rows,)
-        In the order of the parts of the data that they lie in.
+        Numbers of the rows, ordered by the parts of the data.
     total : float
-        D, the size of the data that the rows stand for.
+        D, the size of the data that the batch represents.
     total_of_clock : int or None
-        What a pass is for the schedules; None if it is not known.
+        Number of samples of a pass, for schedules; None if it is unknown.
     """
 
     rows: np.ndarray
@@ -42,12 +42,12 @@ class Batch(NamedTuple):
 
     @property
     def is_whole(self):
-        """Whether these are all of the data."""
+        """Whether the batch is all of the data."""
         return len(self.rows) == self.total
 
 
 class Shared(NamedTuple):
-    """What the local steps of all blocks of a batch share."""
+    """Arguments that the local steps of all blocks of a batch share."""
 
     model: ConjugateModel
     prepared: Any
@@ -57,12 +57,12 @@ class Shared(NamedTuple):
 
 
 class BlockOfBatch(NamedTuple):
-    """What the local step of one block has for itself.
+    """Arguments of the local step of one block.
 
     Attributes
     ----------
     rows : slice or ndarray
-        Of its part of the data.
+        Rows of the part of the data.
     row_weight : ndarray of shape (n_rows,) or None
     request : Request
     """
@@ -80,15 +80,15 @@ class Problem:
     ----------
     model : ConjugateModel
     data : Data
-        As the model takes them.
+        Validated data.
     workers : Workers
     sample_weight : ndarray of shape (n_samples,) or None
     rows : Rows or None
-        Those to train on; None is all.
+        Training rows; None means all rows.
     total_samples : int or None
-        D; None is the number of rows.
+        D; None means the number of rows.
     validation : Problem or None
-        Of other data, which are scored during the fit; its workers are its own.
+        Problem of the data that are scored during the fit, with its own workers.
     """
 
     model: ConjugateModel
@@ -101,24 +101,32 @@ class Problem:
 
     @property
     def workers_of_validation(self):
-        """The workers to enter beside those of the problem itself."""
+        """Context of the workers of `validation`, to be entered during a fit."""
         if self.validation is None:
             return contextlib.nullcontext()
         return self.validation.workers
 
     @property
     def total(self):
-        """D, the size of the data that the rows stand for."""
+        """D, the size of the data that the rows represent."""
         return self.total_samples or len(self.rows)
 
+    @functools.cached_property
+    def sample(self):
+        """The rows that a model looks at before the first step, and their weights."""
+        X, rows = self.data.sample(self.model.rows_looked_at)
+        weight = self.sample_weight
+        return X, None if weight is None else weight[rows]
+
     def on(self, rows):
-        """Return the problem with other rows to train on."""
+        """Return the problem with other training rows."""
         return replace(self, rows=rows)
 
     def call_with_workers(self, function, rows):
-        """Return ``function(problem)``, which works on some of the rows many times.
+        """Return ``function(problem)`` for work that repeats on the same few rows.
 
-        On the same problem, but for who works on it, see `Workers.call_with_workers`.
+        The problem has the workers that suit the number of blocks of these rows, see
+        `Workers.call_with_workers`.
         """
         size, places = self.model.block_size, [p for *_, p in self.data.groups(rows)]
         n_blocks = sum(-(-(p.stop - p.start) // size) for p in places)
@@ -127,31 +135,31 @@ class Problem:
         )
 
     def map(self, function, shared, rows=None, values=None):
-        """Yield what a function says of each block of the rows, in their order.
+        """Yield the results of a function for the blocks of the rows, in their order.
 
         Parameters
         ----------
         function : callable
-            ``function(model, block, shared)``; where there are ``values``,
-            ``function(model, block, shared, values_of_rows)``.  It refers to nothing
-            that is large.
+            Called as ``function(model, block, shared)``, or, if ``values`` are given,
+            as ``function(model, block, shared, values_of_rows)``.  It may be pickled,
+            so that it should not refer to large objects.
         shared : object
-            What is the same for all blocks.
+            Argument that is the same for all blocks.
         rows : ndarray of int or None
-            None is all.
+            None means all rows.
         values : ndarray of shape (n_rows, ...) or None
         """
         shared = self.model, function, shared
         return self.workers.map(_on_block, shared, self._pieces(rows, values))
 
     def sum(self, function, shared, rows=None):
-        """Return the sum of what a function says of each block, see `map`."""
+        """Return the sum of the results of a function for the blocks, see `map`."""
         shared = self.model, function, shared
         pieces = self._pieces(rows)
         return self.workers.sum(_on_block, shared, pieces, self.data.fan_in)
 
     def _pieces(self, rows, values=None):
-        """Cut rows into blocks: which of their part, and the values of these."""
+        """Yield parts, each with its blocks of rows and the values of these rows."""
         for part, own, places in self.data.groups(rows):
             yield (
                 part,
@@ -162,7 +170,7 @@ class Problem:
             )
 
     def _cut(self, rows, places):
-        """Cut the rows of a part: each with their places among the rows of all parts.
+        """Yield blocks of the rows of a part, and their places among all rows.
 
         Blocks are counted from the first row of the part.
         """
@@ -174,7 +182,7 @@ class Problem:
     def bound(self, globals_, hyper, rows=None, scale=1.0):
         """Return the evidence lower bound of some rows at T=1, weighted.
 
-        The rows' part is multiplied by ``scale``, for rows that stand for more.
+        The term of the rows is multiplied by ``scale``, if they represent more rows.
         """
         model, weight = self.model, self.sample_weight
         prepared = model.prepare(globals_, hyper)
@@ -186,13 +194,13 @@ class Problem:
         return float(scale * local_bound + model.global_bound(globals_, hyper))
 
     def row_bounds(self, prepared, rows=None):
-        """Return the part of each row in the lower bound at T=1."""
+        """Return the term of each row in the lower bound at T=1."""
         return np.concatenate(list(self.map(_row_bounds, prepared, rows)))
 
     def units(self, rows):
-        """Return how many units each row has, and all of them.
+        """Return the number of units of each row, and their total.
 
-        The first is None where the rows are the units.
+        The former is None if each row is one unit.
         """
         if not self.model.has_units():
             return None, len(rows)
@@ -201,9 +209,9 @@ class Problem:
         return per_row, int(per_row.sum())
 
     def local_steps(self, batch, inputs, tempering, state, blocks=None):
-        """Return the sum of the local steps of a batch, block by block.
+        """Return the sum of the local steps of the blocks of a batch.
 
-        Those are the ``blocks``, from `blocks`, if there are any.
+        ``blocks`` is the result of `blocks`, if the caller has it already.
         """
         model = self.model
         keeps_local = model.keeps_local and batch.is_whole
@@ -215,7 +223,7 @@ class Problem:
         return self.workers.sum(_local_step, shared, blocks, self.data.fan_in)
 
     def blocks(self, batch, inputs, state):
-        """Yield the parts of a batch and their blocks, as a step sees the model."""
+        """Yield the parts of a batch with their blocks."""
         goes_on = batch.is_whole and np.shape(state.local)[:1] == (batch.total,)
         return self._blocks(batch.rows, inputs, state.local if goes_on else None)
 
@@ -253,7 +261,7 @@ class Problem:
 
 
 def _local_step(shared, part, block):
-    """Take the local step of a block: the pure function that workers map."""
+    """Return the local step of a block; a pure function that workers map."""
     rows = part.take(shared.model, block.rows)
     with QUIETLY():
         step = shared.tempering.local_step(
@@ -271,7 +279,7 @@ def _local_step(shared, part, block):
 
 
 def _on_block(shared, part, item):
-    """Call a function of a block: what workers map for `Problem.map`."""
+    """Call a function of a block; workers map it for `Problem.map`."""
     (model, function, argument), (rows, values) = shared, item
     return function(model, part.take(model, rows), argument, *values)
 
@@ -289,5 +297,5 @@ def _row_bounds(model, block, prepared):
 
 
 def generator(seed, *key):
-    """Return the random numbers that a seed has for a key: nothing is stored."""
+    """Return the generator of a seed and a key, so that no state is stored."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))

@@ -1,4 +1,4 @@
-"""One stochastic natural-gradient step, and what it means for the state of a fit."""
+"""One stochastic natural-gradient step, and its commit to the state of a fit."""
 
 import math
 import time
@@ -12,12 +12,12 @@ from ._problem import QUIETLY, generator
 
 __all__ = ["Steps"]
 
-#: Sums of weighted observations that are no observations.
+#: Sums of weighted observations up to this count as no observations.
 TINY_COUNT = 1e-100
 
 
 class StepInputs(NamedTuple):
-    """As what a step sees the model.
+    """Inputs of the local steps of a batch.
 
     Attributes
     ----------
@@ -25,13 +25,13 @@ class StepInputs(NamedTuple):
     temperature : float
     powers : Powers
     prepared : object
-        From `ConjugateModel.prepare`.
+        Result of `ConjugateModel.prepare`.
     random : numpy.random.Generator or None
-        The step's own; None where nothing is drawn.
+        Generator of this step; None if nothing is drawn.
     units_per_row : ndarray of shape (n_rows,) or None
-        How many units each row of the batch has; None where the rows are the units.
+        Number of units of each row of the batch; None if each row is one unit.
     unit_noise : ndarray of shape (n_units,) or None
-        Of the batch.
+        Factors of the units of the batch.
     """
 
     clock: Clock
@@ -44,7 +44,7 @@ class StepInputs(NamedTuple):
 
 
 class StepOutcome(NamedTuple):
-    """What follows from a batch: the arguments of `ConjugateModel.step`, and more.
+    """Outcome of the local steps: arguments of `ConjugateModel.step`, and new states.
 
     Attributes
     ----------
@@ -54,13 +54,13 @@ class StepOutcome(NamedTuple):
     rate : float
     hyper : object
     wanted_rate : float
-        The learning rate, before the noise policy made it smaller.
+        Learning rate before the noise policy reduced it.
     local : ndarray or None
-        Local parameters of all rows, where they are kept.
+        Local parameters of all rows, if the model keeps them.
     tempering, learning_rate : object
-        The states of these policies.
+        New states of these policies.
     lower_bound : float
-        Before the step; NaN where it is not known.
+        Lower bound before the step, or NaN.
     """
 
     statistics: Any
@@ -76,16 +76,16 @@ class StepOutcome(NamedTuple):
 
 
 class Steps:
-    """Steps of a fit, one after another, each committed to its state.
+    """Consecutive steps of a fit, each committed to the state of the fit.
 
-    What the model prepares of the parameters after one step serves the next.
+    The parameters prepared at the end of one step are used by the next step.
 
     Parameters
     ----------
     problem : Problem
     policies : Policies
     state : State
-        Changed by nothing else meanwhile.
+        Nothing else may change it meanwhile.
     """
 
     def __init__(self, problem, policies, state):
@@ -96,20 +96,21 @@ class Steps:
     def take(self, batch, on_commit=lambda: None, last=False):
         """Take one step on a batch.
 
-        Only what is finite is committed, and what the next step can be prepared from.
+        The step is committed only if the new parameters, and the values prepared from
+        them for the next step, are finite.
 
         Parameters
         ----------
         batch : Batch
         on_commit : callable
-            Runs inside of the commit, which nothing can interrupt.
+            Called inside the commit, which no signal can interrupt.
         last : bool
-            Whether no step follows: there is nothing to prepare then.
+            Whether no step follows, so that nothing is prepared.
 
         Raises
         ------
         IllDefined
-            If the step leads out of the parameters' domain: it is not taken.
+            If the step leaves the domain of the parameters.  It is not committed.
         """
         begin = time.perf_counter()
         problem, state = self.problem, self.state
@@ -135,7 +136,7 @@ class Steps:
         problem.workers.run_whole(commit)
 
     def _inputs(self, batch):
-        """Return as what the step sees the model."""
+        """Return the inputs of the local steps."""
         state, policies, model = self.state, self.policies, self.problem.model
         clock = state.clock(batch.total_of_clock)
         if self._prepared is None:
@@ -154,7 +155,7 @@ class Steps:
         )
 
     def _outcome(self, batch, inputs, local):
-        """Return what follows from the sum of local steps; change nothing."""
+        """Return the outcome of the summed local steps; the state is unchanged."""
         if not all_finite(local.bound, local.score):
             raise IllDefined(NOT_FINITE)
         model, policies, state = self.problem.model, self.policies, self.state
@@ -196,7 +197,7 @@ class Steps:
         )
 
     def _lower_bound(self, batch, inputs, local):
-        """Return the lower bound before the step, if it is known."""
+        """Return the lower bound before the step, NaN if it is not computed."""
         model, state = self.problem.model, self.state
         plain = inputs.unit_noise is None and inputs.temperature == 1.0
         if not (model.watches_bound and batch.is_whole and plain):
@@ -204,9 +205,9 @@ class Steps:
         return local.bound + model.global_bound(state.globals_, state.hyper)
 
     def _moved(self, outcome, prepare):
-        """Return the global parameters after the step, and what is prepared of them."""
+        """Return the global parameters after the step, and their prepared form."""
         model = self.problem.model
-        with QUIETLY():  # in whichever thread
+        with QUIETLY():  # the setting is one of the thread that runs this
             globals_ = model.step(
                 self.state.globals_,
                 outcome.statistics,
@@ -218,10 +219,9 @@ class Steps:
         return globals_, prepared_of(model, globals_, outcome.hyper, prepare)
 
     def _row(self, batch, inputs, local, outcome):
-        """Return what the history tells of a step; before it is committed."""
+        """Return the row of the history, before the step is committed."""
         n_rows, wanted = len(batch.rows), outcome.wanted_rate
         ladder, probabilities = self.policies.ladder(self.state.policies.tempering)
-        # tiny counts are none
         none = local.n_observed <= TINY_COUNT
         per_observed = 0.0 if none else local.bound / local.n_observed
         return {
@@ -248,7 +248,7 @@ def _commit(state, globals_, batch, inputs, outcome):
     policies.temperature = inputs.temperature
     progress.steps += 1
     progress.samples += len(batch.rows)
-    if outcome.rate == 0 and convergence.start_share == 1:  # a policy is warming up
+    if outcome.rate == 0 and convergence.start_share == 1:  # a warm-up
         progress.idle_steps, progress.idle_samples = progress.steps, progress.samples
     convergence.bound_change = outcome.lower_bound - convergence.lower_bound
     convergence.lower_bound = outcome.lower_bound
@@ -256,14 +256,14 @@ def _commit(state, globals_, batch, inputs, outcome):
 
 
 def prepared_of(model, globals_, hyper, prepare=True):
-    """Return what a model prepares, all of it finite.
+    """Return the prepared parameters, and check that everything is finite.
 
-    Without ``prepare`` return None: only look at the parameters.
+    If ``prepare`` is False, check the parameters only and return None.
 
     Raises
     ------
     IllDefined
-        If something is not, or the parameters have left their domain.
+        If a value is not finite, or the parameters have left their domain.
     """
     with QUIETLY(divide="ignore"):
         try:
@@ -271,7 +271,7 @@ def prepared_of(model, globals_, hyper, prepare=True):
         except IllDefined:
             raise
         except (ValueError, np.linalg.LinAlgError) as error:
-            # a ValueError only from NumPy 1.25 on
+            # in NumPy before 1.25 LinAlgError is no ValueError
             overflow = isinstance(error, np.linalg.LinAlgError)
             if overflow or not all_finite(globals_, hyper):
                 raise IllDefined(NOT_FINITE) from error

@@ -17,7 +17,7 @@ class Best(NamedTuple):
     ----------
     score : float
     failures : int
-        Evaluations since then.
+        Number of evaluations since then.
     globals_, hyper : object
     """
 
@@ -33,20 +33,20 @@ class Best(NamedTuple):
         return cls(score, 0, globals_, hyper)
 
     def after(self, state, score, tol):
-        """Return the best of this and a state that was evaluated now."""
+        """Return the best state after another state was evaluated."""
         if score > self.score + tol:
             return Best.of(state, score)
         return self._replace(failures=self.failures + 1)
 
 
 class HeldOut(NamedTuple):
-    """Rows that no step sees, to be scored.
+    """Rows that are scored and not used for training.
 
     Attributes
     ----------
     problem : Problem
     rows : ndarray of int or None
-        None is all that the problem has.
+        None means all rows of the problem.
     """
 
     problem: Any
@@ -54,7 +54,7 @@ class HeldOut(NamedTuple):
 
 
 def heldout_score(held_out, state):
-    """Return the score of `HeldOut` rows, NaN if nothing of them is held out."""
+    """Return the score of held-out rows, NaN if no observation can be scored."""
     problem, rows = held_out
     model = problem.model
     prepared = model.prepare(state.globals_, state.hyper)
@@ -69,9 +69,9 @@ def heldout_score(held_out, state):
 
 
 def check_scorable(held_out, state):
-    """Raise if nothing of `HeldOut` rows could be scored.
+    """Raise ValueError if no observation of the held-out rows can be scored.
 
-    Only as many rows are looked at as it takes to know.
+    The check ends at the first block with such an observation.
     """
     problem, rows = held_out
     prepared = problem.model.prepare(state.globals_, state.hyper)

@@ -1,14 +1,14 @@
-"""Sums whose bits depend on what is added and in which order, on nothing else."""
+"""Sums in a fixed order, whose bits depend on the values and their order alone."""
 
 __all__ = ["combined", "compacted", "tree_sum"]
 
 
 class Fold:
-    """The sum of values from left to right, as they come; of one that itself.
+    """Sum of values from left to right, added as they arrive.
 
-    Values may have ``accumulator()``, which returns what has ``add(value)`` and
-    ``total()`` and needs less memory or time than ``+``.  It changes no value that is
-    added.
+    The sum of a single value is the value itself.  Values may have a method
+    ``accumulator()`` that returns an object with ``add(value)`` and ``total()``, if
+    this needs less memory or time than ``+``.  It must not change the added values.
     """
 
     def __init__(self):
@@ -25,14 +25,14 @@ class Fold:
         self._total.add(value)
 
     def total(self):
-        """Return the sum of the values, and begin anew."""
+        """Return the sum of the values, and start a new sum."""
         total = self._total if self.n_values == 1 else self._total.total()
         self.n_values, self._total = 0, None
         return total
 
 
 class _Plus:
-    """The accumulator of values that have none."""
+    """Accumulator of values without a method ``accumulator``."""
 
     def __init__(self, value):
         self._value = value
@@ -49,7 +49,7 @@ def _accumulator(value):
 
 
 def combined(values):
-    """Return the sum of a node's values, from left to right; of one that itself."""
+    """Return the sum of the values of a node, from left to right."""
     fold = Fold()
     for value in values:
         fold.add(value)
@@ -57,32 +57,33 @@ def combined(values):
 
 
 def compacted(value):
-    """Return a value in as little memory as it needs: the bits of sums stay."""
+    """Return a value in its most compact form, which adds up to the same bits."""
     return value.compacted() if hasattr(value, "compacted") else value
 
 
 def tree_sum(values, fan_in, fold=Fold):
-    """Return the sum of values by a tree over their order.
+    """Return the sum of values, added by a tree over their order.
 
-    The first ``fan_in`` make a node, so do the next, and so on, and in the same way
-    nodes make nodes.  A value is added when it comes: of each level there is one sum.
+    Each ``fan_in`` consecutive values are the children of a node, and so are each
+    ``fan_in`` consecutive nodes.  Values are added as they arrive, so that only one sum
+    of each level is in memory.
 
     Parameters
     ----------
     values : iterable
         At least one.
     fan_in : int
-        How many values a node adds, at most.
+        Largest number of children of a node.
     fold : callable
-        Makes what adds the values of a node, as `Fold` does.
+        Returns an object that adds the values of a node, such as a `Fold`.
     """
     levels = []
     for value in values:
         _put(levels, 0, value, fan_in, fold)
-        del value  # not to be held while the next is computed
+        del value  # free its memory while the next one is computed
     left_over = None
     for node in levels:
-        # what is left over of the nodes below comes last
+        # the incomplete nodes of lower levels come last
         if left_over is not None:
             node.add(left_over)
         left_over = node.total() if node.n_values else None

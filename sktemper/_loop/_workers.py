@@ -1,4 +1,4 @@
-"""Who works on the blocks of a batch: the only parallelism there is."""
+"""Workers for the blocks of a batch, the only parallelism of the package."""
 
 import contextlib
 import functools
@@ -15,48 +15,48 @@ from ._sums import tree_sum
 
 __all__ = ["InlineWorkers", "Workers"]
 
-#: Calls that one thread makes at once: to hand it work takes longer than many calls do.
-#: Several threads take one each, so that none waits for another at the end.
+#: Calls of one task if a single thread works, because handing over a task takes longer
+#: than many calls.  Several threads take one call a task, so that all end together.
 CALLS_AT_ONCE = 4
-#: Seconds of calls that threads share: of shorter ones most is Python, and threads that
-#: wait for each other's Python take longer than one does.
+#: Seconds that a call must take to be worth several threads.  Shorter calls are mostly
+#: Python code, in which threads wait for each other.
 WORTHWHILE = 2.5e-4
 
 
 class _Durations:
-    """How long calls took, in seconds of their thread, the last of each task."""
+    """Durations of the last call of each task, in CPU seconds of its thread."""
 
     def __init__(self):
         self._of_task = {}
 
     def measured(self, task, call):
-        """Return ``call()``."""
+        """Return ``call()`` and note its duration."""
         begin = time.thread_time()
         result = call()
         self._of_task[task] = time.thread_time() - begin
         return result
 
     def are_short(self, *tasks):
-        """Return whether calls are short, of some tasks or of all; not if unknown."""
+        """Return whether the last calls of tasks, by default of all, were short."""
         of_task = self._of_task
         known = [of_task.get(task, math.inf) for task in tasks or list(of_task)]
         return max(known, default=math.inf) < WORTHWHILE
 
 
 class _Maps:
-    """Maps and sums by ``_results(task, calls)``, which yields what calls return."""
+    """Maps and sums by ``_results(task, calls)``, which yields results of calls."""
 
     def map(self, task, shared, groups):
-        """Yield ``task(shared, part, item)`` in order, few of them ahead.
+        """Yield ``task(shared, part, item)`` in order, with few calls ahead.
 
         Parameters
         ----------
         task : callable
             A pure function of a module.
         shared : object
-            What is the same for all items.
+            Argument that is the same for all items.
         groups : iterable of (part, items)
-            Parts of data, see `sktemper._data`, and what is to be done on each.
+            Parts of data, see `sktemper._data`, and the items of each.
         """
         calls = (
             functools.partial(task, shared, part, item)
@@ -68,8 +68,8 @@ class _Maps:
     def sum(self, task, shared, groups, fan_in):
         """Return the sum of ``task(shared, part, item)``, see `map`.
 
-        The items of a part, at least one, are added in their order, and the parts by
-        `tree_sum`, where a node has ``fan_in`` values.
+        The results of a part, at least one, are added in their order, and the sums of
+        parts by `tree_sum` with ``fan_in``.
         """
         numbers = deque()
 
@@ -90,10 +90,10 @@ class _Maps:
 
 
 class Workers(_Maps):
-    """A pool of threads.
+    """Pool of threads.
 
-    The calling thread only waits, so that Ctrl-C reaches it at any time; it then tells
-    the kernels to stop, waits for them, and raises.
+    The calling thread only waits, so that Ctrl-C reaches it at any time.  It then stops
+    the kernels, waits for them, and raises.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Workers(_Maps):
 
     def __exit__(self, error, *_):
         if error is not None:
-            self.stop[0] = 1  # for what nobody waited for
+            self.stop[0] = 1  # for tasks that no caller waits for
         try:
             self._pool.shutdown()
             self.stop[0] = 0
@@ -143,15 +143,15 @@ class Workers(_Maps):
                 yield from results
         except BaseException as error:
             self.stop[0] = 1
-            # what has not begun never does, and nobody is told of it
+            # tasks that have not begun are cancelled
             for begun in [task for task in pending if not task.cancel()]:
                 begun.wait()
             if not isinstance(error, KeyboardInterrupt):
-                self.stop[0] = 0  # else a task may be on its way that is not pending
+                self.stop[0] = 0  # after Ctrl-C a submitted task may not be pending yet
             raise
 
     def _run_calls(self, task, calls):
-        """Make some calls, unless told to stop; return what they return."""
+        """Return the results of some calls; raise `Stopped` if `stop` is set."""
         results = []
         for call in calls:
             if self.stop[0]:
@@ -160,10 +160,11 @@ class Workers(_Maps):
         return results
 
     def call_with_workers(self, function, n_tasks):
-        """Return ``function(workers)``, whose maps and sums have so many tasks at most.
+        """Return ``function(workers)``, whose maps have at most ``n_tasks`` tasks.
 
-        Where threads cannot share these, one thread makes all of it, so that its many
-        small tasks are handed over together.
+        The workers are this pool if its threads can share the tasks.  Otherwise one
+        thread runs the whole function with `InlineWorkers`, because handing over each
+        small task takes longer than the task.
         """
         if min(self.n_threads, n_tasks) > 1 and not self._durations.are_short():
             return function(self)
@@ -177,33 +178,34 @@ class Workers(_Maps):
             if not task.cancel():
                 task.wait()
             if not isinstance(error, KeyboardInterrupt):
-                self.stop[0] = 0  # else a task may be on its way
+                self.stop[0] = 0  # after Ctrl-C the task may still be queued
             raise
 
     def run_whole(self, function):
-        """Run ``function()`` to its end or not at all, whatever signals arrive."""
+        """Run ``function()`` completely or not at all, even if signals arrive."""
         task = Task(function)
         try:
             self._pool.submit(task)
             task.result()
         except KeyboardInterrupt:
             while not task.cancel() and not task.done():
-                with contextlib.suppress(KeyboardInterrupt):  # one is enough
+                # only the first Ctrl-C counts, which is raised below
+                with contextlib.suppress(KeyboardInterrupt):
                     task.wait()
             raise
 
 
 class InlineWorkers(_Maps):
-    """What makes the tasks in the thread where it is called: few, or small ones.
+    """Workers that run few or small tasks in the calling thread.
 
     Parameters
     ----------
     n_threads : int
-        Ignored; here as `Workers` has it.
+        Ignored; present because `Workers` has it.
     stop : ndarray of shape (1,), int
         `ConjugateModel.stop`.
     durations : _Durations or None
-        Where to note how long tasks take.
+        Record of the durations of tasks.
     """
 
     def __init__(self, n_threads, stop, durations=None):

@@ -1,4 +1,4 @@
-"""What models of users and items share: labels, rankings, tables, recommendations.
+"""Shared parts of models of users and items: labels, rankings, recommendations.
 
 A model has a vector of each user and of each item, whose product is a score; of these
 `Ranking` finds the best, exactly, by a kernel of its own.  `RecommenderMixin` is what

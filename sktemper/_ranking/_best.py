@@ -1,4 +1,4 @@
-"""The best items of many users, in pieces between which Ctrl-C is seen."""
+"""Exact search for the best items of many users, which Ctrl-C interrupts."""
 
 import functools
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from . import _kernels
 
 __all__ = ["Rated", "Rescoring", "best_items", "products"]
 
-#: Users of a piece, and terms of their products: some dozen milliseconds.
+#: Most users, and most terms of products, in a piece of work.
 MOST_USERS, MOST_TERMS = 384, 2**32
 #: Scores that are held at a time, where they are more than products; and items that
 #: are scored before it is asked whether others could be better.
@@ -20,7 +20,7 @@ MOST_SCORES, FEWEST_ITEMS = 2**20, 512
 
 
 class Rated(NamedTuple):
-    """What users have rated, or had otherwise.
+    """Entries of users: ratings, or pairs with weights and targets.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Rated(NamedTuple):
     values: np.ndarray
 
     def of(self, users):
-        """Return what some users have; ``users`` are a slice or places."""
+        """Return the entries of some users, given as a slice or row numbers."""
         if isinstance(users, slice):
             first, end, _ = users.indices(len(self.starts) - 1)
             starts = self.starts[first : end + 1]
@@ -48,7 +48,7 @@ class Rated(NamedTuple):
         return Rated(starts, self.items[entries], self.values[entries])
 
     def check(self, n_users, n_items):
-        """Raise unless this is of so many users and items: kernels trust it."""
+        """Raise if this does not fit the numbers of users and items."""
         starts, items, values = self
         if (starts.dtype, items.dtype) != (np.int64, np.int32):
             raise ValueError("The arrays of what users rated have the wrong types.")
@@ -61,7 +61,7 @@ class Rated(NamedTuple):
 
     @classmethod
     def joined(cls, parts):
-        """Return that of all parts, one after another."""
+        """Return the entries of all parts, one part after another."""
         parts = list(parts)
         counts = np.concatenate([np.diff(part.starts) for part in parts])
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -72,7 +72,7 @@ class Rated(NamedTuple):
 
 
 class Rescoring(NamedTuple):
-    """What takes the place of products.
+    """Scores that replace the products, with upper bounds.
 
     Attributes
     ----------
@@ -80,9 +80,9 @@ class Rescoring(NamedTuple):
         ``scores(products, users, items)`` returns the scores of some users and items,
         which are slices or places.
     bounds : ndarray of shape (n_items,)
-        What no score of an item exceeds, of the dtype of the items.
+        Upper bound of the scores of each item, in the dtype of the items.
     order : ndarray of shape (n_items,)
-        The items, those of the largest bounds first.
+        Items in decreasing order of their bounds.
     """
 
     scores: Callable
@@ -93,7 +93,7 @@ class Rescoring(NamedTuple):
 def best_items(
     users, items, n_best, *, seen=None, barred=None, rescoring=None, n_jobs=1
 ):
-    """Find the items of which the product with each user is largest.
+    """Find the items whose vectors have the largest products with each user's vector.
 
     The same bits whoever else is asked of, in whatever pieces, by however many threads;
     among equals the first.
@@ -136,7 +136,7 @@ def best_items(
 
 
 class _Search:
-    """For the best items of users; see `best_items`."""
+    """Search for the best items of users; see `best_items`."""
 
     def __init__(self, users, items, n_best, seen, barred):
         self.users, self.items, self.seen = users, items, seen
@@ -148,7 +148,7 @@ class _Search:
         self.stop = np.zeros(1, np.intc)
 
     def products(self, rows):
-        """Find those of a slice of the users by their products."""
+        """Find the best items of a slice of the users by products."""
         starts = entries = None
         if self.seen is not None:
             starts, entries, _ = self.seen.of(rows)
@@ -164,9 +164,9 @@ class _Search:
         )
 
     def rescored(self, rows, rescoring, own):
-        """Find those of a slice of the users by scores that are bounded.
+        """Find the best items of a slice of the users by bounded scores.
 
-        Among the items of the largest bounds first, until no other can be better.
+        Items are taken in decreasing order of bounds until no other can be better.
         """
         pending = np.arange(len(self.users))[rows]
         size, n_items = max(FEWEST_ITEMS, 4 * self.best.shape[1]), len(self.items)
@@ -183,7 +183,7 @@ class _Search:
             size *= 4
 
     def _among(self, some, users, rescoring, own):
-        """Find the best of some items, which are in order."""
+        """Find the best among ``some`` items, which must be sorted."""
         found = products(self.users[users], self.items[some])
         given = rescoring.scores(found, users, some)
         shape = len(users), self.best.shape[1]
@@ -205,7 +205,7 @@ class _Search:
 
 
 def _places(rated, some):
-    """Return what users have of some items, as places among these."""
+    """Return the entries of users among ``some`` items, as positions in ``some``."""
     places = np.searchsorted(some, rated.items)
     known = some[np.minimum(places, len(some) - 1)] == rated.items
     starts = np.concatenate([[0], np.cumsum(known)])[rated.starts]

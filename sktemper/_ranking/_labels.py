@@ -1,4 +1,4 @@
-"""Sparse matrices that know whose rows and which columns they have; places by name."""
+"""Sparse matrices with labels of rows and columns, and positions of labels."""
 
 from collections.abc import Iterator, Set
 
@@ -6,10 +6,11 @@ import numpy as np
 from scipy import sparse
 
 from .._frames import frame_labels
+from .._validation import check_unmasked
 
 __all__ = [
+    "LabelIndex",
     "LabelledMixin",
-    "Places",
     "as_labels",
     "label_array",
     "labelled",
@@ -17,19 +18,22 @@ __all__ = [
     "listed",
 ]
 
-#: Unknown labels that a message names.
+#: Most labels that a message lists.
 MOST_NAMED = 10
 
 
 class LabelledMixin:
-    """Of a CSR matrix with labels: they stay where rows and columns are taken.
+    """Mixin that gives a CSR matrix labels of its rows and columns.
 
-    They stay too where the stored numbers change: ``X / X.data.mean()``, ``X.log1p()``.
+    Slices keep the labels of their rows and columns.  Operations on the stored numbers,
+    such as ``X / X.data.mean()`` and ``X.log1p()``, keep all labels.
 
     Attributes
     ----------
     user_labels : ndarray of shape (n_users,), or None
+        Labels of the rows.
     item_labels : ndarray of shape (n_items,), or None
+        Labels of the columns.
     """
 
     user_labels = item_labels = None
@@ -39,15 +43,25 @@ class LabelledMixin:
         if not isinstance(found, LabelledMixin) or found.ndim != 2:
             return found
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        if not _is_grid(rows, columns):
+            return found
         labels = _taken(self.user_labels, rows), _taken(self.item_labels, columns)
-        sizes = tuple(-1 if of is None else len(of) for of in labels)
+        sizes = tuple(-1 if part is None else len(part) for part in labels)
         if sizes == found.shape:
             found.user_labels, found.item_labels = labels
         return found
 
     def _with_data(self, data, copy=True):
-        # by which scipy makes a matrix with the same entries and other numbers
+        # scipy calls this to make a matrix with the same pattern and other numbers
         return self._with_labels(super()._with_data(data, copy=copy))
+
+    def resize(self, *shape):
+        """Change the shape in place; labels of a side that has another length go."""
+        super().resize(*shape)
+        for name, size in zip(("user_labels", "item_labels"), self.shape, strict=True):
+            labels = getattr(self, name)
+            if labels is not None and len(labels) != size:
+                setattr(self, name, None)
 
     def copy(self):
         """Return a copy with the same labels."""
@@ -62,23 +76,24 @@ class LabelledMixin:
         return other
 
     def users(self, labels):
-        """Return the rows of some users.
+        """Return the rows of the users with the given labels.
 
         Parameters
         ----------
         labels : array-like of shape (n_chosen,)
+            Labels of users.
 
         Returns
         -------
         X : CSR matrix of shape (n_chosen, n_items)
-            With labels.
+            Their rows, with labels.
 
         Raises
         ------
         ValueError
-            If some are not among ``user_labels``, which it lists.
+            If labels are not in ``user_labels``; the message lists them.
         """
-        return self[Places(self.user_labels, "user").of(labels)]
+        return self[LabelIndex(self.user_labels, "user").positions(labels)]
 
 
 class LabelledCSRMatrix(LabelledMixin, sparse.csr_matrix):
@@ -89,15 +104,27 @@ class LabelledCSRArray(LabelledMixin, sparse.csr_array):
     """A CSR array with the labels of its rows and columns."""
 
 
+def _is_grid(rows, columns):
+    """Return whether indices take whole rows and columns, and not single entries.
+
+    Two arrays do so only if the first one is a column and the second one a row.
+    """
+    if np.ndim(rows) == 0 or np.ndim(columns) == 0:
+        return True
+    if sparse.issparse(rows) or sparse.issparse(columns):
+        return True
+    return np.shape(rows)[1:] == (1,) and len(np.atleast_2d(columns)) == 1
+
+
 def _taken(labels, key):
-    """Return the labels that an index of rows, or of columns, takes; None without."""
+    """Return the labels that an index of rows or columns selects, or None."""
     if labels is None or sparse.issparse(key):
         return None
     return labels if key is Ellipsis else np.ravel(labels[key])
 
 
 def labelled(X, user_labels, item_labels):
-    """Return a CSR matrix or array with labels; the arrays are those of ``X``."""
+    """Return a CSR matrix or array with labels, which shares the arrays of ``X``."""
     is_array = isinstance(X, sparse.sparray)
     kind = LabelledCSRArray if is_array else LabelledCSRMatrix
     out = kind((X.data, X.indices, X.indptr), shape=X.shape)
@@ -107,7 +134,7 @@ def labelled(X, user_labels, item_labels):
 
 
 def labels_of(X, name):
-    """Return the labels of a matrix, a data frame, a collection, or parts; or None.
+    """Return the labels of a matrix, data frame, collection or list of parts, or None.
 
     Parameters
     ----------
@@ -115,8 +142,7 @@ def labels_of(X, name):
     name : {"user_labels", "item_labels"}
     """
     if not isinstance(X, list):
-        labels = _labels(X, name)
-        return None if labels is None else np.asarray(labels)
+        return _labels(X, name)
     parts = [_labels(part, name) for part in X]
     if not parts or any(part is None for part in parts):
         return None
@@ -124,35 +150,50 @@ def labels_of(X, name):
 
 
 def _labels(X, name):
-    """Return an attribute of the class; some objects, as Dask's, answer to any name."""
-    if hasattr(type(X), name):
-        return getattr(X, name)
-    return frame_labels(X, "index" if name == "user_labels" else "columns")
+    # ask the class: some instances, such as Dask's, answer to any name
+    if not hasattr(type(X), name):
+        return frame_labels(X, "index" if name == "user_labels" else "columns")
+    labels = getattr(X, name)
+    if labels is None:
+        return None
+    labels, size = np.asarray(labels), X.shape[name == "item_labels"]
+    if labels.shape != (size,):
+        raise ValueError(
+            f"{name} of X has the shape {labels.shape}; expected ({size},): X was "
+            "changed after it was labelled."
+        )
+    return labels
 
 
 def as_labels(wanted):
-    """Return one label, a set or an iterator as a list; anything else as it is."""
+    """Return one label, a set or an iterator as a list; anything else unchanged."""
     if np.isscalar(wanted):
         return [wanted]
     return list(wanted) if isinstance(wanted, Set | Iterator) else wanted
 
 
 def label_array(values):
-    """Return labels as an array in which no two of them have become one.
+    """Return labels as an array that keeps different labels different.
 
-    NumPy makes two equal strings of ``["1", 1]``, drops null characters at the end of a
-    string, and makes floats of large integers beside a float.  Such labels stay
-    objects.
+    NumPy converts ``["1", 1]`` to two equal strings, drops null characters at the end
+    of a string, and converts large integers next to a float to floats.  For such
+    labels the array has the dtype object.
 
     Parameters
     ----------
     values : array-like
+        Labels.
 
     Returns
     -------
-    labels : ndarray
-        Of objects, where another type would not keep them apart.
+    labels : ndarray of shape (n_labels,)
+
+    Raises
+    ------
+    TypeError
+        If some are masked.
     """
+    check_unmasked(values, "labels", may_be_nan=False)
     labels = np.asarray(values)
     if not isinstance(values, list | tuple) or labels.ndim != 1:
         return labels
@@ -160,7 +201,7 @@ def label_array(values):
         kind, null = (str, "\0") if labels.dtype.kind == "U" else (bytes, b"\0")
         keeps = all(isinstance(v, kind) and not v.endswith(null) for v in values)
     elif labels.dtype.kind == "f":
-        exact = np.abs(labels) < 2**53  # false of NaN, which no integer is
+        exact = np.abs(labels) < 2**53  # false for NaN, which is no integer
         pairs = zip(values, exact.tolist(), strict=True)
         keeps = all(is_exact or isinstance(v, float) for v, is_exact in pairs)
     else:
@@ -172,39 +213,39 @@ def label_array(values):
 
 
 def listed(labels):
-    """Return a text that names labels, not too many of them."""
+    """Return a text that lists labels, at most `MOST_NAMED` of them."""
     more = len(labels) - MOST_NAMED
     named = ", ".join(map(repr, labels[:MOST_NAMED]))
     return named + (f" and {more} more" if more > 0 else "")
 
 
-class Places:
-    """Where labels stand.
+class LabelIndex:
+    """Map from labels of users or items to their positions.
 
     Parameters
     ----------
     labels : ndarray or None
-        None: places are numbers.
+        Labels in the order of their positions.  None: labels are the positions.
     kind : {"user", "item"}
-        In messages.
+        Noun for messages.
     size : int, optional
-        How many there are, if there are no labels.
+        Number of positions, if there are no labels.
     advice : str, default=""
-        What to say of unknown labels.
+        Text to add to the message about unknown labels.
     """
 
     def __init__(self, labels, kind, size=0, advice=""):
         self.labels, self.kind, self.advice = labels, kind, advice
         self.size = size if labels is None else len(labels)
-        self._places = None
+        self._by_label = None
 
-    def of(self, wanted):
-        """Return the places of labels, ndarray of intp.
+    def positions(self, wanted):
+        """Return the positions of labels, ndarray of intp.
 
         Raises
         ------
         ValueError
-            If some are unknown, which it lists.
+            If labels are unknown; the message lists them.
         """
         wanted = label_array(wanted)
         if wanted.ndim != 1:
@@ -212,36 +253,51 @@ class Places:
                 f"{self.kind}s must be of one dimension, got {wanted.ndim}."
             )
         if self.labels is None:
-            return self._numbers(wanted)
-        if self._places is None:
-            self._places = self._places_of_labels()
-        places = [self._places.get(label, -1) for label in wanted.tolist()]
-        unknown = [w for w, p in zip(wanted.tolist(), places, strict=True) if p < 0]
+            return self._checked_positions(wanted)
+        if self._by_label is None:
+            self._by_label = self._positions_by_label()
+        found = [self._by_label.get(label, -1) for label in wanted.tolist()]
+        unknown = [w for w, p in zip(wanted.tolist(), found, strict=True) if p < 0]
         if unknown:
             self._refuse(unknown)
-        return np.array(places, dtype=np.intp)
+        found = np.array(found, dtype=np.intp)
+        self._check_bools(wanted, found)
+        return found
 
-    def _places_of_labels(self):
+    def _check_bools(self, wanted, positions):
+        """Raise if True and False stand for the labels 1 and 0, which equal them."""
+        found = self.labels[positions]
+        if wanted.dtype.kind not in "bO" or found.dtype.kind == "b":
+            return
+        pairs = zip(wanted.tolist(), found.tolist(), strict=True)
+        if any(type(w) is bool and type(f) is not bool for w, f in pairs):
+            raise ValueError(
+                f"{self.kind}s must be labels, not True and False. If you have a mask, "
+                "pass the labels that it chooses, labels[mask]."
+            )
+
+    def _positions_by_label(self):
         labels = self.labels.tolist()
-        places = {label: place for place, label in enumerate(labels)}
-        if len(places) < len(labels):
-            twice = [labels[i] for i in range(len(labels)) if places[labels[i]] != i]
+        positions = {label: position for position, label in enumerate(labels)}
+        if len(positions) < len(labels):
+            twice = [labels[i] for i in range(len(labels)) if positions[labels[i]] != i]
             twice = list(dict.fromkeys(twice))
             raise ValueError(
-                f"Labels of {self.kind}s occur twice, so that nothing can be asked for "
-                f"by name: {listed(twice)}."
+                f"Labels of {self.kind}s occur twice, so {self.kind}s cannot be "
+                f"selected by label: {listed(twice)}."
             )
-        return places
+        return positions
 
-    def _numbers(self, wanted):
-        """Return places that are given as such, for want of labels."""
+    def _checked_positions(self, wanted):
+        """Return positions that are given instead of labels; raise if out of range."""
         if not wanted.size:
             return wanted.astype(np.intp)
         if wanted.dtype.kind not in "iu":
             raise ValueError(
-                f"The model knows no labels of {self.kind}s, so that they must be "
-                f"numbers from 0 to {self.size - 1}; got {wanted.tolist()[0]!r}. "
-                "sktemper.datasets.interactions_matrix and ratings_matrix keep labels."
+                f"The model has no labels of {self.kind}s, so {self.kind}s must be row "
+                f"or column numbers from 0 to {self.size - 1}; got "
+                f"{wanted.tolist()[0]!r}. Matrices of "
+                "sktemper.datasets.interactions_matrix and ratings_matrix have labels."
             )
         outside = wanted[(wanted < 0) | (wanted >= self.size)]
         if len(outside):
@@ -256,13 +312,13 @@ class Places:
         )
 
     def _hint(self, unknown):
-        """Return what else is to be said, such as of labels of another type."""
+        """Return advice on unknown labels, such as that their type is wrong."""
         known = [] if self.labels is None else self.labels[:1].tolist()
         if not known or isinstance(unknown[0], type(known[0])):
             return self.advice
         kind = type(known[0]).__name__
         return f" Labels of {self.kind}s are of type {kind}, such as {known[0]!r}."
 
-    def names(self, places):
-        """Return the labels of places, or the places themselves."""
-        return places if self.labels is None else self.labels[places]
+    def names(self, positions):
+        """Return the labels at positions, or the positions if there are no labels."""
+        return positions if self.labels is None else self.labels[positions]

@@ -1,4 +1,4 @@
-"""What is made of a fit once: kept while it lasts, and saved for those who serve it."""
+"""Values computed from a fit, cached, and saved in models for serving."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from .._cache import LastCall, is_same_fit
 
 __all__ = ["ServingMixin"]
 
-#: What is saved of a model that is to serve.
+#: Names of the cached values that `for_serving` saves.
 SERVED = (
     "prepared",
     "item_vectors",
@@ -18,20 +18,20 @@ SERVED = (
 
 
 class ServingMixin:
-    """Of an estimator that makes more of a fit than it keeps."""
+    """Mixin that caches values computed from a fit, and saves them for serving."""
 
     _max_inline_rows = 4
 
     def _fits(self, prepared, model):
-        """Return whether what a local step needs is finite and has its shapes."""
+        """Return whether prepared values are finite and have the right shapes."""
         raise NotImplementedError
 
     def _vector_width(self):
-        """Return the length of the vectors of which scores are products."""
+        """Return the length of the vectors of users and items."""
         raise NotImplementedError
 
     def _cached(self, name, make):
-        """Return a value made of the fit as it is, once."""
+        """Return a value computed from the present fit, cached by name."""
         values = self._cached_values()
         if name not in values:
             values[name] = make()
@@ -47,33 +47,33 @@ class ServingMixin:
         return state.globals_, state.hyper, vars(self).get("_users_")
 
     def _prepared(self, model):
-        """Return what local steps need of the items: what is solved for once."""
+        """Return prepared values, cached because items are solved for."""
         prepare = super()._prepared
         return self._cached("prepared", lambda: prepare(model))
 
     def for_serving(self):
         """Return a copy to be saved for processes that recommend.
 
-        It has what is made of the fit for recommendations: what the model itself makes
-        when it is first asked, and never saves.  Save it by ``joblib.dump(copy, path)``
-        and load it by ``joblib.load(path, mmap_mode="r")``: then nothing is solved for
-        anew, its arrays stay on disk and are read when they are needed, and processes
-        on a machine share the memory of them.
+        The copy contains arrays that a fitted model computes at its first
+        recommendation and does not save.  Save it by ``joblib.dump(copy, path)`` and
+        load it by ``joblib.load(path, mmap_mode="r")``: the arrays are then not
+        computed again, stay on disk until they are needed, and are shared in memory by
+        all processes of a machine.
 
         Returns
         -------
         copy : object
-            Of the same class, without callbacks.  It can be asked by several threads at
-            once, as any fitted model can.
+            Copy of the same class, without callbacks.  Several threads may use it at
+            once, as any fitted model.
 
         Raises
         ------
         NotFittedError
-            If there is no fit, or none that was completed.
+            If the estimator is not fitted, or the fit was not completed.
 
         Notes
         -----
-        As any pickle, load it only from whom you trust.
+        The file is a pickle: load only files that you trust.
 
         Examples
         --------
@@ -101,7 +101,7 @@ class ServingMixin:
         return copied
 
     def __getstate__(self):
-        """Return the attributes; with what is made of the fit if they are to serve."""
+        """Return the attributes, with the cached values if the model is for serving."""
         state = super().__getstate__()
         if vars(self).get("_serves"):
             values = self._cached_values()
@@ -120,10 +120,10 @@ class ServingMixin:
             self._cached_values().update(served)
 
     def _check_served(self, served):
-        """Raise if what was made of a fit does not belong to it: kernels trust it."""
+        """Raise if saved values do not fit the parameters."""
         try:
             fits = self._are_of_this_fit(served)
-        except Exception:  # of another kind than expected, whatever that raises
+        except Exception:  # damaged values may raise anything
             fits = False
         if not fits:
             raise ValueError(
@@ -152,6 +152,7 @@ class ServingMixin:
             and all(
                 (array.shape, array.dtype) == expected[name]
                 and isinstance(array, np.ndarray)
+                and array.flags.c_contiguous  # as kernels need it
                 and _is_finite(array)
                 for name, array in arrays.items()
             )

@@ -1,4 +1,4 @@
-"""What the kernels of all models share; and how a model gets a kernel of its own.
+"""Common parts of all kernels, and the layout of the kernel of a model.
 
 A kernel is three files in the folder of its model, and no line elsewhere: ``setup.py``
 finds them.

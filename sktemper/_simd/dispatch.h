@@ -9,17 +9,21 @@
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
 #define SIMD_EACH_ISA(X) X(avx512) X(avx2) X(baseline)
 
-static inline int simd_has_avx512(void)
-{
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
-           && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-}
-
 static inline int simd_has_avx2(void)
 {
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static inline int simd_has_avx512(void)
+{
+#if defined(SIMD_EMULATE_AVX512) && !defined(__clang__)
+    return simd_has_avx2();
+#else
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
+           && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+#endif
 }
 #else
 #define SIMD_EACH_ISA(X) X(baseline)

@@ -11,7 +11,7 @@ __all__ = ["Room", "empty", "zeros"]
 #: Arrays below are not worth it; bytes that are kept for later ones, at most, beside
 #: what is in use.
 LEAST_BYTES, MOST_BYTES = 2**20, 2**29
-#: How many times too large a piece may be.
+#: Largest ratio of the size of a reused piece to the requested size.
 MOST_TIMES = 1.5
 
 

@@ -1,8 +1,8 @@
 """Estimators on a Dask cluster: functions that take ordinary estimators.
 
-From the ground up: `_remote` is what workers call, `_workers` the engine that has the
-blocks of a step worked on there, `_collections` the data that lie there, `_checkpoints`
-what is written of a fit under way, `_fit` and `_after` the functions.
+The modules, lowest first: `_remote` has the functions that workers call, `_workers`
+runs the blocks of a step there, `_collections` has the data there, `_checkpoints`
+saves fits during training, `_fit` and `_fitted_functions` have the public functions.
 
 Everything but the blocks stays in the process that calls: policies, history, early
 stopping, callbacks and each step's commit.  The parameters that `fit` leaves are, bit

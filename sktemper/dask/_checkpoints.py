@@ -1,4 +1,4 @@
-"""Checkpoints of a fit: the estimator, pickled every so many steps."""
+"""Checkpoints of a fit: pickles of the estimator at regular steps."""
 
 import os
 import pickle
@@ -68,7 +68,7 @@ class Checkpoints:
         return estimator
 
     def after(self):
-        """Write a checkpoint if one is due; what was committed last is in it."""
+        """Write a checkpoint with the last committed step, if one is due."""
         state = vars(self.estimator).get("state_")
         if state is None or state is self._before:
             return
@@ -124,7 +124,7 @@ class Checkpoints:
             )
 
     def _write(self, name):
-        """Write the estimator whole, or leave what was there."""
+        """Write the estimator atomically: on failure the old file stays."""
         self.folder.mkdir(parents=True, exist_ok=True)
         part = self.folder / f"{name}.part"
         with open(part, "wb") as file:

@@ -1,4 +1,4 @@
-"""A cluster: tasks are submitted, awaited, taken again, and told to stop."""
+"""Tasks on a cluster: submission, waiting, retries and cancellation."""
 
 import contextlib
 import threading
@@ -15,18 +15,18 @@ from . import _remote
 
 __all__ = ["Cluster", "ClusterLost", "client_of"]
 
-#: What a cluster does to tasks, not their code: what is pure is done again.
+#: Errors of the cluster, not of the code of tasks; pure tasks are retried after them.
 OF_THE_CLUSTER = (distributed.KilledWorker, CommClosedError, CancelledError)
-#: How often something is done again, at most.
+#: Most retries.
 MOST_RETRIES = 12
-#: Seconds between two looks at a cluster that is waited for.
+#: Seconds between two checks of the cluster while waiting.
 LOOK_EVERY = 2.0
-#: Seconds that there may be no scheduler, no answer of it, and no worker.
+#: Seconds without a scheduler, an answer or a worker after which the cluster is lost.
 NO_SCHEDULER, NO_ANSWER, NO_WORKERS = 10.0, 15.0, 45.0
 #: Seconds that workers have to tell their version: they import the package for it,
 #: as a fit would have them do.
 VERSIONS_WITHIN = 30.0
-#: Workers that a message names.
+#: Most workers that a message lists.
 MOST_NAMED = 3
 
 
@@ -35,7 +35,7 @@ class ClusterLost(ConnectionError):
 
 
 def client_of(client):
-    """Return the client to be used; None is the one that was made last.
+    """Return the client to use; None is the client that was made last.
 
     Raises
     ------
@@ -142,7 +142,7 @@ class Cluster:
         self.kept = tuple(futures)
 
     def result(self, future):
-        """Wait for a future and return its result, or raise what it raised."""
+        """Wait for a future and return its result, or raise its error."""
         self.wait([future])
         result = future.result()
         if isinstance(result, str) and result == _remote.STOPPED:
@@ -150,12 +150,12 @@ class Cluster:
         return result
 
     def results(self, futures):
-        """Wait for futures and return their results, or raise what one raised."""
+        """Wait for futures and return their results, or raise the first error."""
         self.wait(futures)
         return self.client.gather(futures)
 
     def wait(self, futures):
-        """Wait until futures are done, or raise what the first that failed raised."""
+        """Wait until futures are done, or raise the error of the first that failed."""
         self._seen = time.monotonic()
         while True:
             try:
@@ -170,7 +170,7 @@ class Cluster:
 
     # -- what goes wrong ---------------------------------------------------------------
     def tried(self, function):
-        """Return ``function()``, called again where the cluster made it fail."""
+        """Return ``function()``, and retry it after failures of the cluster."""
         for left in reversed(range(MOST_RETRIES)):
             try:
                 return function()
@@ -203,7 +203,7 @@ class Cluster:
             future.release()
 
     def _recover(self, error):
-        """Wait until there are a scheduler and workers, and mend what is kept."""
+        """Wait until there are a scheduler and workers, and recompute lost data."""
         self._await_scheduler()
         try:
             self.client.wait_for_workers(1, timeout=NO_WORKERS)
@@ -250,7 +250,7 @@ class Cluster:
         )
 
     def asked(self, function, *arguments, seconds=NO_ANSWER, **options):
-        """Return what a function of the client answers in time, or None."""
+        """Return the result of a function of the client, or None after a timeout."""
         answers = []
 
         def ask():

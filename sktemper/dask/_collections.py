@@ -17,9 +17,9 @@ from ._workers import DaskWorkers
 
 __all__ = ["ClusterData", "OnCluster", "not_a_collection"]
 
-#: Seconds for which it is taken for known where parts lie.
+#: Seconds for which the location of parts is cached.
 KNOWN_FOR = 1.0
-#: Rows that are held here, at most.
+#: Most rows that are held in this process.
 MOST_HELD = 100_000
 #: With more rows than these, neighbouring ones are visited together.
 MOST_SINGLE_ROWS, ROWS_TOGETHER = 10**7, 256
@@ -32,23 +32,25 @@ def _is_among(rows, known):
 
 
 class Part(ByRows):
-    """A part by name.
+    """Reference to a part on the cluster.
 
     Parameters
     ----------
     lies : distributed.Future or the like
-        What a task is given to reach it.
+        Argument by which a task gets the part.
     n_rows : int
+        Number of rows.
     number : int
-        Its place among the parts.
+        Position among the parts.
     data : ClusterData
+        Data that the part belongs to.
     """
 
     def __init__(self, lies, n_rows, number, data):
         self.lies, self.n_rows, self.number, self.data = lies, n_rows, number, data
 
     def rows(self, rows):
-        """Return some rows as a matrix: they are fetched."""
+        """Fetch some rows and return them as a matrix."""
         return self.data.fetched([(self, rows)])[0]
 
 
@@ -81,12 +83,12 @@ class ClusterData(Data):
         self._holders, self._asked_at, self._held = {}, -np.inf, None
 
     def workers(self, threads, n_threads, stop):
-        """Return the workers of the cluster; threads work on what is held here."""
+        """Return the workers of the cluster, with threads for rows held here."""
         return DaskWorkers(self, stop, threads(n_threads, stop), self.after)
 
     @contextlib.contextmanager
     def held(self, rows):
-        """Fetch rows that are asked for again and again, unless they are many."""
+        """Hold rows in this process for repeated use, unless they are many."""
         if len(rows) <= MOST_HELD:
             self._held = rows, self._fetched_parts(rows)
         try:
@@ -169,7 +171,7 @@ class ClusterData(Data):
 
 
 class OnCluster(Source):
-    """What a user passes, as data of a cluster.
+    """Data that a user passes, as a source on a cluster.
 
     Parameters
     ----------
@@ -183,7 +185,7 @@ class OnCluster(Source):
         self.client, self.X, self.after = client, X, after
 
     def as_data(self, validate):
-        """Return `ClusterData`; the blocks are validated where they lie."""
+        """Return `ClusterData`, after validating the blocks on the workers."""
         cluster = Cluster(self.client)
         if isinstance(self.X, Source):
             return self._on_disk(cluster, validate)
@@ -257,7 +259,7 @@ def blocks_of(X, client):
 
 
 def not_a_collection(X):
-    """Return what is raised of what is no collection with blocks of rows."""
+    """Return the error for an object that is no collection of blocks of rows."""
     return TypeError(
         "X must be a dask array of blocks of rows, a list of delayed matrices or of "
         f"futures, or an open collection on disk; got {type(X).__name__}. Of a data "

@@ -16,24 +16,24 @@ def counts(text, vectorizer):
     Parameters
     ----------
     text : dask Series or Bag of str
-        A document each.
+        Documents.
     vectorizer : object
-        With ``transform``, such as a `HashingVectorizer` with ``alternate_sign=False``
-        and ``norm=None``, or a `CountVectorizer` that was fitted to a sample or was
-        given its vocabulary.  It is in the graph once.
+        Object with ``transform``, such as a `HashingVectorizer` with
+        ``alternate_sign=False`` and ``norm=None``, or a `CountVectorizer` that was
+        fitted to a sample or has a given vocabulary.  The graph contains it once.
 
     Returns
     -------
     counts : dask array of shape (n_documents, n_features)
-        Its blocks, one a partition and of unknown size, are CSR matrices.  Call
-        ``persist`` on it before what needs it more than once.
+        Word counts.  There is one block of unknown size for each partition, a CSR
+        matrix.  Call ``persist`` on the array if you use it more than once.
 
     Raises
     ------
     TypeError
-        If it is no text in partitions.
+        If ``text`` is not a collection of texts in partitions.
     NotFittedError
-        If the vectorizer does not know its words yet.
+        If the vectorizer has no vocabulary yet.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Fitting on a cluster."""
+"""Fits on a cluster."""
 
 import dask
 import distributed
@@ -28,50 +28,51 @@ def fit(
     Parameters
     ----------
     estimator : TemperedEstimator
-        Any of this package, or of a model of one's own; it is fitted itself.
+        Any estimator of this package, or of a model of your own; the call fits it.
     X : dask array, list of Delayed or Future, or collection on disk
         A dask array of shape (n_samples, n_features) whose blocks are arrays or CSR
         matrices and have all columns; sizes may be unknown and blocks empty.  Each
-        item of a list is a matrix.  Of a collection, see `sktemper.datasets`, workers
-        open the shards themselves.  What is not persisted is computed once and kept in
-        the memory of the workers during the fit.
+        item of a list is a matrix.  The shards of a collection, see
+        `sktemper.datasets`, are opened by the workers.  Blocks that are not persisted
+        are computed once and kept in the memory of the workers during the fit.
     client : distributed.Client, default=None
-        None is the one that was made last.
+        Client of the cluster.  None is the client that was made last.
     checkpoint : str or path, default=None
-        A folder into which the estimator is pickled during the fit.  If it holds an
-        unfinished fit with the same parameters, that goes on and ends with the bits
-        that it would have had; if a finished one, that is the result.
+        Folder into which the estimator is pickled during the fit.  If it holds an
+        unfinished fit with the same parameters, the call continues that fit, with the
+        same bits as without the interruption.  If it holds a finished fit, that is the
+        result.
     every : int, default=None
-        Steps, and moves, between two checkpoints; None is 20.
+        Number of steps and moves between two checkpoints; None is 20.
     sample_weight : array-like or dask array of shape (n_samples,), default=None
-        Factors of the samples' statistics; held in the memory of this process.
+        Factors of the samples' statistics, held in the memory of this process.
     X_val : dask array, list of Delayed or Future, collection on disk, or data in \
             memory, default=None
-        Data to be scored, see `TemperedEstimator.fit`: on the workers, or in this
-        process if that is where they are.  Checkpoints do not hold them: a fit that
-        goes on must be given the same again.
+        Validation data, see `TemperedEstimator.fit`.  Data on the cluster are scored
+        there, and data in memory in this process.  Checkpoints do not contain them:
+        pass the same data again to continue a fit.
 
     Returns
     -------
     estimator : TemperedEstimator
-        The same.  Its parameters have the bits of a fit on threads to the list of the
-        same blocks.
+        The fitted estimator.  Its parameters have the same bits as those of a fit on
+        threads to the list of the same blocks.
 
     Raises
     ------
     TypeError
         If the data, the client or the estimator is none of these.
     ValueError
-        For bad data or parameters; if the checkpoint is of another fit; or with one if
-        ``n_init`` is above 1.
+        If data or parameters are invalid, if the checkpoint is of another fit, or if
+        there is a checkpoint and ``n_init`` is above 1.
     ConnectionError
-        If the scheduler, all workers or the data are lost for good.  The estimator has
-        the last complete step then, as after Ctrl-C.
+        If the scheduler, all workers or the data are lost.  The estimator then has the
+        last complete step, as after Ctrl-C.
 
     Notes
     -----
-    What fails with a worker is done again, on the others or the one that comes in its
-    place; an error in a policy or a reader of one's own is raised as it is.
+    Tasks that fail with a worker run again on another one.  An error in a policy or
+    reader of your own is raised unchanged.
 
     Examples
     --------
@@ -114,23 +115,23 @@ def partial_fit(estimator, X, *, client=None, sample_weight=None):
     Parameters
     ----------
     estimator : TemperedEstimator
-        As in `fit`; one that was fitted before goes on.
+        As in `fit`; training of a fitted estimator continues.
     X : dask array, list of Delayed or Future, or collection on disk
         As in `fit`.
     client : distributed.Client, default=None
-        None is the one that was made last.
+        Client of the cluster.  None is the client that was made last.
     sample_weight : array-like or dask array of shape (n_samples,), default=None
         Factors of the samples' statistics.
 
     Returns
     -------
     estimator : TemperedEstimator
-        The same.
+        The same estimator.
 
     Raises
     ------
     TypeError, ValueError, ConnectionError
-        As `fit`.
+        As in `fit`.
     """
     estimator, client = estimator_of(estimator), client_of(client)
     weights = weights_of(sample_weight)

@@ -1,4 +1,4 @@
-"""What is asked of a fitted estimator about data on a cluster."""
+"""Functions that apply a fitted estimator to data on a cluster."""
 
 import uuid
 
@@ -26,30 +26,33 @@ __all__ = [
 
 
 # -- lazy ------------------------------------------------------------------------------
-def transform(estimator, X):
+def transform(estimator, X, *, client=None):
     """Return the transformed blocks lazily, as a dask array.
 
     Parameters
     ----------
     estimator : TemperedEstimator
-        Fitted; it is in the graph once, as it is now.
+        Fitted estimator; later changes of it do not matter.
     X : dask array, list of Delayed or Future, or collection on disk
-        As in `fit`; of shape (n_samples, n_features).
+        Samples of shape (n_samples, n_features), as in `fit`.
+    client : distributed.Client, default=None
+        Client of the cluster that will compute the result; the call sends the fitted
+        estimator there.  None puts the estimator into the graph, for any scheduler.
 
     Returns
     -------
     transformed : dask array of shape (n_samples, n_components)
-        With the chunks of ``X``, which may be of unknown size, or empty.
+        It has the chunks of ``X``, whose sizes may be unknown or 0.
 
     Raises
     ------
     NotFittedError
         If the estimator is not fitted.
     AttributeError
-        If it has no such method.
-    TypeError, ValueError
-        If ``X`` is no such collection, or of another width.  Errors in the data are
-        raised where they are computed.
+        If the estimator has no such method.
+    TypeError, ValueError, ConnectionError
+        If ``X`` is no such collection or has another number of columns, or if the
+        client cannot be used.  Errors in the data are raised when they are computed.
 
     Examples
     --------
@@ -66,41 +69,47 @@ def transform(estimator, X):
     >>> bool((responsibilities.sum(axis=1).round(6) == 1).all().compute())
     True
     """
-    return _lazily(estimator, "transform", X)
+    return _lazily(estimator, "transform", X, client)
 
 
-def predict(estimator, X):
-    """Return the predictions of each block lazily, see `transform`.
+def predict(estimator, X, *, client=None):
+    """Return the predictions of each block lazily, as in `transform`.
 
     Parameters
     ----------
     estimator : TemperedEstimator
-        A fitted one.
+        Fitted estimator.
     X : dask array, list of Delayed or Future, or collection on disk
-        Samples, as `transform` takes them.
+        Samples, as in `transform`.
+    client : distributed.Client, default=None
+        Client of the cluster that will compute the result; the call sends the fitted
+        estimator there.  None puts the estimator into the graph, for any scheduler.
 
     Returns
     -------
     predicted : dask array of shape (n_samples,) or (n_samples, n_items)
-        Labels of mixtures; ratings of matrix factorizations.
+        Labels from mixtures; ratings of all items from matrix factorizations.
 
     Raises
     ------
-    NotFittedError, AttributeError, TypeError, ValueError
-        As `transform`.
+    NotFittedError, AttributeError, TypeError, ValueError, ConnectionError
+        As in `transform`.
     """
-    return _lazily(estimator, "predict", X)
+    return _lazily(estimator, "predict", X, client)
 
 
-def predict_proba(estimator, X):
-    """Return the responsibilities of each block lazily, see `transform`.
+def predict_proba(estimator, X, *, client=None):
+    """Return the responsibilities of each block lazily, as in `transform`.
 
     Parameters
     ----------
     estimator : TemperedEstimator
-        A fitted one.
+        Fitted estimator.
     X : dask array, list of Delayed or Future, or collection on disk
-        Samples, as `transform` takes them.
+        Samples, as in `transform`.
+    client : distributed.Client, default=None
+        Client of the cluster that will compute the result; the call sends the fitted
+        estimator there.  None puts the estimator into the graph, for any scheduler.
 
     Returns
     -------
@@ -109,39 +118,42 @@ def predict_proba(estimator, X):
 
     Raises
     ------
-    NotFittedError, AttributeError, TypeError, ValueError
-        As `transform`.
+    NotFittedError, AttributeError, TypeError, ValueError, ConnectionError
+        As in `transform`.
     """
-    return _lazily(estimator, "predict_proba", X)
+    return _lazily(estimator, "predict_proba", X, client)
 
 
-def score_samples(estimator, X):
-    """Return the score of each sample lazily, see `transform`.
+def score_samples(estimator, X, *, client=None):
+    """Return the score of each sample lazily, as in `transform`.
 
     Parameters
     ----------
     estimator : TemperedEstimator
-        A fitted one.
+        Fitted estimator.
     X : dask array, list of Delayed or Future, or collection on disk
-        Samples, as `transform` takes them.
+        Samples, as in `transform`.
+    client : distributed.Client, default=None
+        Client of the cluster that will compute the result; the call sends the fitted
+        estimator there.  None puts the estimator into the graph, for any scheduler.
 
     Returns
     -------
     scores : dask array of shape (n_samples,)
-        In nats, see `TemperedEstimator.score_samples`.
+        Scores in nats, see `TemperedEstimator.score_samples`.
 
     Raises
     ------
-    NotFittedError, AttributeError, TypeError, ValueError
-        As `transform`.
+    NotFittedError, AttributeError, TypeError, ValueError, ConnectionError
+        As in `transform`.
     """
-    return _lazily(estimator, "score_samples", X)
+    return _lazily(estimator, "score_samples", X, client)
 
 
-def _lazily(estimator, method, X):
-    """Return a dask array of what a method says of each block."""
+def _lazily(estimator, method, X, client):
+    """Return a dask array of the results of a method for each block."""
     check_is_fitted(estimator_of(estimator), "state_")
-    getattr(estimator, method)  # which a model may not have
+    getattr(estimator, method)  # raises if the model has no such method
     X = _array_of(estimator, X)
     n_features = estimator.n_features_in_
     if X.shape[1:] != (n_features,) and not np.isnan(X.shape[1]):
@@ -149,12 +161,14 @@ def _lazily(estimator, method, X):
             f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
             f"{n_features} features as input."
         )
-    # a worker has a thread for each task
+    # n_jobs=1, because a worker has a thread for each task
     model = without_callbacks(estimator, n_jobs=1, _warned={"hot": True})
-    meta = _said_of(np.zeros((1, n_features)), model, method, None)[:0]
+    meta = _result_of(np.zeros((1, n_features)), model, method, None)[:0]
+    if client is not None:
+        model = client_of(client).scatter(model, hash=False)
     one = dask.delayed(model, name=f"fitted-{uuid.uuid4().hex}", traverse=False)
     return X.map_blocks(
-        _said_of,
+        _result_of,
         one,
         method,
         meta,
@@ -169,8 +183,8 @@ def _lazily(estimator, method, X):
     )
 
 
-def _said_of(block, estimator, method, empty):
-    """Return what a method says of a block; ``empty`` of one without rows."""
+def _result_of(block, estimator, method, empty):
+    """Return the result of a method for a block, or ``empty`` if it has no rows."""
     if block.shape[0] == 0:
         return empty
     return np.asarray(getattr(estimator, method)(block))
@@ -207,26 +221,26 @@ def score(estimator, X, *, client=None, sample_weight=None):
     Parameters
     ----------
     estimator : TemperedEstimator
-        Fitted.
+        Fitted estimator.
     X : dask array, list of Delayed or Future, or collection on disk
-        As in `fit`.
+        Samples, as in `fit`.
     client : distributed.Client, default=None
-        None is the one that was made last.
+        Client of the cluster.  None is the client that was made last.
     sample_weight : array-like or dask array of shape (n_samples,), default=None
-        How often each sample counts.
+        Number of times that each sample counts.
 
     Returns
     -------
     score : float
-        In nats per token, sample or rating, see `TemperedEstimator.score`: scores and
-        counts are summed on the workers.
+        Score in nats per token, sample or rating, see `TemperedEstimator.score`.
+        Scores and counts are summed on the workers.
 
     Raises
     ------
     ValueError
-        If nothing at all is held out, or for bad data.
+        If nothing is held out, or the data are invalid.
     NotFittedError, TypeError, ConnectionError
-        As `fit`, and if the estimator is not fitted.
+        As in `fit`, and if the estimator is not fitted.
     """
     check_is_fitted(estimator_of(estimator), "state_")
     source = OnCluster(client_of(client), X)
@@ -239,23 +253,23 @@ def lower_bound(estimator, X, *, client=None, sample_weight=None):
     Parameters
     ----------
     estimator : TemperedEstimator
-        Fitted.
+        Fitted estimator.
     X : dask array, list of Delayed or Future, or collection on disk
-        As in `fit`; taken as all of the data.
+        All of the data, as in `fit`.
     client : distributed.Client, default=None
-        None is the one that was made last.
+        Client of the cluster.  None is the client that was made last.
     sample_weight : array-like or dask array of shape (n_samples,), default=None
-        How often each sample counts: pass those of the fit.
+        Number of times that each sample counts, as in the fit.
 
     Returns
     -------
     bound : float
-        In nats.
+        Lower bound in nats.
 
     Raises
     ------
     NotFittedError, TypeError, ValueError, ConnectionError
-        As `fit`, and if the estimator is not fitted.
+        As in `fit`, and if the estimator is not fitted.
     """
     check_is_fitted(estimator_of(estimator), "state_")
     source = OnCluster(client_of(client), X)

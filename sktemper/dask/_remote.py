@@ -1,4 +1,4 @@
-"""What the workers of a cluster call, and what travels to them and back."""
+"""Functions that workers call, and the values sent to them and back."""
 
 import functools
 import io
@@ -37,9 +37,9 @@ __all__ = [
     "version",
 ]
 
-#: What a task returns that was told to stop: an exception would fill workers' logs.
+#: Result of a stopped task; an exception would fill the logs of workers.
 STOPPED = "stopped"
-#: Flags that a process remembers.
+#: Most flags that a process keeps.
 MOST_FLAGS = 256
 
 
@@ -58,7 +58,7 @@ def flag(token):
 
 
 def stop(token):
-    """Stop all tasks of this process with a token, those that are to come, too."""
+    """Stop all present and future tasks of this process with a token."""
     flag(token)[0] = 1
 
 
@@ -137,7 +137,7 @@ def _size(value):
 
 
 def packed(items):
-    """Return what is to be done on a part as bytes, which Dask does not look into."""
+    """Return items of a part as bytes, which Dask does not inspect."""
     return cloudpickle.dumps(items)
 
 
@@ -186,7 +186,7 @@ def version():
 
 
 def unwrapped(value):
-    """Return what a task is given, as it is: so it has a recipe."""
+    """Return the argument: Dask can then recompute it from the task."""
     return value
 
 
@@ -220,7 +220,7 @@ def _bytes_of(X):
 
 
 class About(NamedTuple):
-    """What the driver knows of a block.
+    """Summary of a block for the driver.
 
     Attributes
     ----------

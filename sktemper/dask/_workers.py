@@ -1,4 +1,4 @@
-"""The engine: the blocks of a step are worked on where the parts of the data lie."""
+"""Workers on a Dask cluster, which process the blocks of a step."""
 
 import itertools
 from collections import deque
@@ -9,7 +9,7 @@ from . import _remote
 
 __all__ = ["DaskWorkers"]
 
-#: Maps have so many parts under way for each thread of the cluster.
+#: Parts that a map submits ahead for each thread of the cluster.
 AHEAD = 2
 
 
@@ -153,7 +153,7 @@ class _Node:
 
 
 class _Pending:
-    """What is to be done on a part, and its future, of the tasks with a token."""
+    """Work on a part, and its future."""
 
     def __init__(self, part, items):
         self.part, self.items, self.token, self.future = part, items, None, None

@@ -1,4 +1,4 @@
-"""The files of one shard: their maps, and their check against what is said of them."""
+"""Files of one shard: memory maps, and checks against the description of the shard."""
 
 from functools import cached_property
 from pathlib import Path
@@ -86,15 +86,15 @@ class ShardFiles:
         if of_sparse:
             (path, crc), (path_of_indices, crc_of_indices) = of_sparse
             rows = _Rows(path, len(maps.indices))
-            check_crc(path, maps.indptr, crc, rows.look)
+            check_crc(path, maps.indptr, crc, rows.inspect)
             rows.check_end()
             columns = _Columns(path_of_indices, self.n_features)
-            check_crc(path_of_indices, maps.indices, crc_of_indices, columns.look)
+            check_crc(path_of_indices, maps.indices, crc_of_indices, columns.inspect)
         if values:
             check_crc(data[0], maps.data, data[1])
 
 
-def check_crc(path, array, expected, look=lambda piece: None):
+def check_crc(path, array, expected, inspect=lambda piece: None):
     """Raise unless a mapped file has the checksum with which it was written.
 
     Parameters
@@ -103,14 +103,14 @@ def check_crc(path, array, expected, look=lambda piece: None):
     array : ndarray
         Its map.
     expected : int
-    look : callable
+    inspect : callable
         Called with all entries, piece by piece.
 
     Raises
     ------
     ValueError
     """
-    crc = crc_of(path, array, look)
+    crc = crc_of(path, array, inspect)
     if crc != expected:
         raise ValueError(
             f"{path} is damaged: its checksum is {crc:08x}, and {expected:08x} when it "
@@ -137,12 +137,12 @@ def check_file(path, crc):
 
 
 class _Rows:
-    """A look at the places where rows begin: from 0 to the number of entries."""
+    """Check of the places where rows begin: from 0 to the number of entries."""
 
     def __init__(self, path, n_entries):
         self.path, self.n_entries, self.last = path, n_entries, None
 
-    def look(self, piece):
+    def inspect(self, piece):
         first = piece[0] if self.last is None else self.last
         if self.last is None and first != 0:
             raise ValueError(f"{self.path} is damaged: it begins with {first}, not 0.")
@@ -159,12 +159,12 @@ class _Rows:
 
 
 class _Columns:
-    """A look at column indices: from 0 to the number of columns."""
+    """Check of column indices: from 0 to the number of columns."""
 
     def __init__(self, path, n_features):
         self.path, self.n_features = path, n_features
 
-    def look(self, piece):
+    def inspect(self, piece):
         if piece.max() >= self.n_features or piece.min() < 0:
             raise ValueError(
                 f"{self.path} is damaged: it has column indices outside of the "

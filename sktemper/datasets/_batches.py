@@ -1,4 +1,4 @@
-"""Files read in batches: what the readers return, and the lines of text files."""
+"""Files read in batches: the result of the readers, and lines of text files."""
 
 import gzip
 import re

@@ -1,4 +1,4 @@
-"""Rows on their way to disk, and what is noted of them."""
+"""Blocks of rows to be written, and the notes about them."""
 
 import zlib
 from typing import Any, NamedTuple
@@ -57,7 +57,7 @@ class Block(NamedTuple):
 
 
 def about(blocks):
-    """Return what is noted of the values of blocks, see `joined`.
+    """Return the notes about the values of blocks, see `joined`.
 
     Parameters
     ----------

@@ -151,7 +151,7 @@ def _is_at(file, path):
 
 
 def _write(file, token):
-    """Write who holds a claim into its file."""
+    """Write the owner of a claim into its file."""
     now = datetime.datetime.now().astimezone()
     owner = {
         "host": socket.gethostname(),
@@ -168,7 +168,7 @@ def _write(file, token):
 
 
 def _owner_at(path):
-    """Return what a claim says of its owner; an empty dict if it says nothing."""
+    """Return the owner that a claim names, or an empty dict."""
     try:
         owner = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -211,7 +211,7 @@ def _started(pid):
 
 
 def _described(owner):
-    """Return a text that says who holds a claim."""
+    """Return a text that describes the owner of a claim."""
     if not owner:
         return "another process"
     pid, host = owner.get("pid", "?"), owner.get("host", "?")

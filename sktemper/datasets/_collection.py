@@ -1,4 +1,4 @@
-"""Collections on disk: sequences of shards, opened when they are asked for."""
+"""Collections on disk: sequences of shards that are opened when needed."""
 
 import os
 from functools import cached_property, partial
@@ -22,52 +22,52 @@ __all__ = ["Collection", "open_counts", "open_dense", "open_ratings"]
 class Collection(Source):
     """Data on disk, as a sequence of shards.
 
-    What `write_counts`, `write_dense` and `write_ratings` return, and `open_counts`,
-    `open_dense` and `open_ratings`.  ``collection[i]`` is the i-th shard: a CSR matrix
-    of counts or of ratings, or an array, whose entries are mapped from disk and
-    read-only.  Nothing is opened before it is asked for, and a pickle holds no more
-    than where the folder is.
+    `write_counts`, `write_dense` and `write_ratings` write a collection and return it;
+    `open_counts`, `open_dense` and `open_ratings` open one.  ``collection[i]`` is the
+    i-th shard: a CSR matrix of counts or of ratings, or an array.  Its entries are
+    mapped from disk and read-only.  Shards are opened when they are needed, and a
+    pickle contains only the path of the folder.
 
     Parameters
     ----------
     folder : str or path
-        Where the collection was written.
+        Folder of the collection.
     n_parts : int, default=None
-        In how many parts, of neighbouring shards, a fit adds what the rows tell: so
-        many workers of a cluster can take part in a step.  The bits of a fit depend on
-        it, its quality does not.  None is 16, or the number of shards if these are
-        fewer.
+        Number of parts of neighbouring shards over which a fit sums statistics, which
+        is also the largest number of workers of a cluster that can share a step.  The
+        bits of a fit depend on it, its quality does not.  None is 16, or the number of
+        shards if that is smaller.
     verify : bool, default=True
-        Whether a process reads each shard through when it first opens it, and compares
-        it with the checksums that it had when it was written.  With False the values
-        are not read, and damage to them goes unnoticed: fits and predictions are wrong
-        without a message.  Sizes and types of files, and the columns that indices point
-        to, are checked in any case.
+        Whether a process reads each shard when it first opens it and compares it with
+        the checksums of the time of writing.  With False, damage to values is not
+        detected, and fits and predictions are then wrong without a message.  Sizes and
+        types of files, and column indices, are checked in any case.
 
     Attributes
     ----------
     folder : str
-        Where it is, an absolute path.
+        Absolute path of the folder.
     kind : {"counts", "dense", "ratings"}
+        Kind of the data.
     shape : tuple of int
-        Rows and columns, of all shards together.
+        Number of rows and columns of all shards together.
     dtype : dtype
-        The smallest type that holds the values of all shards; one of whole numbers
-        may be of a smaller one.
+        Smallest type that holds the values of all shards; a shard of whole numbers
+        may have a smaller type.
     nnz : int
-        Number of stored entries; of dense data that of all.
+        Number of stored entries; for dense data, of all entries.
     sum : int or float
-        Of all values that are not missing; NaN if it is too large for a float.
+        Sum of all values that are not missing; NaN if it is too large for a float.
     has_missing : bool
-        Whether there is NaN among dense data.
+        Whether dense data contain NaN.
     feature_names : ndarray of str of shape (n_features,), or None
-        The words, or the names of the columns, if they are known.
+        Words, or names of the columns, if they are known.
     user_labels, item_labels : ndarray or None
-        Of ratings, whose row and which item's column each is; mapped from disk.
+        Labels of the rows and columns of ratings, mapped from disk.
     parts : tuple of Part
         Handles of the shards.
     run : int
-        How many neighbouring rows a shuffled pass visits together.
+        Number of neighbouring rows that a shuffled pass visits together.
 
     Examples
     --------
@@ -121,8 +121,8 @@ class Collection(Source):
 
     def __array__(self, dtype=None, copy=None):
         raise TypeError(
-            "A collection is no array in memory: estimators take it as it is, other "
-            "functions take one of its shards, collection[i]."
+            "A collection is no array in memory. Pass it to an estimator, or pass one "
+            "of its shards, collection[i], to other functions."
         )
 
     def __iter__(self):
@@ -145,7 +145,7 @@ class Collection(Source):
         Raises
         ------
         ValueError
-            If files are damaged or missing; it names them, of each shard the first.
+            If files are damaged or missing; it names the first one of each shard.
         """
         checks = [part.check for part in self.parts]
         names = (NAMES,) if self._current_meta()["feature_names"] else ()
@@ -173,7 +173,7 @@ class Collection(Source):
 
     @cached_property
     def feature_names(self):
-        """Names of the columns of counts, ndarray of str; None if they have none."""
+        """Names of the columns, ndarray of str; None if there are no names."""
         if not self._current_meta()["feature_names"]:
             return None
         path, crc = self._beside(NAMES)
@@ -185,12 +185,12 @@ class Collection(Source):
 
     @property
     def user_labels(self):
-        """Labels of the rows of ratings, ndarray; None of other data."""
+        """Labels of the rows of ratings, ndarray; None for other data."""
         return self._labels("user_labels.npy", self.shape[0])
 
     @property
     def item_labels(self):
-        """Labels of the columns of ratings, ndarray; None of other data."""
+        """Labels of the columns of ratings, ndarray; None for other data."""
         return self._labels("item_labels.npy", self.shape[1])
 
     def _labels(self, name, size):
@@ -211,17 +211,17 @@ class Collection(Source):
         Returns
         -------
         data : Data
-            What a fit reads.
+            Data for a fit.
         """
         parts = groups(self.parts, self.n_parts)
         return Data(parts, [validate(self.extremes())], self, self.run)
 
     def extremes(self):
-        """Return a few rows that have the least and the largest value of all.
+        """Return a few rows that contain the smallest and the largest value.
 
-        What a check of values has to see: of counts and ratings these are stored
-        entries, among dense data NaN is there if any is missing, and one value is no
-        whole number if there is any such.
+        A check of values needs no more than these rows.  For counts and ratings they
+        contain stored entries only.  For dense data they contain NaN if a value is
+        missing.  If some values are no whole numbers, they contain one of those.
 
         Returns
         -------

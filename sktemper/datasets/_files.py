@@ -63,7 +63,7 @@ def _replacing(path):
 
 
 def _sync_folder(folder):
-    """Bring the names in a folder to disk, where folders can be opened."""
+    """Flush the entries of a folder to disk, if the system can open folders."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     try:
@@ -225,7 +225,7 @@ def opened_npy(path, dtype=None, shape=None):
 
 
 def _header_of(path):
-    """Return what the header of a ``.npy`` file says, its length, and the file's."""
+    """Return the header of a ``.npy`` file, its length, and the length of the file."""
     readers = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
@@ -240,7 +240,7 @@ def _header_of(path):
         return shape, by_columns and not is_vector, dtype, file.tell(), size
 
 
-def crc_of(path, array, look=lambda piece: None):
+def crc_of(path, array, inspect=lambda piece: None):
     """Return the CRC-32 of the entries of a ``.npy`` file.
 
     They are read, not taken from the map: a file that is cut off meanwhile ends early,
@@ -251,13 +251,13 @@ def crc_of(path, array, look=lambda piece: None):
     path : str or path
     array : ndarray
         Its map.
-    look : callable
+    inspect : callable
         Called with all entries, piece by piece.
 
     Raises
     ------
     ValueError
-        If it ends early, or ``look`` raises.
+        If it ends early, or ``inspect`` raises.
     """
     crc, left = 0, array.size
     chunk_size = max(BYTES_AT_ONCE // max(array.itemsize, 1), 1)
@@ -269,7 +269,7 @@ def crc_of(path, array, look=lambda piece: None):
             if file.readinto(piece.view(np.uint8)) < piece.nbytes:
                 raise ValueError(f"{path} is damaged: it was cut off.")
             crc = zlib.crc32(piece.view(np.uint8), crc)
-            look(piece)
+            inspect(piece)
             left -= len(piece)
     return crc
 

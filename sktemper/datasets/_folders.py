@@ -116,7 +116,7 @@ class Target:
                 _unlink(path)
 
     def abandon(self):
-        """Remove what was written, if it was to replace a collection.
+        """Remove the written files, if they were to replace a collection.
 
         Returns
         -------
@@ -224,7 +224,7 @@ def _generations(folder):
 
 
 def _current(folder):
-    """Return the generation that counts; None if ``meta.json`` does not say it."""
+    """Return the current generation, or None if ``meta.json`` does not name it."""
     try:
         return read_meta(folder)["generation"]
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Shards in groups: the parts in which a fit adds what they tell."""
+"""Groups of shards: the parts over which a fit sums statistics."""
 
 import secrets
 

@@ -55,13 +55,13 @@ def make_ratings(
     User i rates item j as :math:`y_{ij} = \mu + a_i + c_j + u_i^T v_j +
     \varepsilon_{ij}`, where factors and biases are Gaussian, and so is the noise [1]_.
 
-    Which pairs have a rating does not depend on what it is.  Users are more or less
-    active, and items more or less popular, by factors that are log-normal: pairs are
-    drawn with probabilities in proportion to both factors, until ``n_ratings``
-    different ones are found.
+    Whether a pair is rated does not depend on the rating.  Users have log-normal
+    activities and items log-normal popularities.  Pairs are drawn with probabilities
+    proportional to both, until there are ``n_ratings`` different pairs.
 
-    Time and memory grow with the number of ratings, unless these are many of all pairs:
-    ten million of 70,000 users and 10,000 items take seconds.
+    Time and memory are proportional to the number of ratings, unless a large share of
+    all pairs is rated: ten million ratings of 70,000 users and 10,000 items take
+    seconds.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a collection on disk says of itself, in ``meta.json``."""
+"""Description of a collection on disk, the file ``meta.json``."""
 
 import hashlib
 import math
@@ -60,7 +60,7 @@ def joined_dtype(dtypes, least, largest):
 
 
 def joined(kind, n_features, shards, shard_rows, files):
-    """Return what ``meta.json`` says of these shards.
+    """Return the description of these shards for ``meta.json``.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def read_meta(folder):
 
 
 def _wrong(meta):
-    """Return what in a description contradicts itself, or None."""
+    """Return a contradiction in a description, or None."""
     kind, shards, (_, n_features) = meta["kind"], meta["shards"], meta["shape"]
     if kind not in KINDS:
         return f"{kind!r} is no kind of collection"
@@ -184,7 +184,7 @@ def _wrong(meta):
 
 
 def _wrong_in_files(meta):
-    """Return what is wrong in what is said of the files beside the shards, or None."""
+    """Return an error in the description of the other files, or None."""
     if type(meta["feature_names"]) is not bool:
         return f"feature_names is {meta['feature_names']!r}"
     if not _is_size(meta["generation"]) or meta["generation"] > MOST_GENERATIONS:
@@ -200,7 +200,7 @@ def _wrong_in_files(meta):
 
 
 def wrong_in_shard(shard, kind, n_features):
-    """Return what is wrong in what is said of a shard, or None.
+    """Return an error in the description of a shard, or None.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def wrong_in_shard(shard, kind, n_features):
 
 
 def _wrong_in_extremes(shard, kind):
-    """Return what is wrong in the least and the largest value of a shard, or None."""
+    """Return an error in the extreme values of a shard, or None."""
     dtype = np.dtype(shard["dtype"])
     values = [shard[name] for name in EXTREMES]
     for name, value in zip(EXTREMES, values, strict=True):

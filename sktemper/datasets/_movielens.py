@@ -85,14 +85,14 @@ def load_movielens(path):
 
     Notes
     -----
-    The first line of ratings may be a header: if it has the names ``userId``,
-    ``movieId`` (or ``itemId``) and ``rating``, in any order and among others, these
-    say where the columns are.  Without a header they are the first three.  Every other
-    line is a rating, or empty.  Users and films are whole numbers, fields are not
-    quoted, and every line has as many as the first.
+    The first line of ratings may be a header with the names ``userId``, ``movieId`` (or
+    ``itemId``) and ``rating``, in any order and among others.  Without a header these
+    are the first three columns.  Every other line is a rating, or empty.  Users and
+    films are whole numbers, fields are not quoted, and all lines have the same number
+    of fields.
 
-    In a zip file the ratings may unfold to 2 GiB, more than twice the largest release,
-    and the films to 64 MiB.
+    Ratings in a zip file may have at most 2 GiB when unpacked, more than twice the
+    largest release, and films 64 MiB.
 
     References
     ----------
@@ -271,7 +271,7 @@ def _read_ratings(stream, name):
 
 
 class _Layout:
-    """How the lines of a file are to be read: the first line tells."""
+    """Format of the lines of a file, which its first line shows."""
 
     def __init__(self, first, name, number):
         self.name = name
@@ -354,7 +354,7 @@ class _Layout:
 
 
 def _places(names, columns):
-    """Return where columns stand in a header, None if one is missing or is twice."""
+    """Return positions of columns in a header; None if one is missing or repeated."""
     names = [name.strip().strip('"').replace("_", "").lower() for name in names]
     places = [
         [place for place, name in enumerate(names) if name in wanted]

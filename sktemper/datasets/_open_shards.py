@@ -1,4 +1,4 @@
-"""The shards that this process holds open, and those that it has checked.
+"""Cache of the shards that this process has open, and of those it has checked.
 
 A shard is read through once in a process, when it is first opened, and compared with
 its checksums.  Later on sizes and times of its files tell whether they changed: then it
@@ -61,7 +61,7 @@ class _Shard:
             self.matrix.indptr = np.asarray(maps.indptr)
 
     def is_fresh(self, visit):
-        """Return whether the files were looked at by the same fit, just now."""
+        """Return whether the same fit has just checked the files."""
         return (
             visit is not None
             and visit == self.visit
@@ -81,7 +81,7 @@ class _OpenShards:
         self.lock, self.opening = threading.Lock(), {}
 
     def __call__(self, part, visit=None):
-        """Return an open shard whose files did not change since they were checked.
+        """Return an open shard, checked again if its files changed.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class _OpenShards:
         return shard
 
     def _open_once(self, part):
-        """Open a shard, in one thread alone: others wait and take what it opened."""
+        """Open a shard in one thread; other threads wait for the result."""
         with self.lock:
             opening = self.opening.setdefault(part, threading.Lock())
         with opening:
@@ -148,7 +148,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _seen(paths):
-    """Return the sizes and times of files, from which a change can be told."""
+    """Return the sizes and times of files, which change with the files."""
     return tuple(_seen_at(path) for path in paths)
 
 
@@ -161,7 +161,7 @@ def _seen_at(path):
 
 
 def _refuse_change(part, before, here):
-    """Raise if files changed, and no checksum will tell whether they are damaged."""
+    """Raise if files changed and no checksum can show whether they are damaged."""
     path = next(path for path in here if here[path] != before[path])
     if here[path] is None:
         raise ValueError(f"{path} is missing: it was removed after it was opened.")
@@ -201,7 +201,7 @@ def _meta_at(folder, stamp, seen):
 
 @contextlib.contextmanager
 def unless_replaced(folder, stamp):
-    """Read files of a collection; if they are gone because it was replaced, say so.
+    """Read files of a collection; raise a clear error if the collection was replaced.
 
     Raises
     ------

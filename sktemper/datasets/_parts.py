@@ -11,7 +11,7 @@ __all__ = ["Part"]
 
 
 class Part(ByRows):
-    """Handle of a shard: where it is, and no data.
+    """Handle of a shard: its path, without its data.
 
     Parameters
     ----------
@@ -100,5 +100,5 @@ class Part(ByRows):
 
 
 def _short(indptr):
-    """Return where rows begin as int32, if that holds it."""
+    """Return row starts as int32, if they fit."""
     return indptr if indptr[-1] >= 2**31 else indptr.astype(np.int32, copy=False)

@@ -1,4 +1,4 @@
-"""Random numbers of the generators, and the types of what they make."""
+"""Random numbers and dtypes of the generators of data."""
 
 import numpy as np
 from sklearn.utils import check_random_state

@@ -5,6 +5,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from .._ranking._labels import label_array, labelled, listed
+from .._validation import check_unmasked
 from ._sparse import csr_container
 
 
@@ -30,45 +31,45 @@ def ratings_matrix(
     duplicates="error",
     unknown="error",
 ):
-    """Make a sparse matrix of a long table: a user, an item and a rating a line.
+    """Make a sparse matrix from a long table of users, items and ratings.
 
     Parameters
     ----------
     users, items : array-like of shape (n_ratings,)
         Labels of any kind that can be sorted, such as numbers or names.
     ratings : array-like of shape (n_ratings,)
-        Numbers.  Zeros are ratings, and are stored.
+        Ratings.  Zeros are ratings too, and are stored.
     user_labels, item_labels : array-like of shape (n_users,) or (n_items,), \
 default=None
-        The labels of the rows, and of the columns, in their order.  None takes those
-        that occur, sorted.  Give the items of a fitted model to bring new users to its
-        columns.
+        Labels of the rows and of the columns, in order.  None takes the labels that
+        occur, sorted.  For new users of a fitted model, pass its ``item_labels_``.
     duplicates : {"error", "first", "last", "mean"}, default="error"
-        What to do if a user rated an item twice: raise an error, or take the rating
-        that comes first or last in the table, or their mean.
+        Treatment of an item that a user rated twice: raise an error, take the rating
+        that comes first or last in the table, or take the mean.
     unknown : {"error", "ignore"}, default="error"
-        What to do with users and items that are not in the labels given: raise an
-        error, or leave their ratings out.
+        Treatment of users and items that are not in the given labels: raise an error,
+        or leave their ratings out.
 
     Returns
     -------
     X : CSR matrix of shape (n_users, n_items)
-        The ratings, in float32 if they were, else in float64.  A sparse array if
-        scikit-learn's ``sparse_interface`` is set to it.  It has ``user_labels`` and
-        ``item_labels`` too, keeps them where rows are taken, and ``X.users(labels)``
-        returns those of some users: a model that is fitted to it recommends by name.
+        The ratings, in float32 if the given ones are, else in float64.  A sparse array
+        if scikit-learn's ``sparse_interface`` is set to that.  The matrix has
+        ``user_labels`` and ``item_labels``, which slices keep, and ``X.users(labels)``
+        returns the rows of some users.  A model that is fitted to it takes labels of
+        users and items.
     user_labels : ndarray of shape (n_users,)
-        Whose row each is.
+        Labels of the rows.
     item_labels : ndarray of shape (n_items,)
-        Which item's column each is.
+        Labels of the columns.
 
     Raises
     ------
     ValueError
-        If a label or a rating is missing, or labels given occur twice; and by default
-        for duplicates and for unknown labels.
+        If a label or a rating is missing, or a given label occurs twice; by default
+        also for duplicates and for unknown labels.
     TypeError
-        If labels cannot be sorted.
+        If labels cannot be sorted, values are masked, or ratings are dates.
 
     Examples
     --------
@@ -92,15 +93,7 @@ default=None
     array([[0., 2., 0.]])
     """
     users, items = _labels(users, "users"), _labels(items, "items")
-    ratings = check_array(
-        ratings,
-        dtype=[np.float64, np.float32],
-        ensure_2d=False,
-        ensure_min_samples=0,
-        input_name="ratings",
-    )
-    if ratings.ndim != 1:
-        raise ValueError(f"ratings must be of one dimension, got {ratings.ndim}.")
+    ratings = _numbers(ratings, "ratings")
     check_consistent_length(users, items, ratings)
     rows, user_labels = _encoded(users, user_labels, unknown, "user")
     columns, item_labels = _encoded(items, item_labels, unknown, "item")
@@ -143,46 +136,45 @@ def interactions_matrix(
     duplicates="sum",
     unknown="error",
 ):
-    """Make a sparse matrix of a long table of clicks: a user and an item a line.
+    """Make a sparse matrix from a long table of users and the items they chose.
 
     Parameters
     ----------
     users, items : array-like of shape (n_interactions,)
         Labels of any kind that can be sorted, such as columns of a data frame.
     weights : array-like of shape (n_interactions,), default=None
-        How much each counts, such as how often or how long; not negative.  None is 1.
-        Those of weight 0 are left out: nothing happened.
+        Weight of each interaction, such as a number or a duration; not negative.  None
+        is 1.  Interactions of weight 0 are left out.
     user_labels, item_labels : array-like of shape (n_users,) or (n_items,), \
 default=None
-        The labels of the rows, and of the columns, in their order.  None takes those
-        that occur, sorted.  Give the items of a fitted model to bring new users to its
-        columns.
+        Labels of the rows and of the columns, in order.  None takes the labels that
+        occur, sorted.  For new users of a fitted model, pass its ``item_labels_``.
     duplicates : {"sum", "one", "error"}, default="sum"
-        What to do if a user had an item several times: add the weights, let that count
-        once with the weight 1 (the largest, if there are weights), or raise an error.
+        Treatment of an item that a user chose several times: add the weights, count it
+        once with the weight 1 (or the largest of given weights), or raise an error.
     unknown : {"error", "ignore"}, default="error"
-        What to do with users and items that are not in the labels given: raise an
-        error, or leave their interactions out.
+        Treatment of users and items that are not in the given labels: raise an error,
+        or leave their interactions out.
 
     Returns
     -------
     X : CSR matrix of shape (n_users, n_items)
-        The weights, in float32 if they were, else in float64.  A sparse array if
-        scikit-learn's ``sparse_interface`` is set to it.  It has ``user_labels`` and
-        ``item_labels``, keeps them where rows are taken, and ``X.users(labels)``
-        returns those of some users.
+        The weights, in float32 if the given ones are, else in float64.  A sparse array
+        if scikit-learn's ``sparse_interface`` is set to that.  The matrix has
+        ``user_labels`` and ``item_labels``, which slices keep, and ``X.users(labels)``
+        returns the rows of some users.
 
     Raises
     ------
     ValueError
-        If a label or a weight is missing, a weight negative, or labels given occur
-        twice; and by default for unknown labels.
+        If a label or a weight is missing, a weight is negative, or a given label occurs
+        twice; by default also for unknown labels.
     TypeError
-        If labels cannot be sorted.
+        If labels cannot be sorted, values are masked, or weights are dates.
 
     See Also
     --------
-    ratings_matrix : The same of ratings, of which zeros are some too.
+    ratings_matrix : The same for ratings, where zeros are stored.
 
     Examples
     --------
@@ -198,15 +190,7 @@ default=None
     """
     users, items = _labels(users, "users"), _labels(items, "items")
     weights = np.ones(len(users)) if weights is None else weights
-    weights = check_array(
-        weights,
-        dtype=[np.float64, np.float32],
-        ensure_2d=False,
-        ensure_min_samples=0,
-        input_name="weights",
-    )
-    if weights.ndim != 1:
-        raise ValueError(f"weights must be of one dimension, got {weights.ndim}.")
+    weights = _numbers(weights, "weights")
     check_consistent_length(users, items, weights)
     if len(weights) and weights.min() < 0:
         raise ValueError(f"weights must not be negative, got {weights.min():g}.")
@@ -221,8 +205,8 @@ default=None
     if len(starts) < len(keys):
         if duplicates == "error":
             raise ValueError(
-                f"{len(keys) - len(starts)} interactions are of a user and an item "
-                "that have one already. Choose with duplicates='sum' or 'one'."
+                f"{_number(len(keys) - len(starts), 'duplicate interaction')} of a "
+                "user with an item. Choose duplicates='sum' or 'one'."
             )
         merge = np.add if duplicates == "sum" else np.maximum
         dtype = weights.dtype
@@ -238,9 +222,11 @@ def csr_of_keys(keys, ratings, shape):
     Parameters
     ----------
     keys : ndarray of int64
-        ``row * n_columns + column`` of each, increasing.
+        ``row * n_columns + column`` of each entry, increasing.
     ratings : ndarray
+        Values of the entries.
     shape : tuple
+        Shape of the matrix.
     """
     rows, columns = np.divmod(keys, max(shape[1], 1))
     index = np.int32 if max(*shape, len(keys)) < 2**31 else np.int64
@@ -249,6 +235,23 @@ def csr_of_keys(keys, ratings, shape):
     X = csr_container()((ratings, columns.astype(index), indptr), shape=shape)
     X.has_canonical_format = True
     return X
+
+
+def _numbers(values, name):
+    """Return ratings or weights as an array of floats, none of them missing."""
+    check_unmasked(values, name, may_be_nan=False)
+    if getattr(getattr(values, "dtype", None), "kind", None) in ("m", "M"):
+        raise TypeError(f"{name} must be numbers, got {values.dtype}.")
+    values = check_array(
+        values,
+        dtype=[np.float64, np.float32],
+        ensure_2d=False,
+        ensure_min_samples=0,
+        input_name=name,
+    )
+    if values.ndim != 1:
+        raise ValueError(f"{name} must be of one dimension, got {values.ndim}.")
+    return values
 
 
 def _labels(values, name):
@@ -279,7 +282,7 @@ def _is_missing(label):
 
 
 def _encoded(values, labels, unknown, kind):
-    """Return the place of each value among the labels, -1 if it has none; and these."""
+    """Return the position of each value among the labels, or -1, and the labels."""
     try:
         distinct, codes = np.unique(values, return_inverse=True)
     except TypeError as error:
@@ -304,7 +307,7 @@ def _encoded(values, labels, unknown, kind):
 
 
 def merged_ratings(keys, ratings, starts, duplicates, labels):
-    """Return a rating of each distinct key; ``starts`` says where these begin."""
+    """Return a rating for each distinct key; ``starts`` are the starts of the keys."""
     if duplicates == "first":
         return ratings[starts]
     ends = np.append(starts[1:], len(keys))
@@ -316,8 +319,12 @@ def merged_ratings(keys, ratings, starts, duplicates, labels):
     first = keys[starts[np.argmax(ends - starts > 1)]]
     row, column = divmod(first, len(labels[1]))
     raise ValueError(
-        f"{len(keys) - len(starts)} ratings are of a user and an item that have one "
-        f"already, such as user {labels[0].tolist()[row]!r} and item "
-        f"{labels[1].tolist()[column]!r}. Choose with duplicates='first', 'last' or "
-        "'mean'."
+        f"{_number(len(keys) - len(starts), 'duplicate rating')}, for example of user "
+        f"{labels[0].tolist()[row]!r} for item {labels[1].tolist()[column]!r}. "
+        "Choose duplicates='first', 'last' or 'mean'."
     )
+
+
+def _number(n, noun):
+    """Return a count with its noun, such as "1 duplicate rating"."""
+    return f"{n} {noun}{'s' * (n != 1)}"

@@ -20,9 +20,8 @@ MOST_DIGITS = 18
 def read_uci(docword, vocab=None):
     r"""Read counts in the UCI format of bags of words, in batches.
 
-    Three lines say how many documents, words and entries there are; then each line has
-    a document, a word and how often it occurs, both counted from 1, the documents in
-    their order.
+    Three lines have the numbers of documents, words and entries.  Each further line has
+    a document, a word, both counted from 1, and a count, in the order of documents.
 
     Parameters
     ----------
@@ -214,7 +213,7 @@ def _check_header(lines, header, n_fields):
 
 
 def _field(path, line):
-    """Return of what kind the values of a Matrix Market file are."""
+    """Return the type of the values of a Matrix Market file."""
     words = line.lower().split()
     if words[:3] != [b"%%matrixmarket", b"matrix", b"coordinate"]:
         refuse_line(path, 1, line, "'%%MatrixMarket matrix coordinate'")

@@ -1,6 +1,6 @@
 """Reader of gensim's corpora, and of any other bags of words in memory."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from itertools import islice
 from numbers import Integral
 
@@ -23,11 +23,11 @@ def read_gensim(corpus, id2word=None, *, n_features=None, batch_size=10_000):
     Parameters
     ----------
     corpus : iterable
-        Of documents, each a list of pairs (word, count), words counted from 0; such as
-        an `MmCorpus` or a `BleiCorpus`.  A generator can be read once, and needs
+        Documents, each a list of pairs (word, count), with words counted from 0, such
+        as an `MmCorpus` or a `BleiCorpus`.  A generator can be read once, and needs
         ``n_features`` or ``id2word``.
     id2word : mapping or sequence, default=None
-        The words, such as a `Dictionary`.  None takes the corpus's own, if it has one.
+        Words, such as a `Dictionary`.  None takes that of the corpus, if it has one.
     n_features : int, default=None
         Number of columns.  None is that of ``id2word``, or else the corpus's
         ``num_terms``; or else the corpus is iterated over once before.
@@ -100,11 +100,11 @@ class _Once:
 
 
 def _names_of_ids(id2word, n_features):
-    """Return the words as a list, ``#`` and the number where there is none; or None."""
+    """Return the words as a list, ``#`` and the number for missing ones; or None."""
     if id2word is None:
         return None
     is_mapping = hasattr(id2word, "items")
-    if isinstance(id2word, (str, bytes)) or not (
+    if isinstance(id2word, (str, bytes, Set)) or not (
         is_mapping or isinstance(id2word, Iterable)
     ):
         refuse_argument("id2word", "a mapping or a sequence of words", id2word)
@@ -151,7 +151,7 @@ def _n_words(corpus, batch_size):
 
 
 def _parsed(corpus, batch_size, n_features):
-    """Yield where documents begin, words, and counts of some documents at a time."""
+    """Yield starts of documents, words and counts, some documents at a time."""
     documents, first = iter(corpus), 0
     while some := list(islice(documents, batch_size)):
         bags = [_as_list(bag, number) for number, bag in enumerate(some, first)]

@@ -83,8 +83,8 @@ def read_svmlight(path, *, n_features=None, zero_based="auto"):
 def read_lda_c(path, vocab=None, *, n_features=None):
     r"""Read counts in the format of LDA-C, which gensim's `BleiCorpus` has, in batches.
 
-    Each line is a document: how many words it has, and for each ``word:count``, words
-    counted from 0.
+    Each line is a document: its number of different words, and for each of them
+    ``word:count``, with words counted from 0.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ class _Pairs:
             refuse_line(self.lines.path, chunk.numbers[place], line, expected)
 
     def _check_sizes(self, chunk, firsts):
-        """Raise if a line has another number of pairs than its first field says."""
+        """Raise if the number of pairs of a line differs from its first field."""
         for number, line, size, first in zip(
             chunk.numbers, chunk.lines, chunk.sizes, firsts, strict=True
         ):

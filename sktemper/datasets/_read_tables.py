@@ -48,8 +48,9 @@ def read_text(paths, column="text", *, batch_size=10_000):
         If there is a table, and pyarrow is not installed.
     ValueError
         If a file ends otherwise, or an argument is none of these; and, while they are
-        read, if one cannot be parsed, has no such column or several, or a text is
-        missing.  The message names the file, and the line or row.
+        read, if one cannot be parsed, is binary or in UTF-16, ends its lines with
+        carriage returns alone, has no such column or several, or a text is missing.
+        The message names the file, and the line or row.
 
     Examples
     --------
@@ -194,10 +195,33 @@ def _texts(files, column):
     for file in files:
         if _ending(file) in TEXTS:
             for first, lines in Lines(file):
+                if first == 1:
+                    _check_first(file, lines)
                 yield decoded(file, first, lines)
         else:
             types = {column: _pyarrow().string()}
             yield from _converted(file, (column,), types, _text_column)
+
+
+def _check_first(file, lines):
+    """Raise if the first lines of a file show that it is no text with a text a line.
+
+    Raises
+    ------
+    ValueError
+        If its lines end with carriage returns alone, or the first one has a null
+        character, as UTF-16 without a byte order mark has and most binary files have.
+    """
+    if len(lines) == 1 and b"\r" in lines[0]:
+        raise ValueError(
+            f"{file} ends its lines with carriage returns alone, so that all of it "
+            "would be one text. Convert the ends of its lines to newlines."
+        )
+    if b"\0" in lines[0]:
+        raise ValueError(
+            f"{file}, line 1: the text has a null character. The file is binary or in "
+            "UTF-16; expected a text in UTF-8."
+        )
 
 
 def _text_column(values, name, file, row):
@@ -350,7 +374,7 @@ def _refuse_row(wrong, name, file, row, what):
 
 @contextlib.contextmanager
 def _errors_name(file):
-    """Make pyarrow's errors say which file it is."""
+    """Add the file name to errors of pyarrow."""
     pyarrow = _pyarrow()
     try:
         yield

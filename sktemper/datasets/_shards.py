@@ -93,7 +93,7 @@ class ShardWriter:
         self.n_noted = self.n_known = len(self.stamps)
 
     def _go_on(self):
-        """Take over what an interrupted conversion wrote, as far as it is intact."""
+        """Reuse the intact shards of an interrupted conversion."""
         shards, damage = [], None
         try:
             while shard_file(self.folder, len(shards), "json").exists():
@@ -124,7 +124,7 @@ class ShardWriter:
                 remove(self.folder, path.name)
 
     def _intact(self, number, first):
-        """Return the note of a shard, whose files are checked against it."""
+        """Return the note of a shard if the files agree with it."""
         path = shard_file(self.folder, number, "json")
         shard = read_json(path)
         try:
@@ -143,7 +143,7 @@ class ShardWriter:
         return shard_file(self.folder, len(self.shards), what)
 
     def write(self, batches, stamp, convert, after=lambda batch: None):
-        """Write the rows of batches; those that were written already are passed over.
+        """Write the rows of batches, except rows that are already written.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class ShardWriter:
             )
 
     def _cut(self, position):
-        """Write the rows gathered as a shard; ``position`` says where to go on."""
+        """Write the collected rows as a shard; note the position to continue from."""
         self.target.claim.check()
         shard = about(self.blocks)
         shard["crc"] = self._write_arrays(shard)
@@ -297,7 +297,7 @@ class ShardWriter:
 
 
 def _wrong_in_note(shard, kind, first=None):
-    """Return what is wrong in the note of a shard, or None.
+    """Return an error in the note of a shard, or None.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
-from .._validation import check_sparse
+from .._validation import check_sparse, check_unmasked
 from ._blocks import Block, checksum
 from ._meta import smallest
 
@@ -182,6 +182,7 @@ def stamp_of_array(X):
 def _two_dimensional(X, number):
     """Return a batch, as an array if it is not sparse."""
     if not sparse.issparse(X):
+        check_unmasked(X, f"Batch {number}", may_be_nan=False)
         X = np.asarray(X)
         if X.dtype.kind not in "buif":
             raise ValueError(f"Batch {number} has entries that are no numbers.")

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._ranking._labels import label_array
+from .._validation import check_unmasked
 from ._ratings import missing_labels
 from ._sources import stored
 
@@ -24,6 +25,7 @@ def triples_of(batch, number):
     columns = _columns(batch, number)
     users = _labels(columns[0], f"The users of batch {number}")
     items = _labels(columns[1], f"The items of batch {number}")
+    check_unmasked(columns[2], f"The ratings of batch {number}", may_be_nan=False)
     ratings = np.asarray(columns[2])
     if ratings.dtype.kind == "O":
         try:

@@ -17,7 +17,7 @@ MOST_NAMES, LEAST_SHARE = 3, 0.25
 
 
 class HashedWords:
-    """Counts the words of a few documents, and tells which column each is hashed to.
+    """Words behind hashed columns, collected from a few documents.
 
     Half of the documents looked at are drawn at random, which tells how frequent words
     are; the others are those with the most columns that no word is known of.
@@ -38,7 +38,7 @@ class HashedWords:
         self.n_batches = self.n_entries = 0
 
     def look_at(self, texts, X):
-        """Count the words of some of the texts, whose columns ``X`` has."""
+        """Count the words of some texts, whose hashed counts are ``X``."""
         n_texts = X.shape[0]
         n_first = np.searchsorted(X.indptr[1:], FIRST_ENTRIES - self.n_entries)
         n_chosen = min(max(int(n_first), int(np.ceil(SHARE * n_texts))), n_texts)
@@ -110,7 +110,7 @@ class HashedWords:
         return names
 
     def state(self):
-        """Return what is known, as JSON can hold it."""
+        """Return the counts in a form for JSON."""
         return {
             "counts": dict(self.counts),
             "n_batches": self.n_batches,

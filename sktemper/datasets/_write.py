@@ -38,44 +38,42 @@ def write_counts(
         matrices or arrays of shape (n_rows, n_features).  The readers of this module
         are such.
     vectorizer : object, default=None
-        One of scikit-learn's, or what has such a ``transform``; fitted if it has to
-        be.  A `HashingVectorizer` should have ``alternate_sign=False``, and
+        A vectorizer of scikit-learn, or an object with such a ``transform``, fitted if
+        necessary.  A `HashingVectorizer` should have ``alternate_sign=False``, and
         ``norm=None`` for counts.
     shard_rows : int, default=None
-        Rows of a shard, the last one excepted.  A shard is held in memory while it is
-        written.  None takes a power of two, from 1,024 to 1,048,576, with which a
-        shard has about 33 million entries, judged by the first batch.
+        Number of rows of each shard but the last.  A shard is held in memory while it
+        is written.  None takes a power of two, from 1,024 to 1,048,576, with which a
+        shard has about 33 million entries, estimated from the first batch.
     feature_names : array-like of str of shape (n_features,), default=None
-        The words.  None takes those of the vectorizer, of the reader or of a data
-        frame.  A `HashingVectorizer` has none: of some of the texts the words are
-        counted, and each column gets the most frequent of its words, or several with
-        bars between them if they are about as frequent; ``#`` and its number if no
-        word of it was met.
+        Words of the columns.  None takes the names of the vectorizer, of the reader or
+        of a data frame.  A `HashingVectorizer` has no names: the words of some texts
+        are then counted, and each column is named after its most frequent word, after
+        several words with bars between them if they are about as frequent, or ``#`` and
+        its number if no word of it occurred.
     overwrite : bool, default=False
-        Whether to replace a collection that is in the folder, finished or not.  A
-        finished one stays as it is until the new one is complete, and batches may be
-        read from it.
+        Whether to replace a collection in the folder, finished or not.  A finished
+        collection stays until the new one is complete, and batches may be read from it.
 
     Returns
     -------
     collection : Collection
-        What was written, open.
+        The open collection.
 
     Raises
     ------
     FileExistsError
-        If the folder holds a collection already.
+        If the folder already has a collection.
     BlockingIOError
-        If another process or thread writes there; the message says which, and since
-        when.
+        If another process or thread writes there, which the message names.
     ValueError
         If the folder holds something else, or an interrupted conversion of other
         batches or with other settings; if values are negative or not finite; if
-        batches differ in their columns, or have no rows at all; if names of features
-        cannot be encoded, or are not as many as the columns.  Until all is written, a
-        new folder does not open, so nothing incomplete is ever fitted to.
+        batches differ in their columns, or have no rows; if names of features
+        cannot be encoded, or their number differs from that of columns.  An incomplete
+        folder does not open, so no fit uses it by mistake.
     TypeError
-        If names of features are neither strings nor numbers.
+        If names of features are neither strings nor numbers, or values are masked.
 
     Warns
     -----
@@ -130,44 +128,42 @@ def write_counts(
 def write_dense(
     folder, batches, *, shard_rows=None, feature_names=None, overwrite=False
 ):
-    """Write dense data to disk, to be fitted to without being held in memory.
+    """Write dense data to disk, for fits that do not hold them in memory.
 
     Parameters
     ----------
     folder : str or path
-        As of `write_counts`.
+        Folder, as in `write_counts`.
     batches : iterable of array-likes of shape (n_rows, n_features)
-        Float32 and float64 are kept, other numbers become float64.  NaN is a missing
-        value.
+        Values.  float32 and float64 are kept; other types become float64.  NaN is a
+        missing value.
     shard_rows : int, default=None
-        Rows of a shard, the last one excepted; None takes a power of two, from 1,024
+        Number of rows of each shard but the last; None takes a power of two, from 1,024
         to 1,048,576, with which a shard has about 33 million values.
     feature_names : array-like of str of shape (n_features,), default=None
-        None takes those of data frames.
+        Names of the columns.  None takes those of data frames.
     overwrite : bool, default=False
-        Whether to replace a collection that is in the folder, finished or not.  A
-        finished one stays as it is until the new one is complete, and batches may be
-        read from it.
+        Whether to replace a collection in the folder, finished or not.  A finished
+        collection stays until the new one is complete, and batches may be read from it.
 
     Returns
     -------
     collection : Collection
-        What was written, open.
+        The open collection.
 
     Raises
     ------
     FileExistsError
-        If the folder holds a collection already.
+        If the folder already has a collection.
     BlockingIOError
-        If another process or thread writes there; the message says which, and since
-        when.
+        If another process or thread writes there, which the message names.
     ValueError
         If the folder holds something else, or an interrupted conversion of other
         batches; if values are infinite; if batches differ in their columns, or have no
         rows at all; if names of features cannot be encoded, or are not as many as the
         columns.
     TypeError
-        If names of features are neither strings nor numbers.
+        If names of features are neither strings nor numbers, or values are masked.
 
     Warns
     -----
@@ -216,7 +212,7 @@ def _given_names(feature_names, batches, vectorizer=None):
 
 
 def _check_vectorizer(vectorizer):
-    """Raise if it is none, or one whose values are no counts.
+    """Raise if this is no vectorizer, or its values are not counts.
 
     Raises
     ------
@@ -236,7 +232,7 @@ def _check_vectorizer(vectorizer):
 
 
 def _described(vectorizer):
-    """Return by what a vectorizer is known again: what of it stays in a new process."""
+    """Return a description of a vectorizer that is the same in another process."""
     if vectorizer is None:
         return None
     parameters = getattr(vectorizer, "get_params", dict)()

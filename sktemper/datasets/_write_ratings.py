@@ -40,30 +40,30 @@ KINDS = {"users", "items"}
 def write_ratings(
     folder, batches, *, duplicates="error", shard_rows=None, overwrite=False
 ):
-    """Write ratings to disk, to be fitted to without being held in memory.
+    """Write ratings to disk, for fits that do not hold them in memory.
 
-    Rows are users and columns items, each sorted by their labels, as those of
-    `ratings_matrix` are.  The triples may come in any order.
+    Rows are users and columns are items, sorted by label, as in `ratings_matrix`.  The
+    triples may have any order.
 
     Parameters
     ----------
     folder : str or path
-        A new or an empty one; or one with an interrupted conversion of the same
-        batches, which then goes on with the first batch that is not yet on disk.
+        A new or empty folder; or a folder with an interrupted conversion of the same
+        batches, which continues with the first batch that is not on disk.
     batches : iterable
-        Of triples (users, items, ratings), each an array-like of shape (n_ratings,),
-        or of tables with such columns: with the names ``user``, ``item`` and
+        Triples (users, items, ratings), each an array-like of shape (n_ratings,), or
+        tables with such columns: with the names ``user``, ``item`` and
         ``rating``, or, if there are three columns, in this order.  Labels are whole
         numbers or strings of up to 256 characters.
     duplicates : {"error", "first", "last", "mean"}, default="error"
-        What to do if a user rated an item twice: raise an error, or take the rating
-        that comes first or last, or their mean.
+        Treatment of an item that a user rated twice: raise an error, take the first
+        or the last rating, or take the mean.
     shard_rows : int, default=None
-        Users of a shard, the last one excepted; None takes a power of two, from 1,024
-        to 1,048,576, with which a shard has about 33 million ratings.
+        Number of users of each shard but the last; None takes a power of two, from
+        1,024 to 1,048,576, with which a shard has about 33 million ratings.
     overwrite : bool, default=False
-        Whether to replace a collection that is in the folder, finished or not.  A
-        finished one stays as it is until the new one is complete.
+        Whether to replace a collection in the folder, finished or not.  A finished
+        collection stays until the new one is complete.
 
     Returns
     -------
@@ -74,17 +74,17 @@ def write_ratings(
     Raises
     ------
     FileExistsError
-        If the folder holds a collection already.
+        If the folder already has a collection.
     BlockingIOError
-        If another process or thread writes there; the message says which, and since
-        when.
+        If another process or thread writes there, which the message names.
     ValueError
         If the folder holds something else, or an interrupted conversion of other
         batches; if a label is missing, or a rating missing or infinite; by default for
         duplicates; if there are no ratings; if a label ends with a null character, or
         is a float of 2**53 or more, where neighbouring numbers become one.
     TypeError
-        If labels are neither numbers nor strings, or partly these and partly those.
+        If labels are neither numbers nor strings, or partly these and partly those; or
+        if values are masked.
 
     Warns
     -----
@@ -152,7 +152,7 @@ class _Runs:
         remove(self.folder, "run-*", first=self.number)
 
     def _intact(self):
-        """Return the note of a run, whose file is checked against it."""
+        """Return the note of a run if the file agrees with it."""
         path = self._file("json")
         noted = read_json(path)
         try:
@@ -215,7 +215,7 @@ class _Runs:
             self._flush()
 
     def _flush(self):
-        """Sort and write what was gathered, and note which batches that were."""
+        """Sort and write the collected entries, and note their batches."""
         columns = [np.concatenate(c) for c in zip(*self.gathered, strict=True)]
         order = np.argsort(columns[0], kind="stable")
         names = ("user", "item", "rating")
@@ -253,7 +253,7 @@ class _Merge:
         return opened_npy(self.folder / f"run-{number:05d}.npy")
 
     def _starts(self, users):
-        """Return where in each run each range begins, and the end."""
+        """Return the start of each range in each run, and the end."""
         row_bytes = max(self._run(n).itemsize for n in range(self.n_runs))
         step = max(BYTES_AT_ONCE // (row_bytes * LOOKED_AT), 1)
         bounds = np.unique(users[step::step])
@@ -279,7 +279,7 @@ class _Merge:
                 ]
 
     def block(self, triples, number):
-        """Return the rows of a range, and write whose they are."""
+        """Return the rows of a range, and write their labels."""
         users, items, ratings = triples
         labels, rows = np.unique(users, return_inverse=True)
         keys = rows * len(self.items) + np.searchsorted(self.items, items)

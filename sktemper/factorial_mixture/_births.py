@@ -1,4 +1,4 @@
-"""Births: components that a fit may go on from."""
+"""Births of components, as proposals of moves."""
 
 import copy
 
@@ -13,11 +13,12 @@ from ._starts import from_ica
 
 __all__ = ["birth", "least_missed"]
 
-#: How often all components are born anew, and how often one is a difference of samples.
+#: Probability that all components are replaced, and that a new one is a difference of
+#: samples.
 SHARE_OF_REMIXES, SHARE_OF_DIFFERENCES = 0.3, 0.5
-#: The steps in which all adapt to a new component; near samples to differ from.
+#: Number of steps after a birth, and of nearest samples for differences.
 BIRTH_STEPS, NEAREST = 10, 10
-#: Directions that components span by less than this, of the most, are left out.
+#: Smallest scale, relative to the largest, of directions that components span.
 LEAST_SCALE = 1e-6
 
 
@@ -33,11 +34,11 @@ def birth(model, globals_, hyper, block, random):
     try:
         components, wider = _adapted(larger, components, wider, block)
         dead = least_missed(larger, components, wider, block)
-    except np.linalg.LinAlgError:  # noise so small that one more leaves no precision
+    except np.linalg.LinAlgError:  # tiny noise: the precision is singular
         return globals_, hyper
     left = np.arange(model.n_components)
     if dead < model.n_components:
-        left[dead] = model.n_components  # the new one takes the place of the old
+        left[dead] = model.n_components  # the new component replaces the old one
     precision = components.precision[np.ix_(left, left)]
     proposed = Components(precision, precision @ components.means()[left])
     if model.learn_inclusion_probability:
@@ -58,9 +59,9 @@ def _adapted(model, components, hyper, block):
 
 
 def _remixed(model, globals_, hyper, block, random):
-    """Return independent components of the space that the present ones span."""
+    """Return independent components in the span of the present components."""
     _, scales, directions = np.linalg.svd(globals_.means(), full_matrices=False)
-    # FastICA fails where the first of the coordinates is that of a dead component
+    # FastICA fails if the first coordinate is that of an unused component
     directions = directions[scales >= LEAST_SCALE * scales[0]]
     seed = np.random.RandomState(random.integers(2**31))
     mixed = from_ica(block.values @ directions.T, model.n_components, hyper, seed)
@@ -69,7 +70,7 @@ def _remixed(model, globals_, hyper, block, random):
 
 
 def _with_born(model, globals_, hyper, block, random):
-    """Return the components and a new one."""
+    """Return the components with a new one added."""
     prepared = model.prepare(globals_, hyper)
     step = model.local_step(block, prepared, Request(want=("local",)))
     nu = np.asarray(step.local_parameters, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""How the features of samples depend on one another, values missing or not."""
+"""Couplings between the features of samples, with or without missing values."""
 
 import math
 from typing import Any, NamedTuple
@@ -10,25 +10,26 @@ from . import _kernels
 
 __all__ = ["Coupling", "Couplings", "grams"]
 
-#: The most entries of the grams of samples that miss values that are kept; and of those
-#: that are built at once where they are more, few enough for a cache.
+#: Grams of samples with missing values are kept if they have at most this number of
+#: entries in total.  Otherwise as many are computed at a time as fit into a cache.
 MOST_ENTRIES, ENTRIES_AT_ONCE = 2**22, 2**20
 
 
 class Coupling(NamedTuple):
-    """How features depend on one another in some samples of a block.
+    """Coupling between the features in some samples of a block.
 
     Attributes
     ----------
     rows : slice or ndarray
-        Which samples these are.
+        Numbers of these samples.
     gram : ndarray
-        E[mu mu^T] over the noise variance: of shape (n_components, n_components) if it
-        is one for all of them; otherwise (n_rows, n_entries), the upper triangle of
-        each, row by row.
+        E[mu mu^T] divided by the noise variance.  If all samples share it, its shape is
+        (n_components, n_components).  Otherwise it has shape (n_rows, n_entries), with
+        the upper triangle of each sample, row by row.
     diagonal : ndarray of shape (1, n_components) or (n_rows, n_components)
+        Diagonal of the gram.
     of_each : bool
-        Whether each sample has its own.
+        Whether each sample has a gram of its own.
     """
 
     rows: Any
@@ -37,10 +38,10 @@ class Coupling(NamedTuple):
     of_each: bool
 
     def without_each(self):
-        """Yield the couplings of all features but one, of the same rows.
+        """Yield the couplings of all features except one, for the same rows.
 
-        Each overwrites the arrays of the one before: where every sample has a gram,
-        these are large, and few of their entries change.
+        Each coupling overwrites the arrays of the previous one, because these are large
+        if each sample has a gram, and few entries change.
         """
         n_features, gram = self.diagonal.shape[1], None
         for k in range(n_features):
@@ -49,7 +50,7 @@ class Coupling(NamedTuple):
                 gram = self.gram[np.ix_(left, left)]
             elif k == 0:
                 gram = self.gram[:, n_features:].copy()
-            else:  # what was feature k there is now the one before it
+            else:  # feature k - 1 comes back in place of feature k
                 new = entries_of(k - 1, np.arange(n_features - 1), n_features - 1)
                 gram[:, new] = self.gram[:, entries_of(k - 1, left, n_features)]
             diagonal = np.take(self.diagonal, left, axis=1)
@@ -57,16 +58,17 @@ class Coupling(NamedTuple):
 
 
 def entries_of(one, others, n_features):
-    """Return where the pairs of a feature and others stand in an upper triangle."""
+    """Return the places of pairs of a feature and others in an upper triangle."""
     low, high = np.minimum(one, others), np.maximum(one, others)
     return low * (2 * n_features - low - 1) // 2 + high
 
 
 class Couplings:
-    """The couplings of a block's samples: of all that miss nothing, and of the others.
+    """Couplings of the samples of a block.
 
-    Those of the latter are kept from one iteration to the next if they are not too
-    large; otherwise they are built anew, some at a time, in the same memory.
+    Samples without missing values share one coupling.  Couplings of the other samples
+    are kept from one iteration to the next if they are small enough.  Otherwise they
+    are computed again, some at a time, in the same memory.
 
     Parameters
     ----------
@@ -74,7 +76,7 @@ class Couplings:
     block : Samples
     prepared : Prepared
     completing : bool
-        Whether missing values are latent, or left out.
+        Whether missing values are latent variables, or are left out.
     """
 
     def __init__(self, model, block, prepared, completing):
@@ -119,7 +121,7 @@ class Couplings:
 
 
 def grams(model, block, rows, prepared, completing, out):
-    """Return the `Coupling` of samples that miss values, its grams in ``out``."""
+    """Return the `Coupling` of samples with missing values; write grams to ``out``."""
     noise, K = prepared.hyper.noise_variance, model.n_components
     entries = np.triu_indices(K)
     diagonal = np.empty((len(rows), K))

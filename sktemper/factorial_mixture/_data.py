@@ -1,4 +1,4 @@
-"""What the data are like: their sizes, means and squares, values missing or not."""
+"""Statistics of data with or without missing values: ranges, means and squares."""
 
 import math
 
@@ -14,12 +14,13 @@ __all__ = [
     "step_of_looking",
 ]
 
-#: Rows that tell what the data are like.
+#: Largest number of rows from which statistics of the data are computed.
 ROWS_LOOKED_AT = 10_000
-#: The largest values of data, whose squares are finite with room to spare; in float32
-#: their inverses.  Variances below the square of that are those of nothing but zeros.
+#: Largest absolute values of data: their squares are finite, in float32 also those of
+#: their inverses.  Variances below the inverse square count as 0.
 LARGEST_VALUES = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e120}
-#: The largest squared value over the noise variance, times the number of dimensions.
+#: Largest ratio of a squared value, times the number of dimensions, to the noise
+#: variance.
 LARGEST_RATIOS = {np.dtype(np.float32): 1e35, np.dtype(np.float64): 1e300}
 
 
@@ -31,11 +32,11 @@ def check_range(X, dtype, noise_variance, name="X"):
     X : ndarray of shape (n_samples, n_features)
         May have missing values.
     dtype : {float32, float64}
-        Of the computation.
+        Dtype of the computation.
     noise_variance : float or None
-        If it is known yet.
+        None if it is not known yet.
     name : str
-        That of ``X`` in the message.
+        Name of ``X`` in the message.
     """
     limit, given = LARGEST_VALUES[dtype], ""
     if noise_variance is not None:
@@ -52,18 +53,18 @@ def check_range(X, dtype, noise_variance, name="X"):
 
 
 def step_of_looking(X):
-    """Return how many rows lie between those that tell what the data are like."""
+    """Return the distance between the rows of `looked_at`."""
     return -(-len(X) // ROWS_LOOKED_AT)
 
 
 def looked_at(X):
-    """Return rows that tell what the data are like, evenly from all of them."""
-    # contiguous, as sums have an order
+    """Return rows at even distances, from which statistics are computed."""
+    # contiguous, because bits of sums depend on the layout
     return np.ascontiguousarray(X[:: step_of_looking(X)], dtype=np.float64)
 
 
 def filled(X):
-    """Return the rows looked at, their missing values at the means of the columns."""
+    """Return the rows of `looked_at`, with column means for missing values."""
     rows = looked_at(X)
     missing = np.isnan(rows)
     if not missing.any():
@@ -72,7 +73,7 @@ def filled(X):
 
 
 def column_means(rows, weight=None):
-    """Return the columns' means of the values that are not missing; 0 if none is."""
+    """Return the means of the known values of columns, 0 without such values."""
     weight = np.ones(len(rows)) if weight is None else weight
     present = ~np.isnan(rows)
     counts = weight @ present
@@ -85,7 +86,7 @@ def centred(rows, weight=None):
 
 
 def mean_square(rows, weight=None):
-    """Return the mean square of the values that are not missing; 0 if none is."""
+    """Return the mean square of the known values, 0 without such values."""
     weight = np.ones(len(rows)) if weight is None else weight
     present = ~np.isnan(rows)
     count = float(weight @ present.sum(axis=1))

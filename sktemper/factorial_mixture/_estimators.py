@@ -21,15 +21,15 @@ from ._data import check_range, filled
 from ._model import FactorialMixtureModel
 from ._starts import STARTS
 
-#: Where learned inclusion probabilities begin: well below 1/2, which tells a feature
-#: from its absence.
+#: Initial value of learned inclusion probabilities.  It is well below 1/2, where a
+#: feature and its absence are exchangeable.
 INITIAL_INCLUSION = 0.2
 
 
 class _FactorialMixture(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
 ):
-    """What the estimators of the factorial mixture share."""
+    """Common parts of the estimators of the factorial mixture."""
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -197,7 +197,7 @@ class _FactorialMixture(
 
 
 def _learns(choice, value):
-    """Return whether a parameter is learned: "auto" is where none was given."""
+    """Return whether a parameter is learned; "auto" means if it is None."""
     return value is None if choice == "auto" else choice
 
 
@@ -224,7 +224,7 @@ def _inclusion(value, n_components):
 
 
 def _start(init, n_components, X, hyper, random):
-    """Return where the means start, ndarray of shape (n_components, n_features)."""
+    """Return the initial means, of shape (n_components, n_features)."""
     if isinstance(init, str):
         return STARTS[init](filled(X), n_components, hyper, random)
     means = check_init(init, n_components, X.shape[1])

@@ -1,4 +1,4 @@
-"""The local step: the features of a block of samples at their optimum."""
+"""The local step: optimal probabilities of the features of samples."""
 
 import math
 
@@ -12,7 +12,7 @@ __all__ = ["Inference"]
 
 
 class Inference:
-    """Optimises the probabilities nu of the features of some samples.
+    """Optimisation of the probabilities nu of the features of some samples.
 
     Parameters
     ----------
@@ -21,9 +21,9 @@ class Inference:
     hyper : Hyper
     powers : Powers
     products : ndarray of shape (n_rows, n_components)
-        The samples times the means, over the noise variance.
+        Products of samples and means, divided by the noise variance.
     couplings : iterable of Coupling
-        That cover all rows.
+        Couplings of all rows.
     """
 
     def __init__(self, model, block, hyper, powers, products, couplings):
@@ -31,9 +31,9 @@ class Inference:
         self.products, self.couplings = products, couplings
 
     def best(self, local_init=None):
-        """Return nu, and what `run` returns of it: of each sample the better start.
+        """Return nu and the results of `run`, from the better start of each sample.
 
-        From the priors, cooled down, and from ``local_init`` if there is one.
+        The starts are the priors, with cooling, and ``local_init`` if it is given.
         """
         prior = self.hyper.inclusion_probability.astype(self.model.dtype)
         fresh = prior[None].repeat(len(self.products), axis=0)
@@ -53,7 +53,7 @@ class Inference:
         return nu, likelihoods, scores, bounds, n_iterations
 
     def run(self, nu, *, cooled):
-        """Optimise nu in place; return what it means for each row, and the sweeps.
+        """Optimise nu in place; return results for each row, and the number of sweeps.
 
         Returns
         -------
@@ -73,7 +73,7 @@ class Inference:
         return likelihoods, scores, bounds, n_iterations
 
     def _optimise(self, nu, cooled):
-        """Optimise nu in place; return fits, scores, entropies and the sweeps."""
+        """Optimise nu in place; return likelihoods, scores, entropies and sweeps."""
         model = self.model
         powers = np.asarray(self.powers.local, dtype=float)
         outcomes = [np.empty(len(nu)) for _ in range(3)]

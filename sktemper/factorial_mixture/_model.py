@@ -1,8 +1,8 @@
 """The factorial mixture, binary latent features, as a `ConjugateModel`.
 
-x_n = sum_k z_nk mu_k + noise, in the papers' letters: mu (components, Gaussian), z and
-nu (a sample's features, binary, and their probabilities), pi (inclusion
-probabilities), sigma^2 and s^2 (noise and component variance).
+x_n = sum_k z_nk mu_k + noise.  The symbols are those of the papers: Gaussian components
+mu, binary features z of a sample and their probabilities nu, inclusion probabilities
+pi, noise variance sigma^2 and component variance s^2.
 """
 
 import math
@@ -27,13 +27,13 @@ from ._parameters import (
     inclusion_probabilities,
 )
 
-#: The elements of a block, about, and the fewest and most of its rows.
+#: Approximate number of elements of a block, and limits of its number of rows.
 BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**17, 256, 2048
-#: How many samples' worth of certainty the means start with.
+#: Initial precision of the means, as a number of samples.
 START_SAMPLES = 100
-#: The least noise variance that is learned, in component variances.
+#: Least learned noise variance, relative to the component variance.
 LEAST_NOISE = 1e-9
-#: How far learned inclusion probabilities keep from 0 and 1.
+#: Least distance of learned inclusion probabilities from 0 and 1.
 LEAST_INCLUSION = 1e-6
 
 
@@ -44,23 +44,25 @@ class FactorialMixtureModel(NaturalModel):
     ----------
     n_components, n_features : int
     noise_variance : float or None
-        sigma^2; None is that of the data.
+        Initial sigma^2; None means the variance of the data.
     component_variance : float or None
-        s^2; None explains the data's mean square by the expected features.
+        s^2; None means the value with which the expected number of features explains
+        the mean square of the data.
     inclusion_probability : ndarray of shape (n_components,)
         pi.
     learn_noise_variance, learn_inclusion_probability : bool
     structured : bool
         Whether q(mu) has correlations between components.
     dtype : {float32, float64}
-        What kernels compute in.
+        Dtype of the kernels.
     tol, max_iter : float, int
-        When a sample's sweeps end.
+        Tolerance and largest number of the sweeps over a sample.
     init : callable
-        ``init(X, hyper, random)`` returns where the means start, (n_components,
+        ``init(X, hyper, random)`` returns the initial means, of shape (n_components,
         n_features).
     local_cooling : float or None
-        By what the temperature of a sample is divided in each sweep, if it cools.
+        Factor by which the temperature of a sample falls in each sweep; None disables
+        cooling.
     """
 
     watches_bound = True
@@ -124,13 +126,14 @@ class FactorialMixtureModel(NaturalModel):
         return max(1, min(max(round(total / 10), 100), 1000, total // 2))
 
     def auto_temperature(self, hyper):
-        """Return where the features of a random start are undecided, from 1 to 1,000.
+        """Return the temperature at which features of a random start are undecided.
 
-        A component that has nothing to do with a sample would worsen its likelihood by
-        half of the component's square over the noise variance.  Colder than that, all
-        features of a start in many dimensions are switched off for good.
+        A component that is unrelated to a sample lowers its log-likelihood by half the
+        ratio of its square to the noise variance.  At lower temperatures than this, all
+        features would be switched off for ever in data of many dimensions.  The result
+        is limited to 1 to 1,000.
         """
-        # infinite, without a word, if it overflows
+        # the ratio may overflow to infinity
         ratio = float(hyper.component_variance) / float(hyper.noise_variance)
         return min(max(0.5 * self.n_features * ratio, 1.0), 1000.0)
 
@@ -151,13 +154,13 @@ class FactorialMixtureModel(NaturalModel):
         return Hyper(noise_variance, component_variance, self.inclusion_probability)
 
     def _not_zero(self, variance):
-        """Return a variance, or 1 in place of one that is 0 but for rounding."""
+        """Return a variance, or 1 if the variance is 0 up to rounding."""
         return variance if variance > LARGEST_VALUES[self.dtype] ** -2 else 1.0
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
-        """Return means from ``init``, as sure of them as of `START_SAMPLES` each.
+        """Return means from ``init``, with the precision of `START_SAMPLES` samples.
 
-        They are directions that the rows have, whatever the rows weigh.
+        The means do not depend on the weights.
         """
         hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
         means = self.init(X, hyper, random)
@@ -170,7 +173,7 @@ class FactorialMixtureModel(NaturalModel):
         return [(), (), (self.n_components,)]
 
     def prepare(self, globals_, hyper):
-        """Return what `local_step` needs, computed once a step."""
+        """Return values for `local_step` that are computed once for each step."""
         means = globals_.means()
         return Prepared(
             means,
@@ -181,10 +184,10 @@ class FactorialMixtureModel(NaturalModel):
         )
 
     def is_finite(self, globals_, hyper, prepared):
-        """Return whether the parameters are, and the components have means."""
+        """Return whether the parameters are finite, and the means exist."""
         try:
             means = globals_.means() if prepared is None else prepared
-        except np.linalg.LinAlgError:  # the precision is none but for rounding
+        except np.linalg.LinAlgError:  # the precision is singular up to rounding
             return False
         return super().is_finite(globals_, hyper, means)
 
@@ -196,18 +199,20 @@ class FactorialMixtureModel(NaturalModel):
     def local_step(self, block, prepared, request):
         """Optimise nu of a block; see `ConjugateModel.local_step`.
 
-        From the start cooled down, and from ``local_init`` too if there is one: each
-        sample takes the better of the two, so that steps on all samples ascend.
+        Each sample starts from the priors, with cooling, and also from ``local_init``
+        if it is given.  The better result is taken, so that steps on all samples never
+        lower the bound.
 
-        Missing values are latent too: those of a sample have the covariance of all
-        dimensions then, which steps on all samples need to ascend.
+        Missing values are latent variables.  Otherwise steps on all samples could lower
+        the bound, because the covariance of the components would not be the same in
+        all dimensions.
         """
         return self._local_step(block, prepared, request, completing=True)
 
     def observed_step(self, block, prepared):
-        """Return a `LocalStep` at T=1, with nu, of what is observed alone.
+        """Return a `LocalStep` at T=1, with nu, from observed values only.
 
-        Samples that miss values are those of the model of the other dimensions.
+        Dimensions in which a sample has no value are left out of its model.
         """
         request = Request(want=("local",))
         return self._local_step(block, prepared, request, completing=False)
@@ -272,10 +277,11 @@ class FactorialMixtureModel(NaturalModel):
         )
 
     def largest_rate(self, globals_, statistics, scale, powers, hyper):
-        """Return the rate at which the precision, or a probability, would become 0.
+        """Return the rate at which a parameter would leave its domain.
 
-        Or half of the noise variance, if it would become 0: as the precision has what
-        it divides in it, that must not come near 0 on the way.
+        These are the precision, the inclusion probabilities and the noise variance.  A
+        step goes at most half of the way to a noise variance of 0, because the
+        precision is divided by it.
         """
         learned = self._learned(hyper, statistics)
         old, new = hyper.noise_variance, learned.noise_variance
@@ -285,7 +291,7 @@ class FactorialMixtureModel(NaturalModel):
             rate_to_zero(*inclusion),
             rate_to_zero(*(1 - part for part in inclusion)),
         )
-        # linear in 1 / noise: what holds at both ends holds between them
+        # the target is linear in 1 / noise, so that the two ends suffice
         for noise in {old, new if new > 0 else old / 2}:
             target = self.target(
                 statistics, scale, powers, hyper._replace(noise_variance=noise)
@@ -312,7 +318,7 @@ class FactorialMixtureModel(NaturalModel):
         return hyper._replace(noise_variance=noise, inclusion_probability=inclusion)
 
     def _learned(self, hyper, statistics):
-        """Return what is best for a batch; what is fixed stays as it is."""
+        """Return the optimal learned hyperparameters of a batch."""
         noise, inclusion = hyper.noise_variance, hyper.inclusion_probability
         if self.learn_noise_variance and statistics.values > 0:
             noise = statistics.residual / statistics.values
@@ -323,7 +329,7 @@ class FactorialMixtureModel(NaturalModel):
     def shapes(self):
         """Return the shapes of the arrays of the parameters.
 
-        They pair with -mu mu^T / 2, summed over dimensions, and mu.
+        Their sufficient statistics are -mu mu^T / 2, summed over dimensions, and mu.
         """
         K = self.n_components
         return (K, K), (K, self.n_features)
@@ -348,12 +354,12 @@ class FactorialMixtureModel(NaturalModel):
     def log_partition(
         self, inverse_temperatures, hyper, random, priors=None, n_samples=8
     ):
-        """Return log C(b) per observed value: exact, and the same for all components.
+        """Return log C(b) per observed value, which is exact.
 
-        Less the part of the normaliser that no temperature changes, which the score
-        leaves out too: so it does not depend on the noise variance, and stays right
-        while that is learned.  ``priors``, the inclusion probabilities, are by default
-        the model's own.
+        The score and log C omit the same normaliser, which does not depend on the
+        temperature.  Log C therefore does not depend on the noise variance, and stays
+        valid while that is learned.  ``priors`` are inclusion probabilities, by default
+        those of the model.
         """
         b = inverse_temperatures
         inclusion = hyper.inclusion_probability
@@ -365,10 +371,10 @@ class FactorialMixtureModel(NaturalModel):
         return binary / self.n_features - 0.5 * np.log(b)
 
     def predictive_scores(self, block, prepared):
-        """Return a lower bound on each sample's log p(x) at T=1, and 1 a sample.
+        """Return a lower bound on log p(x) of each sample at T=1, and 1 per sample.
 
-        The local bound under q(mu), at most the log predictive density; of the values
-        that are not missing.
+        This is the local bound under q(mu) from observed values.  It is at most the log
+        predictive density.
         """
         step = self.observed_step(block, prepared)
         seen = block.observed > 0
@@ -378,11 +384,12 @@ class FactorialMixtureModel(NaturalModel):
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
         """Return the components, and priors, after a birth and a death.
 
-        A component is born, all adapt to it on ``block``, and the one that the bound
-        misses least dies.  The new one is what its other features leave of a sample,
-        taken in proportion to its squared residual, or the difference between it and
-        one of its nearest.  Or all are born anew: as the independent components of what
-        they span, for features that were taken for sums and differences of features.
-        What is proposed does not depend on the weights, only what becomes of it.
+        A component is added, all components take a few steps on ``block``, and the
+        component whose removal lowers the bound least is removed.  The new component is
+        the residual of a sample, drawn in proportion to its square, or the difference
+        of this sample to one of its nearest neighbours.  Alternatively, all components
+        are replaced by the independent components of their span, which separates
+        features that were merged into sums and differences.  Proposals do not depend on
+        the weights.
         """
         return birth(self, globals_, hyper, block, random)

@@ -24,9 +24,9 @@ class Samples(NamedTuple):
     Attributes
     ----------
     values : ndarray of shape (n_rows, n_features)
-        With 0 where a value is missing.
+        Values, 0 in place of missing values.
     missing : ndarray of shape (n_rows, n_features) or None
-        Whether a value is; None if none is.
+        Mask of missing values; None if there are none.
     squares : ndarray of shape (n_rows,)
         Sums of the squared values.
     observed : ndarray of shape (n_rows,)
@@ -59,16 +59,16 @@ class Components(SharedGaussian):
 
 @dataclass(frozen=True)
 class FeatureStatistics(Natural):
-    """Sums over samples, each times its weight and power.
+    """Sums over samples, weighted by their weights and powers.
 
     Attributes
     ----------
     second : ndarray of shape (n_components, n_components)
         E[z z^T].
     cross : ndarray of shape (n_components, n_features)
-        E[z] x^T, a missing x at its expectation.
+        E[z] x^T, with missing x at their expectation.
     residual : float
-        E|x - z mu|^2 over what is observed.
+        E|x - z mu|^2 over observed values.
     samples, values : float
         Numbers of samples, and of observed values.
     """
@@ -81,14 +81,14 @@ class FeatureStatistics(Natural):
 
 
 class Prepared(NamedTuple):
-    """What a local step needs of the components and priors."""
+    """Values for local steps, prepared from the components and priors."""
 
     means: np.ndarray
-    #: What E[mu mu^T] has beside the means' products, for each dimension.
+    #: E[mu mu^T] less the products of the means, for each dimension.
     spread: np.ndarray
-    #: The means over the noise variance, in the dtype of the kernel.
+    #: Means divided by the noise variance, in the dtype of the kernel.
     filters: np.ndarray
-    #: The means' products.
+    #: Products of the means.
     products: np.ndarray
     hyper: Hyper
 

@@ -1,4 +1,4 @@
-"""Where the means of the components start: from noise, data, or another method."""
+"""Initial means of the components: noise, samples, or results of other methods."""
 
 import warnings
 
@@ -8,38 +8,38 @@ from sklearn.exceptions import ConvergenceWarning
 
 __all__ = ["STARTS"]
 
-#: The squares of negative values, in those of positive ones, that NMF may overlook.
+#: NMF accepts negative values up to this ratio of the sums of squares.
 MOST_NEGATIVE = 0.1
 
 
 def from_noise(X, n_components, hyper, random):
-    """Return draws from the components' prior."""
+    """Return draws from the prior of the components."""
     shape = (n_components, X.shape[1])
     return random.normal(0.0, np.sqrt(hyper.component_variance), shape)
 
 
 def from_small_noise(X, n_components, hyper, random):
-    """Return draws whose squares are about the noise variance, or the prior's.
+    """Return draws from the prior, scaled down to squares of about the noise variance.
 
-    A larger component that has nothing to do with the data, of many dimensions, would
-    switch its feature off for good.
+    With data of many dimensions, the feature of a larger random component would be
+    switched off for ever.
     """
     scale = hyper.noise_variance / X.shape[1] / hyper.component_variance
     return min(scale, 1.0) ** 0.5 * from_noise(X, n_components, hyper, random)
 
 
 def from_data(X, n_components, hyper, random):
-    """Return rows of ``X``, differing even if there are fewer rows than components."""
+    """Return rows of ``X`` plus small noise, so that repeated rows differ."""
     rows = X[random.randint(len(X), size=n_components)]
     return rows + 0.1 * from_noise(X, n_components, hyper, random)
 
 
 def from_ica(X, n_components, hyper, random):
-    """Return the mixing of independent components, each as a binary feature.
+    """Return the independent components of ``X``, scaled to binary features.
 
-    FastICA finds a feature up to its scale and sign: its values, cut in the middle,
-    have two means, whose difference is the scale; it is on where the share of samples
-    is nearer to the inclusion probability.
+    FastICA finds features up to scale and sign.  The scale is the difference of the
+    means of the values above and below the middle of their range.  The sign is chosen
+    so that the share of samples with the feature is near the inclusion probability.
     """
     means = from_noise(X, n_components, hyper, random)
     left, scales, right = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
@@ -47,7 +47,7 @@ def from_ica(X, n_components, hyper, random):
     n_found = min(n_components, np.count_nonzero(scales > rounding))
     if n_found == 0:
         return means
-    # FastICA's own whitening loses directions that the first column has no part in
+    # the whitening of FastICA loses directions in which the first column is 0
     white = np.sqrt(len(X)) * left[:, :n_found]
     ica = FastICA(whiten=False, random_state=random, max_iter=500)
     with warnings.catch_warnings():
@@ -66,14 +66,14 @@ def from_ica(X, n_components, hyper, random):
 def from_nmf(X, n_components, hyper, random):
     """Return the non-negative components, scaled to features that are 0 or 1.
 
-    Negative values are taken for the noise about 0.
+    Negative values are taken as noise and set to 0.
     """
     X, negative = np.maximum(X, 0.0), np.minimum(X, 0.0)
     if (negative**2).sum() > MOST_NEGATIVE * (X**2).sum():
         raise ValueError(
             'init="nmf" takes no data with so much below 0; init="ica" does.'
         )
-    unit = X.max() or 1.0  # NMF's tolerances are absolute
+    unit = X.max() or 1.0  # tolerances of NMF are absolute
     n_found = min(n_components, *X.shape)
     nmf = NMF(n_found, init="nndsvda", random_state=random)
     with warnings.catch_warnings():
@@ -95,7 +95,7 @@ def two_means(values):
     -------
     distance : float
     share : float
-        Of the values above the middle.
+        Share of the values above the middle.
     """
     low, high = np.quantile(values, [0.02, 0.98])
     above = values > (low + high) / 2
@@ -104,7 +104,7 @@ def two_means(values):
     return values[above].mean() - values[~above].mean(), above.mean()
 
 
-#: What ``init`` may be.
+#: Functions of the values of ``init``.
 STARTS = {
     "random": from_small_noise,
     "data": from_data,

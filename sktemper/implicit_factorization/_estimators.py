@@ -5,7 +5,6 @@ from numbers import Real
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -21,10 +20,10 @@ from ._model import ImplicitFactorizationModel
 from ._pairs import values_of_pairs
 from ._recommend import ImplicitRecommenderMixin
 
-#: Means of weights, or one over it, from which on they seem to be something else.
+#: A mean of stored numbers above this, or below its inverse, suggests no weights.
 FARTHEST_MEAN = 2.0
-#: Nats a user by which the lower bound may move in the last step of a fit at rest:
-#: rankings come to rest long before it does.
+#: Change of the lower bound in nats a user below which a fit has converged; rankings
+#: converge long before the bound.
 LARGEST_CHANGE = 1.0
 
 
@@ -36,12 +35,12 @@ class ImplicitFactorization(
 ):
     r"""Factorization of implicit feedback: clicks, plays, purchases.
 
-    Every pair of a user and an item counts, with a weight w and a target y, and
-    :math:`y \sim N(u^T v, \sigma^2 / w)` [1]_: a stored pair has those that are
-    given, by default the stored number and 1; all others have the weight w0 and the
-    target 0.  Users and items have Gaussian posteriors with all correlations, under
-    priors whose means and covariances are learned, as the noise is [2]_.  So there is
-    nothing to tune: neither a regularisation nor, if it is large enough, the rank.
+    Every pair of a user and an item has a weight w and a target y, with
+    :math:`y \sim N(u^T v, \sigma^2 / w)` [1]_.  Stored pairs use the given w and y, by
+    default the stored number and 1.  All other pairs have the weight w0 and the target
+    0.  Users and items have Gaussian posteriors with full covariances.  The means and
+    covariances of their priors and the noise variance are learned [2]_, so there is no
+    penalty to tune, and a rank that is too high does no harm.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``batch_size`` to
@@ -51,32 +50,33 @@ class ImplicitFactorization(
     Parameters
     ----------
     n_components : int, default=32
-        Number of factors d, the rank.  More than are of use do no harm.
+        Number of factors d, the rank.  Factors that are not needed do no harm.
     zero_weight : "auto" or float, default="auto"
         Weight w0 of a pair that is not stored, positive and at most 1e15.  "auto" is
-        ``min(1, 8 * n_stored / (n_all - n_stored))`` of the first data: all pairs
-        that are not stored weigh 8 times as much as those that are, if these have
-        weights of about 1.
+        ``min(1, 8 * n_stored / (n_all - n_stored))`` for the first data.  If stored
+        pairs have weights of about 1, the other pairs together then weigh 8 times as
+        much as the stored pairs.
     pair_weight : "value", float or callable, default="value"
-        Weights w of the stored pairs, not negative: the stored numbers themselves; one
-        number for all; or a function of an array of stored numbers, such as
-        ``np.log1p`` for plays.  A mean of about 1 suits ``zero_weight``.
+        Weights w of the stored pairs, not negative: the stored numbers, one number for
+        all pairs, or a function of the array of stored numbers, such as ``np.log1p``
+        for plays.  ``zero_weight`` suits a mean of about 1.
     pair_target : "value", float or callable, default=1.0
-        Targets y of the stored pairs, in the same way.  For ratings from 1 to 5, of
-        which those from 4 on are worth most, ``pair_weight=1.0`` and a function that
+        Targets y of the stored pairs, given in the same way.  To rank by what users
+        like, for ratings from 1 to 5, use ``pair_weight=1.0`` and a function that
         divides by 5.
     noise_variance : float, default=None
-        Variance sigma^2 of the noise of a pair of weight 1.  None begins with the mean
-        square of the targets and is learned.
+        Variance sigma^2 of the noise of a pair of weight 1.  None starts at the mean
+        square of the targets and learns it.
     component_variance : float, default=None
-        Prior variance of each factor, whose prior mean is 0.  None learns the prior:
-        mean and covariance of the users, and those of the items; what no pair speaks
-        for dies out (automatic relevance determination).
+        Prior variance of each factor, with prior mean 0.  None learns the mean and the
+        covariance of the priors of users and of items; factors without support in the
+        data then shrink to zero (automatic relevance determination).
     init : array-like of shape (n_components, n_items), default=None
-        Where the factors of the items start.  None is small draws from the prior.
+        Initial factors of the items.  None is small draws from the prior.
     batch_size : int, "auto" or None, default=None
-        Users of a step.  None: all at once, which with rate 1 is coordinate ascent.
-        "auto": a tenth of the data, from 100 to 10,000; in `partial_fit` 1,000.
+        Number of users of a step.  None takes all users, which is coordinate ascent
+        with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
+        at most 10,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
         How far each step goes toward its target.  None is ``RobbinsMonro()``, and
         ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
@@ -132,10 +132,10 @@ class ImplicitFactorization(
         Posterior means of the factors of the users in the data of the last `fit` or
         `partial_fit`.
     user_labels_, item_labels_ : ndarray or None
-        Of the rows in the last `fit` or `partial_fit`, and of the columns, if the data
-        have labels; index and columns of a pandas data frame are some too.
+        Labels of the rows of the last `fit` or `partial_fit`, and of the columns, if
+        the data have labels.  The index and columns of a pandas data frame are labels.
     zero_weight_ : float
-        w0, given or found.
+        Weight w0 in use.
     noise_variance_ : float
         Given or learned.
     user_prior_, item_prior_ : tuple of ndarrays
@@ -143,8 +143,8 @@ class ImplicitFactorization(
         the priors, given or learned.
     relevance_ : ndarray of shape (n_components,)
         Variance of the scores that each factor explains under the priors, in
-        coordinates in which factors are independent; decreasing, and near 0 for those
-        that are of no use.
+        coordinates in which factors are independent; decreasing, and near 0 for
+        factors that are not needed.
     tempering_, learning_rate_, gradient_noise_ : object
         The policies in use, with "auto" resolved.
     batch_size_ : int
@@ -175,32 +175,29 @@ class ImplicitFactorization(
 
     Notes
     -----
-    Rows are users, columns items.  Zeros are pairs that are not stored, whether a
-    sparse matrix has them as entries or not.  Stored numbers are not negative.  To make
+    Rows are users and columns are items.  Zeros are pairs that are not stored, even if
+    a sparse matrix has them as entries.  Stored numbers must not be negative.  To make
     a pair count less than one that is not stored, give it a weight below w0.
 
-    Weights and targets are functions of the one number that is stored, rather than two
-    matrices: so ``X`` alone says what is known of users, in `transform`, `score` and
-    `partial_fit`, in parts, pipelines and grid searches, where a second matrix would
-    have to be cut and passed along.  Where one number is too little, store the row of a
-    table, counted from 1, and give functions that look it up.  Functions are part of
-    the pickle: a lambda cannot be pickled, a function of a module can.
+    Weights and targets are functions of one stored number.  A second matrix would have
+    to be sliced and passed along with ``X`` in parts, pipelines and grid searches.  If
+    one number is not enough, store the row of a table, counted from 1, and pass
+    functions that look it up.  Functions are part of the pickle: a lambda cannot be
+    pickled, but a function of a module can.
 
-    Data of float32 are computed in float32, which is twice as fast and ranks as well.
-    An item then needs 2 d (d + 3) bytes in a fitted model, and about four times that
-    during a fit.
+    A fit to float32 data computes in float32, which is twice as fast and gives the same
+    rankings.  An item then needs 2 d (d + 3) bytes in a fitted model, and about four
+    times that during a fit.
 
-    There is one class, and no annealed, tempered or SVI+ kind of it.  Temperatures do
-    not help here: of the temperature and the noise only their product counts, the noise
-    is learned, and how hot zeros are is what w0 says.  On MovieLens 100K annealing
-    from T=2 ranks worse, whatever its target (precision at 10 of .230 to .236 in place
-    of .239).
+    There are no annealed, tempered or SVI+ variants, because temperatures do not help
+    here: only the product of temperature and noise matters, the noise is learned, and
+    w0 acts as an inverse temperature of pairs that are not stored.
 
-    `score_samples` deals the pairs of each user in turn to an observed half, from
-    which the factors come, and a held-out half.  It is the normalised discounted
-    cumulative gain [3]_ at 100 of the held-out items among all that are not observed,
-    from 0 to 1; `score` is the mean over the users who have a held-out item.  A
-    likelihood would not compare models of different w0.
+    `score_samples` splits the pairs of each user alternately into an observed half,
+    from which it computes the factors, and a held-out half.  It returns the normalized
+    discounted cumulative gain [3]_ at 100 of the held-out items among all items that
+    are not observed, from 0 to 1.  `score` is the mean over users who have a held-out
+    item.  A likelihood could not compare models with different w0.
 
     References
     ----------
@@ -370,20 +367,17 @@ class ImplicitFactorization(
 
     def _install(self, state, policies):
         super()._install(state, policies)
-        self._users_ = self._item_means_ = None  # those of an earlier state
+        self._item_means_ = None  # those of an earlier state
 
     def _finish(self, problem, state):
-        """Keep the posterior means of items, and of the users of the training data."""
-        prepared = problem.model.prepare(state.globals_, state.hyper)
-        dtype = state.dtype
-        users = np.concatenate(list(problem.map(_factors_of_users, prepared)))
-        self._item_means_ = prepared.items.means.astype(dtype)
-        self._users_ = users.astype(dtype)
+        """Keep the users of the training data, and the posterior means of items."""
         super()._finish(problem, state)
+        prepared = problem.model.prepare(state.globals_, state.hyper)
+        self._item_means_ = prepared.items.means.astype(state.dtype)
 
     # -- what users call ---------------------------------------------------------------
     def transform(self, X):
-        """Return the factors of users, whether they were in the training data or not.
+        """Return the factors of users, who need not be in the training data.
 
         Parameters
         ----------
@@ -393,9 +387,8 @@ class ImplicitFactorization(
         Returns
         -------
         factors : ndarray of shape (n_samples, n_components)
-            Posterior means, given the items.  Of a user without pairs nothing is known
-            yet: the mean of the prior, by which items are ranked much as by their
-            popularity.
+            Posterior means, given the items.  A user without pairs gets the prior mean,
+            which ranks items about as popularity does.
         """
         factors = np.concatenate(self._map(X, _factors_of_users))
         return factors.astype(self.state_.dtype)
@@ -411,7 +404,7 @@ class ImplicitFactorization(
         Returns
         -------
         scores : ndarray of shape (n_samples, n_items)
-            Expected targets, by which items are ranked.
+            Expected targets, which rank the items.
         """
         check_is_fitted(self, "state_")
         X = check_array(X, dtype=[np.float64, np.float32])
@@ -434,12 +427,13 @@ class ImplicitFactorization(
         Returns
         -------
         scores : ndarray of shape (n_samples, n_items)
-            Higher is better; also of items with which users have pairs.
+            Scores of all items, including those that a user has a pair with; higher is
+            better.
         """
         return self.inverse_transform(self.transform(X))
 
     def score_samples(self, X):
-        """Return how well the held-out half of each user's items is ranked.
+        """Return a measure of how well the held-out items of each user are ranked.
 
         Parameters
         ----------
@@ -502,17 +496,11 @@ class ImplicitFactorization(
     @property
     def user_factors_(self):
         """Posterior means of the users' factors, ndarray (n_users, n_components)."""
-        self._state()
-        if self._users_ is None:
-            raise NotFittedError(
-                "The last fit was not completed: there are no factors of its users. "
-                "Go on with it, or use transform."
-            )
-        return self._users_
+        return self._fitted_users()[0]
 
     @property
     def zero_weight_(self):
-        """The weight of a pair that is not stored, given or found."""
+        """Weight of a pair that is not stored."""
         return self._state().hyper.zero_weight
 
     @property
@@ -548,10 +536,10 @@ def _warn_of_weights(values):
     if 1 / FARTHEST_MEAN <= mean <= FARTHEST_MEAN:
         return
     warn(
-        f"The stored numbers of X, with a mean of {mean:.3g}, are taken as weights, "
-        "but only those with a mean of about 1 suit the zero_weight and rank well. "
-        "Divide X by that number, or give pair_weight=1.0 if all pairs are to weigh "
-        "the same, or a function such as numpy.log1p."
+        f"The stored numbers of X are taken as weights, with a mean of {mean:.3g}, but "
+        "zero_weight suits weights with a mean of about 1. Divide X by that number, or "
+        "set pair_weight=1.0 if all pairs should have the same weight, or a function "
+        "such as numpy.log1p."
     )
 
 

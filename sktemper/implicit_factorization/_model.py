@@ -15,7 +15,7 @@ from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
 from . import _kernels
 from ._pairs import add_sums, pairs_of
 from ._parameters import Gaussians, Items, Prepared, moments_of
-from ._rankings import gains_of_held_out
+from ._rankings import ndcg_of_held_out
 from ._starts import first_hyper, first_items
 from ._users import UserInference
 
@@ -32,7 +32,7 @@ LEAST_NOISE = {"float32": 1e-4, "float64": 1e-6}
 
 
 class ImplicitFactorizationModel(ConjugateModel):
-    """All pairs of users and items as products of Gaussian factors.
+    """Model of all pairs of users and items by products of Gaussian factors.
 
     Parameters
     ----------
@@ -105,11 +105,11 @@ class ImplicitFactorizationModel(ConjugateModel):
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
-        """Return the variances, w0, and where what is learned begins."""
+        """Return w0, given variances, and starting values of the learned ones."""
         return first_hyper(self, X, sample_weight)
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
-        """Return small draws from the prior, or what ``init`` says."""
+        """Return small draws from the prior, or ``init``."""
         hyper = self.initial_hyper(X) if hyper is None else hyper
         return first_items(self, random, hyper)
 
@@ -129,14 +129,14 @@ class ImplicitFactorizationModel(ConjugateModel):
             raise ValueError("n_components is not that of the fit")
 
     def prepare(self, globals_, hyper):
-        """Return the items' moments, and what unknown pairs add to all users."""
+        """Return the items' moments, and the term of pairs that are not stored."""
         items = self.items(globals_)
         return Prepared(items, hyper.zero_weight * packed(items.moments.second), hyper)
 
     def items(self, globals_):
         """Return the items' posteriors; raise if there are none.
 
-        Those of the last parameters are known: a step has looked whether there are any.
+        The last result is cached: a step has computed it to check the new parameters.
         """
         return self._item_cache.of(globals_, self._solved_items)
 
@@ -147,7 +147,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         return self.gaussians(own, globals_.common, no_traces, out=table)
 
     def is_finite(self, globals_, hyper, prepared):
-        """Return whether the items' moments are, and the priors."""
+        """Return whether the items' moments and the priors are finite."""
         return all_finite(self.items(globals_), hyper)
 
     def gaussians(
@@ -155,7 +155,7 @@ class ImplicitFactorizationModel(ConjugateModel):
     ):
         """Return the posteriors prior + scales (shared + sums); raise if there is none.
 
-        ``out`` is where the table of their moments is written; it may be ``sums``.
+        The table of their moments is written to ``out``, which may be ``sums``.
         """
         n_rows, d = sums.shape[1], self.n_components
         means, scalars = np.empty((n_rows, d)), np.empty((3, n_rows))
@@ -208,8 +208,8 @@ class ImplicitFactorizationModel(ConjugateModel):
     def factors(self, block, prepared):
         """Return the means of the users of a block.
 
-        Of a user without pairs nothing is known, rather than that he or she wants none
-        of all items: the mean is that of the prior.
+        A user without pairs gets the mean of the prior, because the missing pairs of
+        such a user carry no information.
         """
         means = UserInference(self, block, prepared, Powers()).users().means
         means[block.counts == 0] = prepared.hyper.users.mean
@@ -232,7 +232,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         return sums
 
     def _common_target(self, statistics, scale, powers, hyper):
-        """Return the part of the target that all items have in common."""
+        """Return the part of the target that all items share."""
         common = powers.prior * hyper.items.natural()
         known = scale / hyper.noise_variance * hyper.zero_weight
         common[: self.n_packed] += known * packed(statistics.users.second)
@@ -284,7 +284,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         return stepped
 
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
-        """Step the learned noise variance and priors toward what is best."""
+        """Step the learned noise variance and priors toward their optimum."""
         if self.noise_variance is None and statistics.n_pairs > 0:
             best = statistics.residual / statistics.n_pairs
             noise = (1 - rate) * hyper.noise_variance + rate * best
@@ -329,14 +329,14 @@ class ImplicitFactorizationModel(ConjugateModel):
         return float(powers.prior * log_prior + items.entropies().sum())
 
     def predictive_scores(self, block, prepared):
-        """Return how well held-out items are ranked, and whether there are any.
+        """Return the nDCG at 100 of held-out items, and 1 for rows that have any.
 
-        The pairs of a user are dealt in turn to an observed and a held-out half.
+        The pairs of a user go alternately to an observed and a held-out half.
         """
         number = np.arange(len(block.items)) - block.starts[block.users()]
         held_out = number % 2 == 1
         observed, rest = block.part(~held_out), block.part(held_out)
-        gains = gains_of_held_out(
+        gains = ndcg_of_held_out(
             self.factors(observed, prepared).astype(self.dtype),
             prepared.items.means.astype(self.dtype),
             observed,
@@ -347,7 +347,7 @@ class ImplicitFactorizationModel(ConjugateModel):
 
 
 def _refuse_precisions(dtype):
-    """Raise: some precision is not positive definite."""
+    """Raise an error about a precision that is not positive definite."""
     raise ValueError(
         "No positive precision is left: the noise variance is too small for pairs of "
         f"{dtype}, or their weights are too far apart. Give a larger noise_variance, "

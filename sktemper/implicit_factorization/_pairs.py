@@ -1,4 +1,4 @@
-"""Pairs of a block of users, and what they tell of the items."""
+"""Pairs of a block of users, and their statistics."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from . import _kernels
 
 __all__ = ["Pairs", "PairStatistics", "add_sums", "pairs_of", "values_of_pairs"]
 
-#: Statistics keep this many blocks apart before they are added up.
+#: Blocks of statistics that are kept before they are summed.
 MOST_PARTS = 2
 
 
@@ -48,7 +48,7 @@ class Pairs(NamedTuple):
         return _kernels.row_sums(self.starts, np.asarray(values, dtype=np.float64))
 
     def part(self, chosen):
-        """Return some of the pairs, of all of the users."""
+        """Return some of the pairs, with all users."""
         counts = np.bincount(self.users()[chosen], minlength=len(self.counts))
         starts = np.concatenate([[0], np.cumsum(counts)])
         return Pairs(
@@ -58,7 +58,7 @@ class Pairs(NamedTuple):
 
 @dataclass(frozen=True)
 class PairStatistics:
-    """Sums over users, each times its weight and power.
+    """Sums over users, multiplied by weight and power.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class PairStatistics:
         return total.compacted() if len(total.parts) > MOST_PARTS else total
 
     def compacted(self):
-        """Return the same with each item once."""
+        """Return the statistics with one entry for each item."""
         if len(self.parts) == 1:
             return self
         n_panels, _, width = self.parts[0][1].shape
@@ -133,7 +133,7 @@ def _times(factor, sums):
 
 
 def pairs_of(X, rows, weight_of, target_of):
-    """Return ``X[rows]`` as `Pairs`; stored zeros are no pairs.
+    """Return ``X[rows]`` as `Pairs`, without stored zeros.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def pairs_of(X, rows, weight_of, target_of):
 
 
 def values_of_pairs(name, given, dtype, non_negative=False):
-    """Return the function of stored numbers that a parameter stands for.
+    """Return the function of stored numbers that a parameter specifies.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def values_of_pairs(name, given, dtype, non_negative=False):
         return lambda values: checked(np.full(len(values), float(given)))
 
     def function(values):
-        # a function of the user's own may write into what it is given
+        # a function of the user may write into its argument
         found = np.asarray(given(np.array(values, dtype=np.float64)), dtype=np.float64)
         if found.shape != values.shape:
             raise ValueError(

@@ -12,7 +12,7 @@ __all__ = ["Gaussians", "Hyper", "Items", "Prepared"]
 
 
 class Hyper(NamedTuple):
-    """Priors, the noise, and what an unknown pair weighs.
+    """Priors, the noise variance, and the weight of pairs that are not stored.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Gaussians(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """What a local step needs of the items and priors.
+    """Moments of the items, and the priors, for local steps.
 
     Attributes
     ----------

@@ -1,35 +1,43 @@
-"""How well scores rank what was held out."""
+"""Held-out score of a model of clicks: nDCG of the held-out items."""
 
 import numpy as np
 from sklearn.utils import gen_batches
 
 from .._linalg import tiled_matmul
+from .._ranking._measures import MOST_SCORES, ranking_measures
 from ..model import Stopped
 
-__all__ = ["gains_of_held_out"]
+__all__ = ["ndcg_of_held_out"]
 
-#: Places of a ranking that count, and scores that are looked at in one go.
-N_PLACES, MOST_SCORES = 100, 2**22
+#: Number of places of a ranking that count.
+N_PLACES = 100
 
 
-def gains_of_held_out(users, items, observed, held_out, stop):
-    """Return the normalised discounted cumulative gain at 100 of each user.
+def ndcg_of_held_out(users, items, observed, held_out, stop):
+    """Return the normalized discounted cumulative gain at 100 of each user.
 
-    Items that are observed are no candidates.  Among equal scores those that are held
-    out have the mean of the discounts of their places.
+    Observed items are not ranked.
 
     Parameters
     ----------
     users : ndarray of shape (n_rows, n_components)
+        Factors of users.
     items : ndarray of shape (n_items, n_components)
+        Factors of items.
     observed, held_out : Pairs
-        Of the same rows.
+        Pairs of the same rows.
     stop : ndarray of shape (1,)
+        Nonzero to stop.
 
     Returns
     -------
     gains : ndarray of shape (n_rows,)
-        In [0, 1]; 0 where nothing is held out.
+        Values in [0, 1]; 0 where nothing is held out.
+
+    Raises
+    ------
+    Stopped
+        If ``stop`` is set.
     """
     columns = np.ascontiguousarray(items.T)
     gains = np.zeros(len(users))
@@ -37,26 +45,15 @@ def gains_of_held_out(users, items, observed, held_out, stop):
         if stop[0]:
             raise Stopped
         scores = tiled_matmul(users[rows], columns)
-        for row, score in zip(range(rows.start, rows.stop), scores, strict=True):
-            seen, relevant = (
-                pairs.items[pairs.starts[row] : pairs.starts[row + 1]]
-                for pairs in (observed, held_out)
-            )
-            if len(relevant):
-                gains[row] = _gain(score, seen, relevant)
+        scores[_entries(observed, rows)] = -np.inf
+        relevant = _entries(held_out, rows)
+        (values,) = ranking_measures(scores, *relevant, [("ndcg", N_PLACES)])
+        gains[rows] = np.nan_to_num(values)
     return gains
 
 
-def _gain(scores, seen, relevant):
-    """Return the gain of one ranking."""
-    scores[seen] = -np.inf
-    candidates = np.sort(scores)[::-1]
-    most = len(candidates) - len(seen)
-    own = -scores[relevant]
-    ends = np.searchsorted(-candidates[:most], own, "right")
-    firsts = np.searchsorted(-candidates[:most], own, "left")
-    n_places = min(N_PLACES, most)
-    discounts = 1 / np.log2(np.arange(n_places) + 2)
-    sums = np.concatenate([[0.0], np.cumsum(discounts)])
-    found = sums[np.minimum(ends, n_places)] - sums[np.minimum(firsts, n_places)]
-    return (found / (ends - firsts)).sum() / sums[min(len(relevant), n_places)]
+def _entries(pairs, rows):
+    """Return row and item of the pairs of a slice of rows; rows count from 0."""
+    starts = pairs.starts[rows.start : rows.stop + 1]
+    row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return row, pairs.items[starts[0] : starts[-1]]

@@ -1,4 +1,4 @@
-"""Where priors, the noise and items start."""
+"""Starting values of priors, the noise variance and items."""
 
 import math
 
@@ -26,7 +26,7 @@ def auto_zero_weight(n_stored, n_unknown):
 
 
 def first_hyper(model, X, sample_weight=None):
-    """Return the variances, and where those to be learned begin."""
+    """Return the given variances, and starting values of the learned ones."""
     n_unknown, n_stored, weight, squares = _totals(model, X, sample_weight)
     if n_stored == 0:
         raise ValueError(
@@ -81,7 +81,7 @@ def _totals(model, X, sample_weight):
 
 
 def first_items(model, random, hyper):
-    """Return small draws from the prior, or what ``init`` says."""
+    """Return small draws from the prior, or ``init``."""
     d, variance = model.n_components, np.diag(hyper.items.covariance)
     if model.init is None:
         shape = model.n_features, d

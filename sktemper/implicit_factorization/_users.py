@@ -1,4 +1,4 @@
-"""The local step: users' posteriors, and what their pairs tell of the items."""
+"""The local step: posteriors of users, and statistics of their pairs."""
 
 import math
 
@@ -35,7 +35,7 @@ class UserInference:
         self.pair_factors = squares.astype(model.dtype), linear.astype(model.dtype)
 
     def users(self, factors=None):
-        """Return the posteriors, `Gaussians`, whose moments have these factors."""
+        """Return the posteriors, `Gaussians`; factors multiply the summed moments."""
         natural = self.hyper.users.natural()
         sums = self.model.sums(
             self.block.starts,
@@ -85,7 +85,7 @@ class UserInference:
         return bounds + users.entropies()
 
     def statistics(self, users, residuals, factors):
-        """Return what the pairs tell of items, noise and users."""
+        """Return the statistics of the pairs for items, noise and users."""
         items, *pairs = _kernels.transposed(
             self.block.starts,
             self.block.items,

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._estimator import LARGEST_START_SHARE, is_above_one
+from ..schedules import Clock
 from ._merging import LARGEST_EMPTY
 
 __all__ = ["END_OF_FIT_CHECKS", "near_copies"]
@@ -11,6 +12,8 @@ __all__ = ["END_OF_FIT_CHECKS", "near_copies"]
 LEAST_COSINE = 0.95
 #: Most probable words of two topics: near copies have half of them in common.
 N_WORDS = 20
+#: A fit began too hot at more than so many times the first critical temperature.
+FAR_TOO_HOT = 1.5
 #: Topics that a message names, at most.
 MOST_NAMED = 5
 
@@ -25,7 +28,7 @@ def topics_are_empty(estimator, run):
         return None
     return (
         f"Empty topics: {_named(empty)}; {len(empty)} of {len(tokens)}. Next to no "
-        "word came from them. Lower n_components, or take them out by merge_topics()."
+        f"word came from them. {_advice(estimator, run)}"
     )
 
 
@@ -39,9 +42,52 @@ def topics_are_copies(estimator, run):
     return (
         "Topics that are near copies: "
         f"{_named(f'{i} and {j}' for i, j in pairs)} (cosine above {LEAST_COSINE}). "
-        "Merge them by merge_topics(), lower n_components, or start from more topics, "
-        "n_start_components=2 * n_components, which merges them in the fit."
+        f"{_advice(estimator, run)}"
     )
+
+
+def _advice(estimator, run):
+    """Return what to do about topics that are empty or copies of others.
+
+    Where a fit starts matters most.  From a start that the data made, such topics mean
+    that there are more of them than the data tell apart, and a fit that starts from
+    still more topics does not help.
+    """
+    if estimator.init is None and estimator.init_params == "spectral":
+        advice = (
+            "There are more topics than the data tell apart: lower n_components, or "
+            "take the superfluous ones out by merge_topics()."
+        )
+    else:
+        advice = (
+            "Start from what the data tell of the topics, with init=None and "
+            "init_params='spectral', lower n_components, or use merge_topics()."
+        )
+    temperature = _start_beside_the_critical_temperatures(run)
+    return advice if temperature is None else f"{temperature} {advice}"
+
+
+def _start_beside_the_critical_temperatures(run):
+    """Return what to do about a first temperature that is far too high or too low."""
+    schedule = run.policies.tempering.schedule_of_temperatures()
+    plan = run.state.policies.plan
+    critical = plan.critical_temperatures
+    if schedule is None or not critical:
+        return None
+    start = schedule.at(Clock(total=len(run.train)))
+    if start > FAR_TOO_HOT * critical[0]:
+        return (
+            f"The fit began at temperature {start:.3g}; above {critical[0]:.3g}, the "
+            "first critical temperature of the data, all topics become equal. Leave "
+            "the start of the schedule at 'auto'."
+        )
+    if start < min(critical[-1], plan.start()):
+        return (
+            f"The fit began at temperature {start:.3g}; below {critical[-1]:.3g}, the "
+            "last critical temperature of the data, nothing was annealed. Leave the "
+            "start of the schedule at 'auto'."
+        )
+    return None
 
 
 #: The checks, in the order of their warnings.

@@ -65,6 +65,7 @@ class _LDA(
             None,
         ],
         "init": ["array-like", None],
+        "init_params": [StrOptions({"spectral", "random"})],
         "doc_update": [StrOptions({"variational", "sampled", "auto"})],
         "mean_change_tol": [Interval(Real, 0, None, closed="left")],
         "max_doc_update_iter": [Interval(Integral, 1, None, closed="left")],
@@ -119,6 +120,7 @@ class _LDA(
             max_iter=self.max_doc_update_iter,
             drop_tol=self.topic_drop_tol,
             init=self.init,
+            init_params=self.init_params,
             doc_update=self._doc_update(),
         )
 
@@ -366,13 +368,22 @@ class TemperedLDA(_LDA):
         are made they are merged by evidence, see `merge_topics`, into ``n_components``
         topics or, where that is None, while the evidence rises and then while the lower
         bound of at most 2,000 documents does; and half as many passes again are made.
-        Two to four times the topics find more of the true ones than a direct fit does.
+        Two to four times the topics find more of the true ones than a direct fit from a
+        random start does.
         Not with priors that have a value for each topic.
         None starts from ``n_components``.  `partial_fit` ignores it.
+    init_params : {"spectral", "random"}, default="spectral"
+        Where ``components_`` start without ``init``.  "spectral" is found from at most
+        4,000 documents of the data, or of the first piece of a stream: the axes of
+        their correspondence analysis are rotated such that each document is near few
+        of them, and each is a topic.  "random" draws what scikit-learn's
+        LatentDirichletAllocation draws for the same ``random_state``; it is also used
+        for topics beyond the axes, with priors that have a value for each topic, and
+        where fewer than ``2 * n_components`` of those documents have tokens.  Spectral
+        starts with other seeds differ by about a tenth in each entry.
     init : array-like of shape (n_components, n_features), default=None
         Where ``components_`` start; of ``n_start_components`` rows if that is given.
-        None draws what scikit-learn's LatentDirichletAllocation draws for the same
-        ``random_state``.
+        None leaves it to ``init_params``.
     tempering : Tempering, "global", "local" or None, default="global"
         The temperature during training, see `sktemper.tempering`.
 
@@ -385,7 +396,8 @@ class TemperedLDA(_LDA):
         - An `Annealing`: for schedules and targets of your own; `AnnealedLDA` says it
           in fewer words, and is the first to try.
         - None, T=1: plain stochastic variational inference, the algorithm of
-          scikit-learn's `LatentDirichletAllocation`.  A baseline.
+          scikit-learn's `LatentDirichletAllocation`, from its start with
+          ``init_params="random"``.  A baseline.
     batch_size : int, "auto" or None, default="auto"
         Documents of a step.  "auto": as many as have about 30,000 tokens, but at most
         a fifth of the data; where documents are never sampled (see ``doc_update``)
@@ -539,6 +551,7 @@ class TemperedLDA(_LDA):
         doc_topic_prior=0.05,
         topic_word_prior=0.1,
         n_start_components=None,
+        init_params="spectral",
         init=None,
         tempering="global",
         batch_size="auto",
@@ -565,6 +578,7 @@ class TemperedLDA(_LDA):
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.n_start_components = n_start_components
+        self.init_params = init_params
         self.init = init
         self.tempering = tempering
         self.batch_size = batch_size
@@ -623,13 +637,22 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         are made they are merged by evidence, see `merge_topics`, into ``n_components``
         topics or, where that is None, while the evidence rises and then while the lower
         bound of at most 2,000 documents does; and half as many passes again are made.
-        Two to four times the topics find more of the true ones than a direct fit does.
+        Two to four times the topics find more of the true ones than a direct fit from a
+        random start does.
         Not with priors that have a value for each topic.
         None starts from ``n_components``.  `partial_fit` ignores it.
+    init_params : {"spectral", "random"}, default="spectral"
+        Where ``components_`` start without ``init``.  "spectral" is found from at most
+        4,000 documents of the data, or of the first piece of a stream: the axes of
+        their correspondence analysis are rotated such that each document is near few
+        of them, and each is a topic.  "random" draws what scikit-learn's
+        LatentDirichletAllocation draws for the same ``random_state``; it is also used
+        for topics beyond the axes, with priors that have a value for each topic, and
+        where fewer than ``2 * n_components`` of those documents have tokens.  Spectral
+        starts with other seeds differ by about a tenth in each entry.
     init : array-like of shape (n_components, n_features), default=None
         Where ``components_`` start; of ``n_start_components`` rows if that is given.
-        None draws what scikit-learn's LatentDirichletAllocation draws for the same
-        ``random_state``.
+        None leaves it to ``init_params``.
     schedule : Schedule or callable, default=None
         The temperature at each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``.
@@ -789,6 +812,7 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         doc_topic_prior=0.05,
         topic_word_prior=0.1,
         n_start_components=None,
+        init_params="spectral",
         init=None,
         schedule=None,
         target="local_step",
@@ -816,6 +840,7 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.n_start_components = n_start_components
+        self.init_params = init_params
         self.init = init
         self.schedule = schedule
         self.target = target
@@ -874,13 +899,22 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         are made they are merged by evidence, see `merge_topics`, into ``n_components``
         topics or, where that is None, while the evidence rises and then while the lower
         bound of at most 2,000 documents does; and half as many passes again are made.
-        Two to four times the topics find more of the true ones than a direct fit does.
+        Two to four times the topics find more of the true ones than a direct fit from a
+        random start does.
         Not with priors that have a value for each topic.
         None starts from ``n_components``.  `partial_fit` ignores it.
+    init_params : {"spectral", "random"}, default="spectral"
+        Where ``components_`` start without ``init``.  "spectral" is found from at most
+        4,000 documents of the data, or of the first piece of a stream: the axes of
+        their correspondence analysis are rotated such that each document is near few
+        of them, and each is a topic.  "random" draws what scikit-learn's
+        LatentDirichletAllocation draws for the same ``random_state``; it is also used
+        for topics beyond the axes, with priors that have a value for each topic, and
+        where fewer than ``2 * n_components`` of those documents have tokens.  Spectral
+        starts with other seeds differ by about a tenth in each entry.
     init : array-like of shape (n_components, n_features), default=None
         Where ``components_`` start; of ``n_start_components`` rows if that is given.
-        None draws what scikit-learn's LatentDirichletAllocation draws for the same
-        ``random_state``.
+        None leaves it to ``init_params``.
     effective_batch_size : float, int, Schedule or callable, default=0.5
         M: a share of the batch, a number of documents, or a number at each step; see
         `sktemper.noise.SVIPlusNoise`.
@@ -1035,6 +1069,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         doc_topic_prior=0.05,
         topic_word_prior=0.1,
         n_start_components=None,
+        init_params="spectral",
         init=None,
         effective_batch_size=0.5,
         distribution="dirichlet",
@@ -1062,6 +1097,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.n_start_components = n_start_components
+        self.init_params = init_params
         self.init = init
         self.effective_batch_size = effective_batch_size
         self.distribution = distribution

@@ -12,7 +12,6 @@ from scipy import sparse
 from scipy.special import psi
 
 from .._expfam import _dirichlet
-from .._limits import check_prior
 from .._linalg import entries_of_rows, is_canonical
 from ..model import (
     NOT_FINITE,
@@ -26,8 +25,9 @@ from ..model import (
 )
 from . import _kernels
 from ._checks import positive
+from ._correspondence import ROWS_ANALYSED
 from ._partition import log_partition
-from ._priors import auto_prior
+from ._starts import StartsMixin
 from ._topics import Documents, Prepared, Topics, WordStatistics, deal_words
 
 #: Below this the decay factor of lambda is multiplied into u.
@@ -39,8 +39,6 @@ PARTITION_PRIORS = {"global": (0.01, 0.01), "local": (0.02, 0.05)}
 N_BURN_IN, N_KEPT = 5, 5
 #: The longest document that ``doc_update="auto"`` samples, in tokens per topic.
 LONGEST_SAMPLED = 2
-#: Where an annealing of sampled documents begins.
-SAMPLED_START = 1.2
 NOTHING_SAMPLED = np.zeros(0, dtype=np.uint8)
 #: Documents of a block: more of narrow rows, in bytes, which stay in a cache together.
 ROWS_OF_BLOCK, MORE_ROWS, NARROW_ROW = 256, 512, 256
@@ -48,7 +46,7 @@ ROWS_OF_BLOCK, MORE_ROWS, NARROW_ROW = 256, 512, 256
 TOKENS_PER_BATCH, TOKENS_PER_PIECE = 30_000, 20_000
 
 
-class LDAModel(ConjugateModel):
+class LDAModel(StartsMixin, ConjugateModel):
     """Latent Dirichlet allocation.
 
     Parameters
@@ -67,6 +65,8 @@ class LDAModel(ConjugateModel):
         loop; 0 leaves none out.
     init : ndarray of shape (n_topics, n_features) or None
         Where lambda starts.
+    init_params : {"spectral", "random"}
+        Where it starts without ``init``.
     doc_update : {"variational", "sampled", "auto"}
         Where the statistics of a step come from: phi at its optimum, or draws of the
         topics of a document's tokens.  "auto" draws at T=1, for short documents of
@@ -74,7 +74,7 @@ class LDAModel(ConjugateModel):
     """
 
     steps_in_place = True
-    rows_looked_at = 2000  # for the size of batches only
+    rows_looked_at = ROWS_ANALYSED
 
     def __init__(
         self,
@@ -88,6 +88,7 @@ class LDAModel(ConjugateModel):
         max_iter=100,
         drop_tol=0.0,
         init=None,
+        init_params="spectral",
         doc_update="variational",
     ):
         super().__init__()
@@ -105,6 +106,7 @@ class LDAModel(ConjugateModel):
         self.max_iter = max_iter
         self.drop_tol = drop_tol
         self.init = init
+        self.init_params = init_params
         is_narrow = n_topics * np.dtype(dtype).itemsize <= NARROW_ROW
         self.block_size = MORE_ROWS if is_narrow else ROWS_OF_BLOCK
 
@@ -131,39 +133,7 @@ class LDAModel(ConjugateModel):
             slots,
         )
 
-    def auto_temperature(self, hyper):
-        """Return the fourth root of the number of topics.
-
-        Hotter is better for many topics, but where few start too hot they become all
-        equal, and a short fit ends before they are told apart again.  Sampled
-        documents make topics equal at 1.3 already.
-        """
-        if self.doc_update == "sampled":
-            return SAMPLED_START
-        return max(1.0, self.n_topics**0.25)
-
     # -- the state of a fit ----------------------------------------------------------
-    def initial_hyper(self, X, sample_weight=None):
-        """Return alpha, by the length of the documents where none is given."""
-        if self.doc_topic_prior is None:
-            alpha = auto_prior(X, self.n_topics, sample_weight)
-            return np.full(self.n_topics, alpha)
-        return self.doc_topic_prior
-
-    def initial_globals(self, X, random, hyper=None, sample_weight=None):
-        """Return the start of lambda: scikit-learn's draws, or ``init``.
-
-        It depends on no row, and on no weight.
-        """
-        shape = (self.n_topics, self.n_features)
-        init = self.init
-        if init is not None:
-            init = positive(init, "init", [shape])
-            check_prior(init, "init")
-        else:
-            init = random.gamma(100.0, 0.01, shape).astype(self.dtype, copy=False)
-        return Topics.from_dense(init.T, self.topic_word_prior.T)
-
     def global_shapes(self, globals_):
         """Return the shapes of the parts of `Topics`; without dense copies of these."""
         shape, prior = (self.n_features, self.n_topics), self.topic_word_prior.T

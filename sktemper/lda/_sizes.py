@@ -305,8 +305,8 @@ class SizesMixin:
             globals_=topics,
             n_features=n_old + n_new,
             best=None,
-            learning_rate=None,
-            first_row=None,
+            policies=replace(self.state_.policies, learning_rate=None),
+            progress=replace(self.state_.progress, first_row=None),
         )
         self.set_params(**parameters)
         self.n_features_in_ = n_old + n_new

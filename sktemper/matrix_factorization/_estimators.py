@@ -5,7 +5,6 @@ from numbers import Real
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 
@@ -20,11 +19,10 @@ from .._expfam import unpacked
 from .._limits import check_values, check_variances
 from .._linalg import tiled_matmul
 from .._notices import warn
-from .._ranking._best import Rated
 from .._validation import check_data, check_init
 from ._model import MatrixFactorizationModel
 from ._noise import Noise
-from ._recommend import Posteriors, RatingRecommenderMixin, rows_of_users
+from ._recommend import RatingRecommenderMixin
 
 #: From this share of zeros on, ratings without NaN look as if filled with zeros.
 MANY_ZEROS = 0.25
@@ -36,7 +34,7 @@ class _MatrixFactorization(
     TransformerMixin,
     TemperedEstimator,
 ):
-    """What the estimators of probabilistic matrix factorization share."""
+    """Base class of the estimators of probabilistic matrix factorization."""
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -112,28 +110,6 @@ class _MatrixFactorization(
         check_values(init, dtype, "init")
         return init
 
-    def _finish(self, problem, state):
-        """Keep the posteriors of the users of the training data, and their ratings."""
-        model = problem.model
-        prepared = model.prepare(state.globals_, state.hyper)
-        parts = problem.map(rows_of_users, prepared)
-        natural, noise, *rated = zip(*parts, strict=True)
-        self._rated_ = Rated.joined(map(Rated._make, zip(*rated, strict=True)))
-        self._users_ = np.concatenate(natural), np.concatenate(noise)
-        self._keep_labels(problem.data)
-
-    def _check_kept(self, model):
-        """Raise if the posteriors of the users are not such."""
-        if getattr(self, "_users_", None) is None:
-            return
-        natural, noise = self._users_
-        shapes = natural.shape[1:], noise.shape
-        if shapes != ((model.n_natural,), (len(natural), 2)):
-            raise ValueError("posteriors of users have the wrong shapes")
-        if not (np.isfinite(natural).all() and np.isfinite(noise).all()):
-            raise ValueError("posteriors of users are not finite")
-        self._check_ranked(len(natural), model.n_features)
-
     # -- what users call ---------------------------------------------------------------
     def _local_parameters(self, X):
         """Return posterior means of users, of the same bits as those of the fit."""
@@ -147,7 +123,7 @@ class _MatrixFactorization(
         )
 
     def transform(self, X):
-        """Return the factors of users, whether they were in the training data or not.
+        """Return the factors of users, who need not be in the training data.
 
         Parameters
         ----------
@@ -157,21 +133,21 @@ class _MatrixFactorization(
         Returns
         -------
         factors : ndarray of shape (n_samples, n_components)
-            Posterior means at T=1, given the items.  Without ratings those of the
-            prior.
+            Posterior means at T=1, given the items; prior means for users without
+            ratings.
         """
         factors = self._local_parameters(X)[:, : self._rank()]
         return factors.astype(self.state_.dtype)
 
     def inverse_transform(self, X, user_biases=None):
-        """Return the ratings that factors of users stand for.
+        """Return the expected ratings for given factors of users.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
             Factors, as `transform` returns.
         user_biases : array-like of shape (n_samples,), default=None
-            None takes the mean of all users.
+            Biases of the users.  None takes the mean bias of the prior.
 
         Returns
         -------
@@ -208,7 +184,7 @@ class _MatrixFactorization(
         Returns
         -------
         ratings : ndarray of shape (n_samples, n_items)
-            Also of what was rated.
+            Expected ratings of all items, including rated ones.
         """
         return self._predicted(self._local_parameters(X), self._items())
 
@@ -225,42 +201,50 @@ class _MatrixFactorization(
         columns = [*items[:, : self._rank()].T, np.ones_like(biases), biases]
         return tiled_matmul(rows, np.array(columns, dtype=rows.dtype))
 
-    def predict_pairs(self, pairs, return_std=False):
+    def predict_pairs(self, pairs, return_std=False, *, by_position=False):
         """Return the expected ratings of items by users of the training data.
 
         Parameters
         ----------
-        pairs : array-like of int of shape (n_pairs, 2)
-            A row of the data of the last `fit` or `partial_fit`, and an item.
+        pairs : array-like or data frame of shape (n_pairs, 2)
+            Users of the last `fit` or `partial_fit`, and items: labels if the data had
+            labels, such as ``[("u195", "m12")]``, else row and column numbers.
         return_std : bool, default=False
-            Whether to return the predictive standard deviations too.
+            Whether to also return the predictive standard deviations.
+        by_position : bool, default=False
+            Whether pairs are row and column numbers although the data had labels.
 
         Returns
         -------
         ratings : ndarray of shape (n_pairs,)
             Expected ratings.
         std : ndarray of shape (n_pairs,)
-            Of what a user would say, noise included.  Only if ``return_std``.
+            Standard deviations of the ratings, noise included.  Only if
+            ``return_std``.
+
+        Raises
+        ------
+        ValueError
+            If a user or an item is unknown, or ``pairs`` has another shape.
+
+        Examples
+        --------
+        >>> from sktemper import TemperedMatrixFactorization
+        >>> from sktemper.datasets import ratings_matrix
+        >>> X, users, items = ratings_matrix(
+        ...     ["ann", "ann", "bob", "bob"], ["x", "y", "x", "z"], [5.0, 1.0, 4.0, 2.0]
+        ... )
+        >>> model = TemperedMatrixFactorization(1, max_iter=300, random_state=0).fit(X)
+        >>> model.predict_pairs([("ann", "z"), ("bob", "y")]).shape
+        (2,)
         """
         self._check_fitted()
         check_flag(return_std, "return_std")
-        posteriors = Posteriors(*self._fitted_users())
-        users, items = self._check_pairs(pairs, len(posteriors.natural))
+        check_flag(by_position, "by_position")
+        posteriors = self._fitted_users()
+        users, items = self._positions_of_pairs(pairs, by_position)
         mean, std = self._expected(users, items, posteriors, return_std)
         return (mean, std) if return_std else mean
-
-    def _check_pairs(self, pairs, n_users):
-        pairs = check_array(pairs, dtype=None, ensure_min_samples=0, input_name="pairs")
-        if pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-            raise ValueError(
-                "pairs must be integers of shape (n_pairs, 2): rows and items; they "
-                f"are {pairs.dtype} of shape {pairs.shape}."
-            )
-        sizes = n_users, len(self.state_.globals_)
-        for column, size, name in zip(pairs.T, sizes, ("row", "item"), strict=True):
-            if len(column) and (column.min() < 0 or column.max() >= size):
-                raise ValueError(f"pairs has a {name} outside of 0 to {size - 1}.")
-        return pairs.T
 
     # -- views of the state ------------------------------------------------------------
     def _rank(self):
@@ -290,22 +274,12 @@ class _MatrixFactorization(
     def _items(self):
         return self._cached("items", lambda: self._means(self._state().globals_))
 
-    def _fitted_users(self):
-        """Return natural parameters and noise of the users in the last data."""
-        self._state()
-        if getattr(self, "_users_", None) is None:
-            raise NotFittedError(
-                "The last fit was not completed: there are no posteriors of its users. "
-                "Go on with it, or use transform and predict."
-            )
-        return self._users_
-
     def _users(self):
         fitted = self._fitted_users()[0]
         return self._cached("users", lambda: self._means(fitted))
 
     def _biases(self, means):
-        """Return what follows the factors in rows, or zeros."""
+        """Return the biases, the last columns of ``means``, or zeros."""
         return means[:, self._rank() :].sum(axis=1)
 
     def _mean_user_bias(self):
@@ -392,7 +366,7 @@ def _has_ratings(X):
 
 
 def _warn_of_zeros(X):
-    """Warn of a full matrix in which zeros seem to stand for what was not rated."""
+    """Warn of a full matrix in which zeros seem to mean missing ratings."""
     size = X.shape[0] * X.shape[1]
     values = X.data if sparse.issparse(X) else X
     if values.size < size or np.isnan(values).any():
@@ -411,9 +385,8 @@ def _warn_of_zeros(X):
 class TemperedMatrixFactorization(_MatrixFactorization):
     """Matrix factorization of ratings with any tempering, or with none.
 
-    A rating is the product of the factors of a user and of an item, and biases, and
-    noise [1]_, [2]_, [3]_; users and items have Gaussian posteriors with all
-    correlations.
+    A rating is the product of the factors of a user and an item, plus biases and noise
+    [1]_, [2]_, [3]_.  Users and items have Gaussian posteriors with full covariances.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``tempering`` to
@@ -425,42 +398,45 @@ class TemperedMatrixFactorization(_MatrixFactorization):
     n_components : int, default=10
         Number of factors d, the rank.
     biases : bool, default=True
-        Whether users and items have biases beside their factors.
+        Whether users and items have biases in addition to their factors.
     noise_type : {"user", "common"}, default="user"
-        Whether each user has a noise variance of his or her own, ``noise_variance``
-        over a Gamma distributed factor of mean 1 that is inferred with the factors (its
-        shape is learned if the noise variance is); or all have the same.  Users are not
-        equally predictable: on MovieLens it is worth .005 of the error.
+        "user" gives each user a noise variance: ``noise_variance`` divided by a Gamma
+        distributed variable of mean 1, which is inferred with the factors and whose
+        shape is learned if the noise variance is.  "common" gives all users the same
+        noise variance.
     global_mean : float, default=None
-        What all ratings have in common.  None is the mean of those of the first data.
+        Constant that is added to all ratings.  None is the mean rating of the first
+        data.
     noise_variance : float, default=None
-        Variance sigma^2 of the noise of each rating.  None begins with the variance of
-        the ratings and is learned.
+        Variance sigma^2 of the noise of each rating.  None starts at the variance of
+        the ratings and learns it.
     component_variance : float, default=None
-        Prior variance c of each factor and bias, whose prior mean is 0.  None learns
-        the prior: mean and covariance of the users, and those of the items; what no
-        rating speaks for dies out (automatic relevance determination).
+        Prior variance c of each factor and bias, with prior mean 0.  None learns the
+        mean and the covariance of the priors of users and of items; factors without
+        support in the ratings then shrink to zero (automatic relevance determination).
     init : array-like of shape (n_components, n_items), default=None
-        Where the factors of the items start.  None is small draws from the prior.
+        Initial factors of the items.  None is small draws from the prior.
     tempering : Tempering, "global", "local" or None, default="global"
         The temperature during training, see `sktemper.tempering`.
 
-        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
-          well the model fits, and never above a cap that falls to 1.  Of a Gaussian
-          likelihood it is the mean squared residual over the noise variance: as if
-          that were learned, and no less than what is given [4]_.
-        - "local", `LocalTempering` as it comes: a temperature for each user, or rating,
-          that is, a noise variance of its own: a robust factorization.  Those that
-          are hard to predict weigh less, and `temperatures` tells them.
-        - An `Annealing`, for schedules and targets of your own;
-          `AnnealedMatrixFactorization` says it in fewer words.
-        - None, T=1: plain variational inference.
+        - "global", `GlobalTempering()`: one temperature, inferred from the data, below
+          a cap that falls to 1.  With a Gaussian likelihood it is the mean squared
+          residual over the noise variance.  This is like learning the noise variance
+          with the given value as its minimum [4]_.
+        - "local", `LocalTempering()`: a temperature for each user or rating.  This is
+          like a noise variance for each, and makes the factorization robust.  Users or
+          ratings that are hard to predict get a high temperature and count less;
+          `temperatures` returns the temperatures.
+        - An `Annealing`, with a schedule and a target of your choice;
+          `AnnealedMatrixFactorization` is a shorter way to set these.
+        - None: plain variational inference at T=1.
     temperature_of : {"user", "rating"}, default="user"
-        Whose temperatures a local tempering infers, see `temperatures`; no other
-        tempering asks.
+        Units whose temperatures local tempering infers, see `temperatures`.  Ignored by
+        other temperings.
     batch_size : int, "auto" or None, default=None
-        Users of a step.  None: all at once, which with rate 1 is coordinate ascent.
-        "auto": a tenth of the data, from 100 to 10,000; in `partial_fit` 1,000.
+        Number of users of a step.  None takes all users, which is coordinate ascent
+        with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
+        at most 10,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
         How far each step goes toward its target.  None is ``RobbinsMonro()``, and
         ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
@@ -513,31 +489,30 @@ class TemperedMatrixFactorization(_MatrixFactorization):
     components_ : ndarray of shape (n_components, n_items)
         Posterior means of the items' factors.
     item_biases_ : ndarray of shape (n_items,)
-        Posterior means of the items' biases; 0 without.
+        Posterior means of the items' biases; 0 if ``biases`` is False.
     item_covariances_ : ndarray of shape (n_items, n_own, n_own)
-        Posterior covariances of an item's factors and, last, its bias, if any.
+        Posterior covariances of the factors of each item, with its bias last, if any.
     user_factors_, user_biases_, user_covariances_ : ndarray
-        The same of the users in the data of the last `fit` or `partial_fit`; factors
-        are of shape (n_users, n_components).
+        Posterior means and covariances of the users of the last `fit` or
+        `partial_fit`; factors have the shape (n_users, n_components).
     global_mean_, noise_variance_ : float
         Given or learned.
     user_noise_variances_ : ndarray of shape (n_users,)
-        Expected noise variance of each of these users; all the same if ``noise_type``
-        is "common".
+        Expected noise variances of these users; equal if ``noise_type`` is "common".
     noise_shape_ : float
         Shape of the Gamma distribution of the users' precisions.
     user_prior_, item_prior_ : tuple of ndarrays
         Mean, of shape (n_own,), and covariance, (n_own, n_own), of the priors, given or
         learned.
     item_popularity_ : ndarray of shape (n_items,)
-        Share of all ratings seen that each item has.
+        Share of each item in all ratings seen.
     user_labels_, item_labels_ : ndarray or None
-        Of the rows in the last `fit` or `partial_fit`, and of the columns, if the data
-        have labels; index and columns of a pandas data frame are some too.
+        Labels of the rows of the last `fit` or `partial_fit`, and of the columns, if
+        the data have labels.  The index and columns of a pandas data frame are labels.
     relevance_ : ndarray of shape (n_components,)
         Variance of the ratings that each factor explains under the priors, in
-        coordinates in which factors are independent; decreasing, and near 0 for those
-        that are of no use.
+        coordinates in which factors are independent; decreasing, and near 0 for
+        factors that are not needed.
     tempering_, learning_rate_, gradient_noise_ : object
         The policies in use, with "auto" resolved.
     batch_size_ : int
@@ -568,16 +543,16 @@ class TemperedMatrixFactorization(_MatrixFactorization):
 
     Notes
     -----
-    Rows are users, columns items, and entries ratings: of a sparse matrix those that
-    are stored, zeros too; of a dense one those that are not NaN.  Other entries are
-    not known.  A long table of users, items and ratings becomes one by
-    `sktemper.datasets.ratings_matrix`.
+    Rows are users and columns are items.  The ratings are the stored entries of a
+    sparse matrix, including zeros, or the entries of a dense array that are not NaN.
+    Other entries are unknown.  `sktemper.datasets.ratings_matrix` makes such a matrix
+    from a long table of users, items and ratings.
 
-    `score_samples` deals the ratings of each user in turn to an observed half, from
-    which the factors come, and a held-out half, of which it returns the log predictive
-    density: of Student's t, with the mean and the variance of the model, or Gaussian if
-    ``noise_type`` is "common".  `score` is the
-    mean per held-out rating.
+    `score_samples` splits the ratings of each user alternately into an observed half,
+    from which it computes the factors, and a held-out half, whose log predictive
+    density it returns.  The density is Student's t with the mean and the variance of
+    the model, or Gaussian if ``noise_type`` is "common".  `score` is the mean per
+    held-out rating.
 
     References
     ----------
@@ -666,9 +641,9 @@ class TemperedMatrixFactorization(_MatrixFactorization):
 class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     """Matrix factorization of ratings fitted by deterministic annealing.
 
-    A rating is the product of the factors of a user and of an item, and biases, and
-    noise [1]_, [2]_, [3]_; users and items have Gaussian posteriors with all
-    correlations.  They are fitted from a high temperature down.
+    A rating is the product of the factors of a user and an item, plus biases and noise
+    [1]_, [2]_, [3]_.  Users and items have Gaussian posteriors with full covariances.
+    The fit starts at a high temperature, which falls to 1.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``schedule`` to
@@ -680,23 +655,24 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     n_components : int, default=10
         Number of factors d, the rank.
     biases : bool, default=True
-        Whether users and items have biases beside their factors.
+        Whether users and items have biases in addition to their factors.
     noise_type : {"user", "common"}, default="user"
-        Whether each user has a noise variance of his or her own, ``noise_variance``
-        over a Gamma distributed factor of mean 1 that is inferred with the factors (its
-        shape is learned if the noise variance is); or all have the same.  Users are not
-        equally predictable: on MovieLens it is worth .005 of the error.
+        "user" gives each user a noise variance: ``noise_variance`` divided by a Gamma
+        distributed variable of mean 1, which is inferred with the factors and whose
+        shape is learned if the noise variance is.  "common" gives all users the same
+        noise variance.
     global_mean : float, default=None
-        What all ratings have in common.  None is the mean of those of the first data.
+        Constant that is added to all ratings.  None is the mean rating of the first
+        data.
     noise_variance : float, default=None
-        Variance sigma^2 of the noise of each rating.  None begins with the variance of
-        the ratings and is learned.
+        Variance sigma^2 of the noise of each rating.  None starts at the variance of
+        the ratings and learns it.
     component_variance : float, default=None
-        Prior variance c of each factor and bias, whose prior mean is 0.  None learns
-        the prior: mean and covariance of the users, and those of the items; what no
-        rating speaks for dies out (automatic relevance determination).
+        Prior variance c of each factor and bias, with prior mean 0.  None learns the
+        mean and the covariance of the priors of users and of items; factors without
+        support in the ratings then shrink to zero (automatic relevance determination).
     init : array-like of shape (n_components, n_items), default=None
-        Where the factors of the items start.  None is small draws from the prior.
+        Initial factors of the items.  None is small draws from the prior.
     schedule : Schedule or callable, default=None
         The temperature at each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``.
@@ -705,11 +681,12 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         What the temperature flattens, see `sktemper.tempering.Annealing`.
     temperature_of : {"user", "rating"}, default="user"
-        Whose temperatures a local tempering infers, see `temperatures`; no other
-        tempering asks.
+        Units whose temperatures local tempering infers, see `temperatures`.  Ignored by
+        other temperings.
     batch_size : int, "auto" or None, default=None
-        Users of a step.  None: all at once, which with rate 1 is coordinate ascent.
-        "auto": a tenth of the data, from 100 to 10,000; in `partial_fit` 1,000.
+        Number of users of a step.  None takes all users, which is coordinate ascent
+        with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
+        at most 10,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
         How far each step goes toward its target.  None is ``RobbinsMonro()``, and
         ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
@@ -762,31 +739,30 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     components_ : ndarray of shape (n_components, n_items)
         Posterior means of the items' factors.
     item_biases_ : ndarray of shape (n_items,)
-        Posterior means of the items' biases; 0 without.
+        Posterior means of the items' biases; 0 if ``biases`` is False.
     item_covariances_ : ndarray of shape (n_items, n_own, n_own)
-        Posterior covariances of an item's factors and, last, its bias, if any.
+        Posterior covariances of the factors of each item, with its bias last, if any.
     user_factors_, user_biases_, user_covariances_ : ndarray
-        The same of the users in the data of the last `fit` or `partial_fit`; factors
-        are of shape (n_users, n_components).
+        Posterior means and covariances of the users of the last `fit` or
+        `partial_fit`; factors have the shape (n_users, n_components).
     global_mean_, noise_variance_ : float
         Given or learned.
     user_noise_variances_ : ndarray of shape (n_users,)
-        Expected noise variance of each of these users; all the same if ``noise_type``
-        is "common".
+        Expected noise variances of these users; equal if ``noise_type`` is "common".
     noise_shape_ : float
         Shape of the Gamma distribution of the users' precisions.
     user_prior_, item_prior_ : tuple of ndarrays
         Mean, of shape (n_own,), and covariance, (n_own, n_own), of the priors, given or
         learned.
     item_popularity_ : ndarray of shape (n_items,)
-        Share of all ratings seen that each item has.
+        Share of each item in all ratings seen.
     user_labels_, item_labels_ : ndarray or None
-        Of the rows in the last `fit` or `partial_fit`, and of the columns, if the data
-        have labels; index and columns of a pandas data frame are some too.
+        Labels of the rows of the last `fit` or `partial_fit`, and of the columns, if
+        the data have labels.  The index and columns of a pandas data frame are labels.
     relevance_ : ndarray of shape (n_components,)
         Variance of the ratings that each factor explains under the priors, in
-        coordinates in which factors are independent; decreasing, and near 0 for those
-        that are of no use.
+        coordinates in which factors are independent; decreasing, and near 0 for
+        factors that are not needed.
     schedule_ : Schedule
         The schedule in use, with its length resolved.
     tempering_, learning_rate_, gradient_noise_ : object
@@ -819,16 +795,16 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
 
     Notes
     -----
-    Rows are users, columns items, and entries ratings: of a sparse matrix those that
-    are stored, zeros too; of a dense one those that are not NaN.  Other entries are
-    not known.  A long table of users, items and ratings becomes one by
-    `sktemper.datasets.ratings_matrix`.
+    Rows are users and columns are items.  The ratings are the stored entries of a
+    sparse matrix, including zeros, or the entries of a dense array that are not NaN.
+    Other entries are unknown.  `sktemper.datasets.ratings_matrix` makes such a matrix
+    from a long table of users, items and ratings.
 
-    `score_samples` deals the ratings of each user in turn to an observed half, from
-    which the factors come, and a held-out half, of which it returns the log predictive
-    density: of Student's t, with the mean and the variance of the model, or Gaussian if
-    ``noise_type`` is "common".  `score` is the
-    mean per held-out rating.
+    `score_samples` splits the ratings of each user alternately into an observed half,
+    from which it computes the factors, and a held-out half, whose log predictive
+    density it returns.  The density is Student's t with the mean and the variance of
+    the model, or Gaussian if ``noise_type`` is "common".  `score` is the mean per
+    held-out rating.
 
     References
     ----------
@@ -917,13 +893,13 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
 class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     """Matrix factorization of ratings with tunable gradient noise (SVI+).
 
-    A rating is the product of the factors of a user and of an item, and biases, and
-    noise [1]_, [2]_, [3]_; users and items have Gaussian posteriors with all
-    correlations.  Ratings have random weights, in what they tell of users and of items,
-    so that steps are as noisy as those of a smaller batch.  Let the noise fade,
+    A rating is the product of the factors of a user and an item, plus biases and noise
+    [1]_, [2]_, [3]_.  Users and items have Gaussian posteriors with full covariances.
+    Ratings have random weights in the statistics of users and of items, so that steps
+    are as noisy as those of a smaller batch.  Let the noise fade with
     ``effective_batch_size=RampSchedule()``: under noise that stays to the end the
-    variances that are learned are too small, and so are intervals.  Gaussian weights,
-    of which some are negative, bear little noise here.
+    learned variances, and with them the intervals, are too small.  Gaussian weights,
+    some of which are negative, allow little noise here.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``effective_batch_size`` to
@@ -935,23 +911,24 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     n_components : int, default=10
         Number of factors d, the rank.
     biases : bool, default=True
-        Whether users and items have biases beside their factors.
+        Whether users and items have biases in addition to their factors.
     noise_type : {"user", "common"}, default="user"
-        Whether each user has a noise variance of his or her own, ``noise_variance``
-        over a Gamma distributed factor of mean 1 that is inferred with the factors (its
-        shape is learned if the noise variance is); or all have the same.  Users are not
-        equally predictable: on MovieLens it is worth .005 of the error.
+        "user" gives each user a noise variance: ``noise_variance`` divided by a Gamma
+        distributed variable of mean 1, which is inferred with the factors and whose
+        shape is learned if the noise variance is.  "common" gives all users the same
+        noise variance.
     global_mean : float, default=None
-        What all ratings have in common.  None is the mean of those of the first data.
+        Constant that is added to all ratings.  None is the mean rating of the first
+        data.
     noise_variance : float, default=None
-        Variance sigma^2 of the noise of each rating.  None begins with the variance of
-        the ratings and is learned.
+        Variance sigma^2 of the noise of each rating.  None starts at the variance of
+        the ratings and learns it.
     component_variance : float, default=None
-        Prior variance c of each factor and bias, whose prior mean is 0.  None learns
-        the prior: mean and covariance of the users, and those of the items; what no
-        rating speaks for dies out (automatic relevance determination).
+        Prior variance c of each factor and bias, with prior mean 0.  None learns the
+        mean and the covariance of the priors of users and of items; factors without
+        support in the ratings then shrink to zero (automatic relevance determination).
     init : array-like of shape (n_components, n_items), default=None
-        Where the factors of the items start.  None is small draws from the prior.
+        Initial factors of the items.  None is small draws from the prior.
     effective_batch_size : float, int, Schedule or callable, default=0.5
         M: a share of the batch, a number of ratings, or a number at each step; see
         `sktemper.noise.SVIPlusNoise`.
@@ -960,11 +937,12 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     tempering : Tempering, "global", "local" or None, default=None
         The temperature during training, see `sktemper.tempering`; None is T=1.
     temperature_of : {"user", "rating"}, default="user"
-        Whose temperatures a local tempering infers, see `temperatures`; no other
-        tempering asks.
+        Units whose temperatures local tempering infers, see `temperatures`.  Ignored by
+        other temperings.
     batch_size : int, "auto" or None, default=None
-        Users of a step.  None: all at once, which with rate 1 is coordinate ascent.
-        "auto": a tenth of the data, from 100 to 10,000; in `partial_fit` 1,000.
+        Number of users of a step.  None takes all users, which is coordinate ascent
+        with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
+        at most 10,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
         How far each step goes toward its target.  None is ``RobbinsMonro()``, and
         ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
@@ -1015,31 +993,30 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     components_ : ndarray of shape (n_components, n_items)
         Posterior means of the items' factors.
     item_biases_ : ndarray of shape (n_items,)
-        Posterior means of the items' biases; 0 without.
+        Posterior means of the items' biases; 0 if ``biases`` is False.
     item_covariances_ : ndarray of shape (n_items, n_own, n_own)
-        Posterior covariances of an item's factors and, last, its bias, if any.
+        Posterior covariances of the factors of each item, with its bias last, if any.
     user_factors_, user_biases_, user_covariances_ : ndarray
-        The same of the users in the data of the last `fit` or `partial_fit`; factors
-        are of shape (n_users, n_components).
+        Posterior means and covariances of the users of the last `fit` or
+        `partial_fit`; factors have the shape (n_users, n_components).
     global_mean_, noise_variance_ : float
         Given or learned.
     user_noise_variances_ : ndarray of shape (n_users,)
-        Expected noise variance of each of these users; all the same if ``noise_type``
-        is "common".
+        Expected noise variances of these users; equal if ``noise_type`` is "common".
     noise_shape_ : float
         Shape of the Gamma distribution of the users' precisions.
     user_prior_, item_prior_ : tuple of ndarrays
         Mean, of shape (n_own,), and covariance, (n_own, n_own), of the priors, given or
         learned.
     item_popularity_ : ndarray of shape (n_items,)
-        Share of all ratings seen that each item has.
+        Share of each item in all ratings seen.
     user_labels_, item_labels_ : ndarray or None
-        Of the rows in the last `fit` or `partial_fit`, and of the columns, if the data
-        have labels; index and columns of a pandas data frame are some too.
+        Labels of the rows of the last `fit` or `partial_fit`, and of the columns, if
+        the data have labels.  The index and columns of a pandas data frame are labels.
     relevance_ : ndarray of shape (n_components,)
         Variance of the ratings that each factor explains under the priors, in
-        coordinates in which factors are independent; decreasing, and near 0 for those
-        that are of no use.
+        coordinates in which factors are independent; decreasing, and near 0 for
+        factors that are not needed.
     tempering_, learning_rate_, gradient_noise_ : object
         The policies in use, with "auto" resolved.
     batch_size_ : int
@@ -1070,16 +1047,16 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
 
     Notes
     -----
-    Rows are users, columns items, and entries ratings: of a sparse matrix those that
-    are stored, zeros too; of a dense one those that are not NaN.  Other entries are
-    not known.  A long table of users, items and ratings becomes one by
-    `sktemper.datasets.ratings_matrix`.
+    Rows are users and columns are items.  The ratings are the stored entries of a
+    sparse matrix, including zeros, or the entries of a dense array that are not NaN.
+    Other entries are unknown.  `sktemper.datasets.ratings_matrix` makes such a matrix
+    from a long table of users, items and ratings.
 
-    `score_samples` deals the ratings of each user in turn to an observed half, from
-    which the factors come, and a held-out half, of which it returns the log predictive
-    density: of Student's t, with the mean and the variance of the model, or Gaussian if
-    ``noise_type`` is "common".  `score` is the
-    mean per held-out rating.
+    `score_samples` splits the ratings of each user alternately into an observed half,
+    from which it computes the factors, and a held-out half, whose log predictive
+    density it returns.  The density is Student's t with the mean and the variance of
+    the model, or Gaussian if ``noise_type`` is "common".  `score` is the mean per
+    held-out rating.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Posteriors of users and items, and their moments as kernels take them."""
+"""Posteriors of users and items, and their moments for kernels."""
 
 import math
 from typing import NamedTuple
@@ -44,7 +44,7 @@ class Gaussians(NamedTuple):
     table: np.ndarray
 
     def put(self, rows, others):
-        """Write other posteriors, which have no covariances, in place of some."""
+        """Replace some posteriors by others, which have no covariances."""
         self.means[rows] = others.means
         self.log_determinants[rows] = others.log_determinants
         self.prior_traces[rows] = others.prior_traces
@@ -59,7 +59,7 @@ class Gaussians(NamedTuple):
 
 
 def posteriors_of(model, sums, scales, prior, with_covariances):
-    """Return posteriors of prior + scales sums, and how many of them are none.
+    """Return posteriors of prior + scales sums, and the number of indefinite ones.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def posteriors_of(model, sums, scales, prior, with_covariances):
 
 
 def moments_of_table(table, factors, n_components, biases):
-    """Return the `Moments` of weighted posteriors, from a table of these."""
+    """Return the `Moments` of weighted posteriors, from their table."""
     sums = _kernels.table_sums(table, np.ascontiguousarray(factors, dtype=np.float64))
     d, n_own = n_components, n_components + biases
     n_products = d * (d + 1) // 2
@@ -124,7 +124,7 @@ def moments_of_table(table, factors, n_components, biases):
 
 
 def refuse_precisions(dtype, unit_noise=None):
-    """Raise: some precision is not positive definite."""
+    """Raise an error about a precision that is not positive definite."""
     if unit_noise is not None and (unit_noise < 0).any():
         raise ValueError(
             "Negative gradient noise leaves no positive precision: take "

@@ -115,7 +115,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return (~np.isnan(X[rows])).sum(axis=1)
 
     def per_unit(self, block, values):
-        """Return what each user has as each rating has it, if ratings have not."""
+        """Return values of ratings: those of their users, unless there are own ones."""
         return values if self.rating_temperatures else np.repeat(values, block.counts)
 
     def auto_batch_size(self, X, total):
@@ -136,11 +136,11 @@ class MatrixFactorizationModel(ConjugateModel):
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
-        """Return the variances, and where those to be learned begin."""
+        """Return the given variances, and starting values of the learned ones."""
         return first_hyper(self, X, sample_weight)
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
-        """Return small draws from the prior, or what ``init`` says."""
+        """Return small draws from the prior, or ``init``."""
         hyper = self.initial_hyper(X) if hyper is None else hyper
         return first_items(self, random, hyper)
 
@@ -161,7 +161,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return Prepared(self.items(globals_), globals_, hyper)
 
     def items(self, globals_):
-        """Return the items' posteriors; raise if there are none, or not in the dtype.
+        """Return the items' posteriors; raise if they do not exist in the dtype.
 
         Those of the last parameters are known: a step has looked whether there are any.
         """
@@ -174,11 +174,11 @@ class MatrixFactorizationModel(ConjugateModel):
         return items
 
     def is_finite(self, globals_, hyper, prepared):
-        """Return whether the items' moments are, and the priors."""
+        """Return whether the items' moments and the priors are finite."""
         return all_finite(globals_ if prepared is None else prepared.items, hyper)
 
     def gaussians(self, natural, with_covariances=False):
-        """Return the posteriors that have these natural parameters."""
+        """Return the posteriors with these natural parameters."""
         nothing = np.zeros(self.n_natural)
         posterior, n_indefinite = self.posteriors(
             natural, 1.0, nothing, with_covariances
@@ -188,7 +188,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return posterior
 
     def posteriors(self, sums, scales, prior, with_covariances=False):
-        """Return posteriors of prior + scales sums, and how many of them are none."""
+        """Return posteriors of prior + scales sums; count indefinite ones."""
         return posteriors_of(self, sums, scales, prior, with_covariances)
 
     # -- the step --------------------------------------------------------------------
@@ -222,13 +222,13 @@ class MatrixFactorizationModel(ConjugateModel):
         )
 
     def _local(self, users):
-        """Return the means, and shapes and rates of the noise if users have theirs."""
+        """Return the means, with shapes and rates of the noise if users have any."""
         if not self.user_noise:
             return users.posterior.means
         return np.column_stack([users.posterior.means, *users.noise])
 
     def moments(self, block, prepared, posterior, own_rows=None):
-        """Return E[f] and E[f^2] of each rating, f being all but mean and noise."""
+        """Return E[f] and E[f^2] of each rating, without the mean and the noise."""
         means, squares = _kernels.moments(
             block.starts,
             block.items,
@@ -249,7 +249,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return values * (values - 2 * means) + squares
 
     def moments_of(self, table, factors):
-        """Return the `Moments` of weighted posteriors, from a table of these."""
+        """Return the `Moments` of weighted posteriors, from their table."""
         return moments_of_table(table, factors, self.n_components, self.biases)
 
     def target_parameters(self, statistics, scale, powers, hyper):
@@ -272,7 +272,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return np.reshape(vector, (self.n_features, self.n_natural))
 
     def step(self, globals_, statistics, scale, powers, rate, hyper):
-        """Step the natural parameters; raise if the items would have no posteriors."""
+        """Step the natural parameters; raise if a precision would be indefinite."""
         stepped = self.target_parameters(statistics, scale, powers, hyper)
         if rate != 1:  # in place: of many items and factors these are large
             stepped *= rate
@@ -282,7 +282,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return stepped
 
     def largest_rate(self, globals_, statistics, scale, powers, hyper):
-        """Return the rate at which an item's precision would not be positive."""
+        """Return the smallest rate at which an item's precision is not positive."""
         target = self.target_parameters(statistics, scale, powers, hyper)
         target = self.from_natural_parameters(target)
         least = least_eigenvalue(target, self.n_own, globals_)
@@ -293,7 +293,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return bool(least_eigenvalue(globals_, self.n_own) > 0)
 
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
-        """Step the learned noise variance and priors toward what is best."""
+        """Step the learned noise variance and priors toward their optimum."""
         counts = hyper.item_counts + statistics.item_counts
         hyper = hyper._replace(item_counts=counts)
         if self.noise_variance is None and statistics.n_ratings > 0:
@@ -347,7 +347,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return -0.5 * np.log(inverse_temperatures)
 
     def predictive_scores(self, block, prepared):
-        """Return the log density of the held-out ratings, and how many these are.
+        """Return the log density of the held-out ratings, and their number.
 
         The ratings of a user are dealt in turn to an observed and a held-out half.
         """
@@ -366,11 +366,11 @@ class MatrixFactorizationModel(ConjugateModel):
     def users(self, block, prepared):
         """Return `Users` at T=1."""
         users = UserInference(self, block, prepared, Powers()).users()
-        # of the same bits as from the parameters, which an estimator keeps
+        # with the bits of the parameters, which an estimator keeps
         return users._replace(posterior=self.gaussians(users.parameters()))
 
     def expected(self, block, prepared, posterior, own_rows=None):
-        """Return means and variances of ratings but for the noise.
+        """Return means and variances of ratings, without the noise.
 
         ``own_rows`` says where users of the block's rows stand in ``posterior``.
         """

@@ -1,4 +1,4 @@
-"""How predictable users are: Gamma posteriors of their precisions."""
+"""Gamma posteriors of the noise precisions of users."""
 
 import math
 from typing import NamedTuple
@@ -8,14 +8,14 @@ from scipy.optimize import brentq
 from scipy.special import gammaln, psi
 from scipy.stats import norm, t
 
-#: Where the shape of the users' noise begins, and within what it is learned.
+#: Initial shape of the users' noise, and the range in which it is learned.
 START_SHAPE, SHAPES = 5.0, (1.5, 1e4)
-#: Shape and rate of a precision of 1 without any doubt.
+#: Shape and rate of a precision that is known to be 1.
 CERTAIN = 1e100
 
 
 class Noise(NamedTuple):
-    """Gamma posteriors of the users' precisions, in those of the noise variance.
+    """Gamma posteriors of the users' precisions, relative to the common one.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Noise(NamedTuple):
         return self.shapes / self.rates
 
     def inverse_means(self):
-        """Return E[1 / t]: of shapes above 1."""
+        """Return E[1 / t], which exists for shapes above 1."""
         return self.rates / (self.shapes - 1)
 
     def log_means(self):
@@ -62,7 +62,7 @@ class Noise(NamedTuple):
 
 
 def best_shape(log_noise):
-    """Return the shape of Gamma(shape, shape) under which E[log t - t] is likeliest."""
+    """Return the shape of Gamma(shape, shape) that fits E[log t - t] best."""
 
     def slope(log_shape):
         return log_shape - psi(math.exp(log_shape)) + 1 + log_noise

@@ -41,7 +41,7 @@ class Hyper(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """What a local step needs of the items and priors."""
+    """Moments of the items, and the priors, for local steps."""
 
     items: Gaussians
     globals_: np.ndarray

@@ -1,4 +1,4 @@
-"""Ratings of a block of users, and what they tell of the items."""
+"""Ratings of a block of users, and their statistics."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from .._expfam import Moments
 from .._linalg import sparse_rows
 from . import _kernels
 
-#: Statistics keep this many blocks apart before they are added up.
+#: Blocks of statistics that are kept before they are summed.
 MOST_PARTS = 8
 
 
@@ -36,7 +36,8 @@ class Ratings(NamedTuple):
 
     def per_user(self, values):
         """Return the sums over each user's ratings."""
-        return np.bincount(self.users(), weights=values, minlength=len(self.starts) - 1)
+        sums = np.bincount(self.users(), values, minlength=len(self.starts) - 1)
+        return sums.astype(np.float64, copy=False)  # of no ratings numpy's are integers
 
     def users(self):
         """Return the row of each rating."""
@@ -49,7 +50,7 @@ class Ratings(NamedTuple):
         return users, self.items[starts[0] : starts[-1]]
 
     def part(self, chosen):
-        """Return some of the ratings, of all of the users."""
+        """Return some of the ratings, with all users."""
         users = self.users()
         counts = np.bincount(users[chosen], minlength=len(self.counts))
         starts = np.concatenate([[0], np.cumsum(counts)])
@@ -58,7 +59,7 @@ class Ratings(NamedTuple):
 
 @dataclass(frozen=True)
 class RatingStatistics:
-    """Sums over ratings, each times its weight and power.
+    """Sums over ratings, multiplied by weight and power.
 
     Attributes
     ----------
@@ -116,7 +117,7 @@ class RatingStatistics:
 
 
 def ratings_of(X, rows, n_features, dtype):
-    """Return ``X[rows]`` as `Ratings`, of a sparse matrix or of one with NaN."""
+    """Return ``X[rows]`` as `Ratings`, from a sparse matrix or an array with NaN."""
     if sparse.issparse(X):
         block = sparse_rows(X, rows)
         if not block.has_canonical_format:

@@ -1,4 +1,4 @@
-"""Where priors, variances and items start."""
+"""Starting values of priors, variances and items."""
 
 import math
 
@@ -10,14 +10,14 @@ from ._parameters import Hyper
 
 __all__ = ["first_hyper", "first_items"]
 
-#: Variances at the start, in those of the prior: of the items' means, and about them.
+#: Initial variances of the items' means and posteriors, relative to the prior.
 START_SPREAD, START_VARIANCE = 0.1, 0.01
 #: The largest square of the prior variance of factors over the noise variance.
 LARGEST_RATIO = 1e15
 
 
 def first_hyper(model, X, sample_weight=None):
-    """Return the variances, and where those to be learned begin."""
+    """Return the given variances, and starting values of the learned ones."""
     n_ratings, mean, variance = _mean_and_variance(model, X, sample_weight)
     if n_ratings == 0 and model.global_mean is None:
         raise ValueError(
@@ -50,7 +50,7 @@ def first_hyper(model, X, sample_weight=None):
 
 
 def _check_variances(component_variance, noise, variance):
-    """Raise if products of factors are so wide that no rating tells them apart.
+    """Raise if the prior variances are too large for the noise variance.
 
     Where the variance of factors is learned, products begin as wide as ratings.
 
@@ -74,7 +74,7 @@ def _check_variances(component_variance, noise, variance):
 
 
 def _mean_and_variance(model, X, sample_weight):
-    """Return how much ratings weigh, and theirs, taken a block at a time."""
+    """Return the weights of ratings, and the ratings, one block at a time."""
     total = mean = squares = 0.0
     for start in range(0, X.shape[0], model.block_size):
         rows = slice(start, min(start + model.block_size, X.shape[0]))
@@ -96,7 +96,7 @@ def _mean_and_variance(model, X, sample_weight):
 
 
 def first_items(model, random, hyper):
-    """Return small draws from the prior, or what ``init`` says."""
+    """Return small draws from the prior, or ``init``."""
     variances = np.diag(hyper.items.covariance)
     means = np.zeros((model.n_features, model.n_own))
     if model.init is None:

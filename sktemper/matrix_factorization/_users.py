@@ -1,4 +1,4 @@
-"""The local step: users' posteriors, and what their ratings tell of the items."""
+"""The local step: posteriors of users, and statistics of their ratings."""
 
 import math
 from typing import NamedTuple
@@ -21,7 +21,7 @@ NOISE_TOL, MOST_ROUNDS = 1e-3, 30
 
 
 class Users(NamedTuple):
-    """Posteriors of a block's users, and what they come from.
+    """Posteriors of the users of a block, with the sums they are computed from.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ class UserInference:
         )
 
     def statistics(self, users):
-        """Return what the ratings tell of items, noise and users."""
+        """Return the statistics of the ratings for items, noise and users."""
         model, block = self.model, self.block
         table, counts, noise = users.posterior.table, block.counts, users.noise
         share, factors = _scalar_and_factors(self.powers.statistics, users.unit_noise)
@@ -258,7 +258,7 @@ class UserInference:
         return statistics if share == 1 else statistics.scaled(float(share))
 
     def _item_counts(self):
-        """Return how many ratings items have, or what these weigh."""
+        """Return the number, or the weight, of the ratings of each item."""
         power, items = self.powers.statistics, self.block.items
         if np.ndim(power) == 0:
             return _kernels.counts(items, self.model.n_features)
@@ -266,7 +266,7 @@ class UserInference:
 
 
 def _scalar_and_factors(power, unit_noise):
-    """Return what all ratings share, and the factors of each, or None."""
+    """Split a power into a number for all ratings and factors of each, or None."""
     if np.ndim(power) == 0:
         return float(power), unit_noise
     return 1.0, power if unit_noise is None else power * unit_noise

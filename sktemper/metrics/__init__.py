@@ -1,11 +1,11 @@
-"""Metrics of topics, components and predictions, and scorers for searches."""
+"""Metrics of topics, components, rankings and ratings, and scorers for searches."""
 
 from ._coherence import npmi_coherence, umass_coherence
 from ._completion import completion_log_likelihood, perplexity
 from ._diversity import topic_diversity
 from ._matching import match_components
 from ._ranking import ndcg_at_k, precision_at_k, ranking_report, recall_at_k
-from ._ranking_scorer import ranking_scorer
+from ._ranking_scorer import make_ranking_scorer, ranking_scorer
 from ._ratings import completion_rmse, heldout_rmse, interval_coverage
 from ._topic_scorers import (
     completion_scorer,
@@ -26,6 +26,7 @@ __all__ = [
     "make_completion_scorer",
     "make_diversity_scorer",
     "make_npmi_scorer",
+    "make_ranking_scorer",
     "match_components",
     "ndcg_at_k",
     "npmi_coherence",

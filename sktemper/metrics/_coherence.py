@@ -29,10 +29,10 @@ _COHERENCE_CONSTRAINTS = {
     prefer_skip_nested_validation=True,
 )
 def umass_coherence(topics_or_estimator, X, *, n_words=10, smoothing=None):
-    r"""UMass coherence of each topic: how well a word predicts the next ones.
+    r"""UMass coherence of each topic, a measure of how words predict each other.
 
-    The mean over pairs of a topic's top words, :math:`w_j` more probable in the topic
-    than :math:`w_i`, of
+    It is the mean over pairs of a topic's top words, with :math:`w_j` more probable in
+    the topic than :math:`w_i`, of
 
     .. math:: \log \frac{D(w_i, w_j) + s}{D(w_j)},
 
@@ -44,9 +44,9 @@ def umass_coherence(topics_or_estimator, X, *, n_words=10, smoothing=None):
         A fitted model with ``components_``; or the topics, each by the columns of its
         words, the most probable first.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Word counts of the documents to judge by: those of training, by custom.
+        Word counts of reference documents, usually the training documents.
     n_words : int, default=10
-        How many words of each topic to look at; fewer where it has fewer.
+        Number of words of each topic to use; fewer if a topic has fewer.
     smoothing : float, default=None
         The number s that is added to counts of documents.  None takes 1e-12 times the
         number of documents, as gensim does; 1 is the paper's, kinder to words that are
@@ -119,7 +119,7 @@ def npmi_coherence(topics_or_estimator, X, *, n_words=10):
         Word counts of the documents to judge by, also in parts: a list of such
         matrices, or a collection on disk.
     n_words : int, default=10
-        How many words of each topic to look at; fewer where it has fewer.
+        Number of words of each topic to use; fewer if a topic has fewer.
 
     Returns
     -------

@@ -25,7 +25,7 @@ def completion_log_likelihood(
 ):
     """Held-out log-likelihood per token by document completion.
 
-    Part of each document shows its topic weights, the rest is scored:
+    Topic weights are inferred from part of each document, and the rest is scored:
     sum of n log(sum_k E[theta_k] E[beta_kv]) over the held-out part, by its tokens.
 
     Parameters
@@ -40,15 +40,15 @@ def completion_log_likelihood(
         that a repeated word can be seen and scored: figures are .03 to .35 higher and
         must not be compared with those of "words".
     temperatures : {"unit", "learned"}, default="unit"
-        At what temperature the topic weights are inferred from the observed part.
-        "unit" is 1, the model itself, and what ``score`` does.  "learned" is what the
+        Temperature at which topic weights are inferred from the observed part.
+        "unit" is T=1, as in ``score``.  "learned" uses the temperatures that the
         tempering found, as in [1]_, footnote 1: ``estimator.temperatures`` of the
         observed part where the tempering gives documents temperatures of their own,
         else ``estimator.temperature_``.  The words themselves are scored by the model
         at T=1 either way.  The paper has higher scores by it; where the temperatures
         stay far above 1 they are lower.
     random_state : int, RandomState instance or None, default=None
-        Of the split of tokens.
+        Seed of the split of tokens.
 
     Returns
     -------
@@ -129,11 +129,11 @@ def perplexity(estimator, X, *, split="words", temperatures="unit", random_state
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Word counts.
     split : {"words", "tokens"}, default="words"
-        As of `completion_log_likelihood`.
+        As in `completion_log_likelihood`.
     temperatures : {"unit", "learned"}, default="unit"
-        As of `completion_log_likelihood`.
+        As in `completion_log_likelihood`.
     random_state : int, RandomState instance or None, default=None
-        Of the split of tokens.
+        Seed of the split of tokens.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How many different words the topics of a model have."""
+"""Diversity of topics: the share of distinct words."""
 
 from numbers import Integral
 
@@ -24,7 +24,7 @@ def topic_diversity(topics_or_estimator, *, n_words=25):
         A fitted model with ``components_``; or the topics, each by the columns of its
         words, the most probable first.
     n_words : int, default=25
-        How many words of each topic to look at; fewer where it has fewer.
+        Number of words of each topic to use; fewer if a topic has fewer.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Which components of two fits are the same."""
+"""Matching of the components of two fits."""
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -7,6 +7,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions, validate_params
 
+from .._validation import check_unmasked
 from ._topics import scaled
 
 __all__ = ["match_components"]
@@ -39,9 +40,9 @@ def match_components(components_a, components_b, *, metric="cosine"):
     Returns
     -------
     permutation : ndarray of shape (n_components_a,)
-        ``components_b[permutation]`` stands in the order of ``components_a``.
+        ``components_b[permutation]`` has the order of ``components_a``.
     similarities : ndarray of shape (n_components_a,)
-        Of each pair; their mean tells how stable the components are.
+        Cosine of each pair; the mean measures how stable the components are.
 
     Raises
     ------
@@ -66,6 +67,8 @@ def match_components(components_a, components_b, *, metric="cosine"):
     array([1., 1.])
     """
     non_negative = metric == "jensenshannon"
+    check_unmasked(components_a, "components_a", may_be_nan=False)
+    check_unmasked(components_b, "components_b", may_be_nan=False)
     a, b = (
         scaled(
             check_array(

@@ -1,4 +1,4 @@
-"""How good rankings of items are, by what users turned out to choose."""
+"""Ranking metrics: precision, recall and nDCG of held-out items."""
 
 from numbers import Integral, Real
 
@@ -13,12 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._arguments import Interval
 from .._notices import warn
 from .._ranking._labels import labels_of
+from .._ranking._measures import MEASURES, MOST_SCORES, ranking_measures
 from .._validation import check_sparse, check_unmasked
 
 __all__ = ["ndcg_at_k", "precision_at_k", "ranking_report", "recall_at_k"]
-
-#: Scores that are held at a time.
-MOST_SCORES = 2**22
 
 _ENTRIES = ["array-like", "sparse matrix"]
 _CONSTRAINTS = {
@@ -35,34 +33,34 @@ def precision_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user
     r"""Share of the first k items that are relevant.
 
     :math:`|R \cap T_k| / k`, where R are a user's relevant items, and T_k the first k
-    of the ranking.  Who has less than k relevant items cannot reach 1.
+    of the ranking.  A user with less than k relevant items cannot reach 1.
 
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
-        The larger, the better.  A callable returns those of a few users, dense, of
-        their rows of ``X_seen``; an estimator has ``item_scores``, as the models of
-        this package have, or ``predict``, which do the same.  No more than a few
-        million scores are held at a time.
+        Scores of all items; larger is better.  A callable gets rows of ``X_seen`` and
+        returns a dense array of scores.  An estimator must have ``item_scores``, as the
+        models of this package, or ``predict``, which do the same.  At most a few
+        million scores are held in memory.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
-        What was held out.  Its stored entries are the relevant items; of a dense array
-        what is neither 0 nor NaN.
+        Held-out data.  The relevant items are the stored entries of a sparse matrix, or
+        the entries of a dense array that are neither 0 nor NaN.
     k : int, default=10
-        How many items are shown.
+        Number of items shown to a user.
     X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
-        What the same users are known to have had: its items are never candidates, and
-        not relevant if they are in ``X_test`` too.  A callable and an estimator need
-        it.
+        Known data of the same users.  Its items are not candidates, and not relevant if
+        they are in ``X_test`` too.  Required for a callable or an estimator.
     relevant : float, default=None
-        Only what is at least this in ``X_test`` is relevant, such as 4 stars.
+        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None: all
+        entries are relevant.
     per_user : bool, default=False
         Whether to return the measure of each user.
 
     Returns
     -------
     value : float or ndarray of shape (n_users,)
-        Mean over the users with relevant items, or of each, NaN for the others;
-        `ranking_report` counts them.
+        Mean over the users with relevant items; or the value of each user, NaN for
+        users without relevant items.  `ranking_report` counts both.
 
     Raises
     ------
@@ -76,8 +74,8 @@ def precision_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user
 
     Notes
     -----
-    Items of the same score are in a random order, of which this is the expectation
-    [1]_: a model that scores all items alike has what chance has, whatever the order
+    The value is the expectation over random orders of items with equal scores [1]_: a
+    model that gives all items the same score is as good as chance, whatever the order
     of the columns.
 
     References
@@ -101,7 +99,7 @@ def precision_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user
 
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
 def recall_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=False):
-    r"""Share of the relevant items that are among the first k, of those that can be.
+    r"""Share of the relevant items that are among the first k items.
 
     :math:`|R \cap T_k| / \min(k, |R|)` [2]_, where R are a user's relevant items, and
     T_k the first k of the ranking.  Others divide by :math:`|R|` alone, and have
@@ -110,29 +108,29 @@ def recall_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=Fa
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
-        The larger, the better.  A callable returns those of a few users, dense, of
-        their rows of ``X_seen``; an estimator has ``item_scores``, as the models of
-        this package have, or ``predict``, which do the same.  No more than a few
-        million scores are held at a time.
+        Scores of all items; larger is better.  A callable gets rows of ``X_seen`` and
+        returns a dense array of scores.  An estimator must have ``item_scores``, as the
+        models of this package, or ``predict``, which do the same.  At most a few
+        million scores are held in memory.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
-        What was held out.  Its stored entries are the relevant items; of a dense array
-        what is neither 0 nor NaN.
+        Held-out data.  The relevant items are the stored entries of a sparse matrix, or
+        the entries of a dense array that are neither 0 nor NaN.
     k : int, default=10
-        How many items are shown.
+        Number of items shown to a user.
     X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
-        What the same users are known to have had: its items are never candidates, and
-        not relevant if they are in ``X_test`` too.  A callable and an estimator need
-        it.
+        Known data of the same users.  Its items are not candidates, and not relevant if
+        they are in ``X_test`` too.  Required for a callable or an estimator.
     relevant : float, default=None
-        Only what is at least this in ``X_test`` is relevant, such as 4 stars.
+        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None: all
+        entries are relevant.
     per_user : bool, default=False
         Whether to return the measure of each user.
 
     Returns
     -------
     value : float or ndarray of shape (n_users,)
-        Mean over the users with relevant items, or of each, NaN for the others;
-        `ranking_report` counts them.
+        Mean over the users with relevant items; or the value of each user, NaN for
+        users without relevant items.  `ranking_report` counts both.
 
     Raises
     ------
@@ -146,8 +144,8 @@ def recall_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=Fa
 
     Notes
     -----
-    Items of the same score are in a random order, of which this is the expectation
-    [1]_: a model that scores all items alike has what chance has, whatever the order
+    The value is the expectation over random orders of items with equal scores [1]_: a
+    model that gives all items the same score is as good as chance, whatever the order
     of the columns.
 
     References
@@ -179,29 +177,29 @@ def ndcg_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=Fals
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
-        The larger, the better.  A callable returns those of a few users, dense, of
-        their rows of ``X_seen``; an estimator has ``item_scores``, as the models of
-        this package have, or ``predict``, which do the same.  No more than a few
-        million scores are held at a time.
+        Scores of all items; larger is better.  A callable gets rows of ``X_seen`` and
+        returns a dense array of scores.  An estimator must have ``item_scores``, as the
+        models of this package, or ``predict``, which do the same.  At most a few
+        million scores are held in memory.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
-        What was held out.  Its stored entries are the relevant items; of a dense array
-        what is neither 0 nor NaN.
+        Held-out data.  The relevant items are the stored entries of a sparse matrix, or
+        the entries of a dense array that are neither 0 nor NaN.
     k : int, default=10
-        How many items are shown.
+        Number of items shown to a user.
     X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
-        What the same users are known to have had: its items are never candidates, and
-        not relevant if they are in ``X_test`` too.  A callable and an estimator need
-        it.
+        Known data of the same users.  Its items are not candidates, and not relevant if
+        they are in ``X_test`` too.  Required for a callable or an estimator.
     relevant : float, default=None
-        Only what is at least this in ``X_test`` is relevant, such as 4 stars.
+        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None: all
+        entries are relevant.
     per_user : bool, default=False
         Whether to return the measure of each user.
 
     Returns
     -------
     value : float or ndarray of shape (n_users,)
-        Mean over the users with relevant items, or of each, NaN for the others;
-        `ranking_report` counts them.
+        Mean over the users with relevant items; or the value of each user, NaN for
+        users without relevant items.  `ranking_report` counts both.
 
     Raises
     ------
@@ -215,8 +213,8 @@ def ndcg_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=Fals
 
     Notes
     -----
-    Items of the same score are in a random order, of which this is the expectation
-    [1]_: a model that scores all items alike has what chance has, whatever the order
+    The value is the expectation over random orders of items with equal scores [1]_: a
+    model that gives all items the same score is as good as chance, whatever the order
     of the columns.
     `sklearn.metrics.ndcg_score` has gains of several sizes and the same treatment of
     ties, but takes dense arrays, and no items that were seen.
@@ -256,39 +254,39 @@ def ranking_report(
     X_seen=None,
     relevant=None,
 ):
-    """Several measures of a ranking in one pass, and how many users they are of.
+    """Several measures of a ranking in one pass, with the number of users.
 
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
-        The larger, the better.  A callable returns those of a few users, dense, of
-        their rows of ``X_seen``; an estimator has ``item_scores``, as the models of
-        this package have, or ``predict``, which do the same.  No more than a few
-        million scores are held at a time.
+        Scores of all items; larger is better.  A callable gets rows of ``X_seen`` and
+        returns a dense array of scores.  An estimator must have ``item_scores``, as the
+        models of this package, or ``predict``, which do the same.  At most a few
+        million scores are held in memory.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
-        What was held out.  Its stored entries are the relevant items; of a dense array
-        what is neither 0 nor NaN.
+        Held-out data.  The relevant items are the stored entries of a sparse matrix, or
+        the entries of a dense array that are neither 0 nor NaN.
     measures : list of str, default=("precision@10", "recall@20", "ndcg@100")
         "precision", "recall" or "ndcg", "@" and k: `precision_at_k`, `recall_at_k`,
         `ndcg_at_k`.
     X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
-        What the same users are known to have had: its items are never candidates, and
-        not relevant if they are in ``X_test`` too.  A callable and an estimator need
-        it.
+        Known data of the same users.  Its items are not candidates, and not relevant if
+        they are in ``X_test`` too.  Required for a callable or an estimator.
     relevant : float, default=None
-        Only what is at least this in ``X_test`` is relevant, such as 4 stars.
+        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None: all
+        entries are relevant.
 
     Returns
     -------
     report : dict
-        The measures by their names; "n_users", of which they are the means; and
-        "n_left_out", who have no relevant items.
+        The measures by name, as means over users; "n_users", the number of these
+        users; and "n_left_out", the number of users without relevant items.
 
     Raises
     ------
     ValueError
         If no user has relevant items, shapes or labels differ, a score is NaN, or a
-        measure is none.
+        measure is unknown.
 
     Examples
     --------
@@ -314,9 +312,9 @@ def ranking_report(
 def _parsed(name):
     """Return the kind and k of a measure such as "ndcg@100"."""
     kind, _, k = str(name).partition("@")
-    if kind not in _MEASURES or not k.isdecimal() or int(k) < 1:
+    if kind not in MEASURES or not k.isdecimal() or int(k) < 1:
         raise ValueError(
-            f"{name!r} is no measure: expected one of {', '.join(_MEASURES)}, an @ and "
+            f"{name!r} is no measure: expected one of {', '.join(MEASURES)}, an @ and "
             "a number, such as 'ndcg@100'."
         )
     return kind, int(k)
@@ -350,7 +348,8 @@ def _values(scores, X_test, X_seen, relevant, wanted):
     for start in range(0, n_users, size):
         rows = slice(start, start + size)
         block = _candidates(of_rows(rows), None if seen is None else seen[rows])
-        values[:, rows] = _of_block(block, held_out[rows], wanted)
+        relevant_of = held_out[rows].tocoo()
+        values[:, rows] = ranking_measures(block, *relevant_of.coords, wanted)
     return values
 
 
@@ -427,6 +426,7 @@ def _scores_of(scores, X_seen, shape):
         (m for m in ("item_scores", "predict") if hasattr(scores, m)), "__call__"
     )
     if not callable(getattr(scores, method, None)):
+        check_unmasked(scores, "scores", may_be_nan=False)
         scores = check_array(
             scores,
             dtype=[np.float64, np.float32],
@@ -462,7 +462,7 @@ def _scores_of(scores, X_seen, shape):
 
 
 def _candidates(scores, seen):
-    """Return scores that are -inf where an item is no candidate, and only there."""
+    """Return scores in which exactly the items that are not candidates are -inf."""
     if np.isnan(scores).any():
         raise ValueError("scores has NaN: an item without a place in the ranking.")
     scores = np.maximum(scores, np.finfo(scores.dtype).min)
@@ -470,64 +470,3 @@ def _candidates(scores, seen):
         rows = np.repeat(np.arange(seen.shape[0]), np.diff(seen.indptr))
         scores[rows, seen.indices] = -np.inf
     return scores
-
-
-def _of_block(scores, held_out, wanted):
-    """Return the measures of a few users, ndarray of shape (n_measures, n_rows)."""
-    n_relevant = np.diff(held_out.indptr)
-    rows = np.repeat(np.arange(len(scores)), n_relevant)
-    own = scores[rows, held_out.indices]
-    values = []
-    for kind, k in wanted:
-        first, size = _ties(scores, rows, own, k)
-        gains = _MEASURES[kind][0](k)
-        # the mean gain of the places that an item may have
-        sums = np.concatenate([[0.0], np.cumsum(gains)])
-        ends = np.minimum(first + size, k)
-        gained = np.where(
-            first < k, (sums[ends] - sums[np.minimum(first, k)]) / size, 0
-        )
-        total = np.bincount(rows, weights=gained, minlength=len(scores))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            best = _MEASURES[kind][1](sums, n_relevant, k)
-            values.append(np.where(n_relevant > 0, total / best, np.nan))
-    return values
-
-
-def _ties(scores, rows, own, k):
-    """Return how many candidates are before some items, and how many have their score.
-
-    Exact for those of which some place is among the first k; others are said to be
-    behind k others.
-    """
-    n_items = scores.shape[1]
-    k = min(k, n_items)
-    top = -np.sort(-np.partition(scores, n_items - k, axis=1)[:, n_items - k :], axis=1)
-    last = top[:, -1]
-    at_last = (scores == last[:, None]).sum(axis=1)
-    first = np.empty(len(own), np.intp)
-    size = np.empty(len(own), np.intp)
-    for start in range(0, len(own), MOST_SCORES // k + 1):
-        part = slice(start, start + MOST_SCORES // k + 1)
-        best = top[rows[part]]
-        first[part] = (best > own[part, None]).sum(axis=1)
-        size[part] = (best == own[part, None]).sum(axis=1)
-    size = np.where(own == last[rows], at_last[rows], size)
-    behind = own < last[rows]
-    return np.where(behind, n_items, first), np.where(behind, 1, size)
-
-
-def _hits(k):
-    return np.ones(k)
-
-
-def _discounts(k):
-    return 1 / np.log2(np.arange(2, k + 2))
-
-
-#: Of each measure the gain of a relevant item by its place, and what the sum is over.
-_MEASURES = {
-    "precision": (_hits, lambda sums, n_relevant, k: float(k)),
-    "recall": (_hits, lambda sums, n_relevant, k: sums[np.minimum(n_relevant, k)]),
-    "ndcg": (_discounts, lambda sums, n_relevant, k: sums[np.minimum(n_relevant, k)]),
-}

@@ -1,13 +1,19 @@
-"""Scorers of rankings, for `GridSearchCV` and the like."""
+"""Scorers of rankings, for searches and cross-validation."""
 
 from ..model_selection import train_test_split_entries
 from ._ranking import _parsed, ranking_report
 
-__all__ = ["ranking_scorer"]
+__all__ = ["make_ranking_scorer", "ranking_scorer"]
 
 
 class RankingScorer:
-    """What `ranking_scorer` returns: ``scorer(estimator, X)``."""
+    """Scorer of rankings, to be called as ``scorer(estimator, X)``.
+
+    Parameters
+    ----------
+    measure, test_size, relevant, random_state
+        As in `make_ranking_scorer`.
+    """
 
     def __init__(self, measure, test_size, relevant, random_state):
         self.measure, self.test_size = measure, test_size
@@ -29,54 +35,61 @@ class RankingScorer:
 
     def __repr__(self):
         return (
-            f"ranking_scorer({self.measure!r}, test_size={self.test_size!r}, "
+            f"make_ranking_scorer({self.measure!r}, test_size={self.test_size!r}, "
             f"relevant={self.relevant!r}, random_state={self.random_state!r})"
         )
 
 
-def ranking_scorer(
+def make_ranking_scorer(
     measure="ndcg@100", *, test_size="half", relevant=None, random_state=0
 ):
-    """Return a scorer that hides a part of each user's items and ranks the others.
+    """Make a scorer that hides part of each user's items and ranks the other items.
 
-    For ``scoring=`` of `sklearn.model_selection.GridSearchCV` and the like, whose folds
-    are of users: those of the test fold are new to the model, which is shown a part of
-    their items, and ranks what is left.  The hidden items are the relevant ones.
+    Pass it as ``scoring`` to `sklearn.model_selection.GridSearchCV` and similar tools.
+    Their folds are sets of users, so that the users of the test fold are new to the
+    model.  The model sees part of their items and ranks the rest; the hidden items are
+    the relevant ones.
 
     Parameters
     ----------
     measure : str, default="ndcg@100"
-        "precision", "recall" or "ndcg", "@" and k, see `ndcg_at_k`.
+        "precision", "recall" or "ndcg", "@" and k; see `ndcg_at_k`.
     test_size : float, int or "half", default="half"
-        What is hidden, as of `sktemper.model_selection.train_test_split_entries`:
-        "half" deals the items of a user in turn, as ``score`` does.
+        Part of the items to hide, as in
+        `sktemper.model_selection.train_test_split_entries`: "half" assigns the items
+        of a user alternately to the two parts, as ``score`` does.
     relevant : float, default=None
-        Only what is at least this is relevant, such as 4 stars.
+        Smallest stored number of a relevant item, such as 4 stars.  None: all hidden
+        items are relevant.
     random_state : int, default=0
-        By which the hidden part is drawn; the same for all candidates.
+        Seed of the choice of hidden items, which is the same for all candidates.
 
     Returns
     -------
     scorer : callable
-        ``scorer(estimator, X)`` is a float; higher is better.
+        ``scorer(estimator, X)`` returns a float; higher is better.
 
     Raises
     ------
     ValueError
-        If there is no such measure; from the scorer, if no user has a hidden item that
-        is relevant.
+        If there is no such measure; when the scorer is called, if no user has a hidden
+        item that is relevant.
+
+    See Also
+    --------
+    ranking_scorer : The scorer with the defaults.
 
     Examples
     --------
     >>> from sklearn.model_selection import GridSearchCV
     >>> from sktemper import TemperedMatrixFactorization
     >>> from sktemper.datasets import make_ratings
-    >>> from sktemper.metrics import ranking_scorer
+    >>> from sktemper.metrics import make_ranking_scorer
     >>> X = make_ratings(200, 50, n_ratings=3000, random_state=0)
     >>> search = GridSearchCV(
     ...     TemperedMatrixFactorization(random_state=0),
     ...     {"n_components": [1, 5]},
-    ...     scoring=ranking_scorer("precision@10", relevant=4),
+    ...     scoring=make_ranking_scorer("precision@10", relevant=4),
     ...     cv=3,
     ... )
     >>> bool(0 < search.fit(X).best_score_ < 1)
@@ -84,3 +97,7 @@ def ranking_scorer(
     """
     _parsed(measure)
     return RankingScorer(measure, test_size, relevant, random_state)
+
+
+#: nDCG at 100 of the hidden half of each user's items.
+ranking_scorer = make_ranking_scorer()

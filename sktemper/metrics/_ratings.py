@@ -1,4 +1,4 @@
-"""Errors of predicted ratings, and what their intervals cover."""
+"""Errors of predicted ratings, and coverage of their intervals."""
 
 import numpy as np
 from scipy import sparse
@@ -134,7 +134,7 @@ def heldout_rmse(estimator, X, *, clip=None):
     """
     check_scale(clip)
     X, pairs = _pairs(estimator, X)
-    error = _clipped(estimator.predict_pairs(pairs), clip) - X.data
+    error = _clipped(_predicted(estimator, pairs), clip) - X.data
     return float(np.sqrt(np.mean(error.astype(np.float64) ** 2)))
 
 
@@ -191,7 +191,7 @@ def interval_coverage(estimator, X, *, levels=(0.5, 0.9)):
     if levels.ndim != 1 or not np.all((levels > 0) & (levels < 1)):
         raise ValueError(f"levels must be numbers between 0 and 1, got {levels!r}.")
     X, pairs = _pairs(estimator, X)
-    mean, std = estimator.predict_pairs(pairs, return_std=True)
+    mean, std = _predicted(estimator, pairs, return_std=True)
     standardised = np.abs(X.data - mean) / std
     return np.mean(standardised[:, None] <= ndtri((1 + levels) / 2), axis=0)
 
@@ -237,7 +237,7 @@ def _check_labels(estimator, X, name):
         return
     what = name.partition("_")[0]
     raise ValueError(
-        f"The {what}s of X are others than those of the fit, or in another order: make "
+        f"The {what}s of X differ from those of the fit, or are in another order: make "
         f'X with {name}=model.{name}_ and unknown="ignore".'
     )
 
@@ -246,6 +246,10 @@ def _pairs(estimator, X):
     """Return ratings, and the rows and columns that these are of."""
     if isinstance(estimator, BaseEstimator):
         check_is_fitted(estimator)
+    if not hasattr(estimator, "predict_pairs"):
+        raise TypeError(
+            f"{type(estimator).__name__} predicts no ratings: it has no predict_pairs."
+        )
     for name in ("user_labels", "item_labels"):
         _check_labels(estimator, X, name)
     X = _as_ratings(X)
@@ -259,3 +263,11 @@ def _pairs(estimator, X):
         raise ValueError("X has no ratings: no stored entry, or none but NaN.")
     X = X.tocoo()
     return X, np.column_stack([X.row, X.col])
+
+
+def _predicted(estimator, pairs, **options):
+    """Return the ratings of pairs of row and column numbers."""
+    names = ("user_labels_", "item_labels_")
+    if any(getattr(estimator, name, None) is not None for name in names):
+        options["by_position"] = True
+    return estimator.predict_pairs(pairs, **options)

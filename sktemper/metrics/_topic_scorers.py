@@ -31,7 +31,7 @@ class _TopicScorer:
     measure : callable
         ``measure(model, X, **parameters)``, of a module; higher is better.
     name : str
-        Of the function that makes it.
+        Name of the function that makes the scorer.
     parameters : dict
         What else the measure is called with.
     looks_at_data : bool
@@ -107,11 +107,11 @@ def make_completion_scorer(*, split="words", temperatures="unit", random_state=0
     Parameters
     ----------
     split : {"words", "tokens"}, default="words"
-        As of `completion_log_likelihood`.
+        As in `completion_log_likelihood`.
     temperatures : {"unit", "learned"}, default="unit"
-        As of `completion_log_likelihood`.
+        As in `completion_log_likelihood`.
     random_state : int, RandomState instance or None, default=0
-        Of the split of tokens; an int scores all models on the same halves.
+        Seed of the split of tokens; an int scores all models on the same halves.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def make_npmi_scorer(*, n_words=10):
     Parameters
     ----------
     n_words : int, default=10
-        How many words of each topic to look at.
+        Number of words of each topic to use.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def make_diversity_scorer(*, n_words=25):
     Parameters
     ----------
     n_words : int, default=25
-        How many words of each topic to look at.
+        Number of words of each topic to use.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What several measures need: blocks of rows, and the topics of any estimator."""
+"""Helpers of several metrics: blocks of rows, and topics of any estimator."""
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -27,7 +27,7 @@ def components_of(estimator, n_features=None):
 
 
 def check_columns(estimator, X):
-    """Raise if the columns of a data frame are not those that a model was fitted to.
+    """Raise if a data frame has other columns than the data of the fit.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def topics_of(topics_or_estimator, n_words, n_features=None):
     ----------
     topics_or_estimator : object or list of lists of int
     n_words : int
-        Of each topic, at most.
+        Most words of each topic.
     n_features : int, default=None
         Columns that there are; None is not known.
     """

@@ -1,7 +1,7 @@
-"""What a model must say: for authors of models, see "Write your own model" in the docs.
+"""The contract of models, see "Write your own model" in the documentation.
 
-`ConjugateModel` is the contract.  `NaturalModel` keeps most of it for models whose
-parameters are natural ones, and `MixtureModel` nearly all of it for mixtures.
+`ConjugateModel` is the contract.  `NaturalModel` implements most of it for models that
+store natural parameters, and `MixtureModel` nearly all of it for mixtures.
 """
 
 from ._capabilities import CAPABILITIES

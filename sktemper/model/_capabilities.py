@@ -1,10 +1,10 @@
-"""What some models can do and others cannot: methods that a model may define."""
+"""Optional capabilities of models: methods that a model may define."""
 
 import numpy as np
 
 __all__ = ["CAPABILITIES", "Capabilities"]
 
-#: The methods that say how, by capability.
+#: Methods of each capability.
 CAPABILITIES = {
     "dense_vectors": (
         "natural_parameters",
@@ -14,6 +14,7 @@ CAPABILITIES = {
     "fisher_products": ("fisher_product",),
     "largest_rates": ("largest_rate", "is_valid"),
     "log_partitions": ("log_partition",),
+    "critical_temperatures": ("critical_temperatures",),
     "births": ("propose_birth",),
     "splits": ("propose_split_merge",),
 }
@@ -22,13 +23,14 @@ CAPABILITIES = {
 class Capabilities:
     """The optional part of the contract of a model, see `CAPABILITIES`.
 
-    A model has a capability once it defines the methods; a policy that needs one says
-    so in `Policy.requires`, and is refused before the first step if the model has none.
+    A model has a capability if it defines all its methods.  A policy lists the
+    capabilities that it needs in `Policy.requires`.  If the model lacks one of them,
+    `fit` raises before the first step.
     """
 
     @classmethod
     def capabilities(cls):
-        """Return the names of those of `CAPABILITIES` whose methods are defined.
+        """Return the names of the capabilities whose methods are defined.
 
         Returns
         -------
@@ -46,7 +48,7 @@ class Capabilities:
 
     @classmethod
     def require(cls, capability, policy):
-        """Raise if a policy needs what the model cannot do.
+        """Raise if the model lacks a capability that a policy needs.
 
         Parameters
         ----------
@@ -69,7 +71,7 @@ class Capabilities:
 
     # -- dense_vectors: for adaptive rates, and tests ----------------------------------
     def natural_parameters(self, globals_):
-        """Return the natural parameters as one vector; reading changes nothing.
+        """Return the natural parameters as one vector, without changes to them.
 
         Parameters
         ----------
@@ -78,12 +80,12 @@ class Capabilities:
         Returns
         -------
         vector : ndarray of shape (n_parameters,)
-            Contiguous, of float64.
+            A contiguous vector of float64.
         """
         raise NotImplementedError
 
     def from_natural_parameters(self, vector):
-        """Return the global parameters of a vector: the inverse of the former.
+        """Return the global parameters of a vector of `natural_parameters`.
 
         Parameters
         ----------
@@ -101,7 +103,7 @@ class Capabilities:
         Parameters
         ----------
         statistics, scale, powers, hyper
-            As of `ConjugateModel.step`.
+            As in `ConjugateModel.step`.
 
         Returns
         -------
@@ -117,35 +119,35 @@ class Capabilities:
         ----------
         globals_ : object
         vector : ndarray of shape (n_parameters,)
-            A change of the natural parameters.
+            Change of the natural parameters.
 
         Returns
         -------
         product : ndarray of shape (n_parameters,)
-            The change of the expected sufficient statistics.
+            Change of the expected sufficient statistics.
         """
         raise NotImplementedError
 
-    # -- largest_rates: for Gaussian noise, which makes factors of units negative ------
+    # -- largest_rates: for Gaussian noise, whose factors may be negative --------------
     def largest_rate(self, globals_, statistics, scale, powers, hyper):
-        """Return the rate at which a step would leave the parameters' domain.
+        """Return the rate at which a step would leave the domain of the parameters.
 
-        Only statistics with negative factors can lead there.
+        This can happen only if statistics have negative factors.
 
         Parameters
         ----------
         globals_, statistics, scale, powers, hyper
-            As of `ConjugateModel.step`.
+            As in `ConjugateModel.step`.
 
         Returns
         -------
         rate : float
-            Infinite if none does.
+            Infinity if no rate leaves the domain.
         """
         return np.inf
 
     def is_valid(self, globals_):
-        """Return whether these are parameters of distributions.
+        """Return whether the parameters are in their domain.
 
         Parameters
         ----------
@@ -161,8 +163,8 @@ class Capabilities:
     def log_partition(self, inverse_temperatures, hyper, random, priors, n_samples):
         """Return the log normaliser of the tempered likelihood.
 
-        It belongs to the ``score`` of `LocalStep`: log C(b) is the logarithm of the sum
-        of exp(b score) over all that could be observed in the place of a sample.
+        It normalises the ``score`` of `LocalStep`: log C(b) is the logarithm of the sum
+        of exp(b score) over all values that a sample could have.
 
         Parameters
         ----------
@@ -170,33 +172,63 @@ class Capabilities:
         hyper : object
         random : numpy.random.Generator
         priors : object or None
-            What stands for the model's priors, None for those themselves; "global" and
-            "local" are what suits a temperature for all samples, and one for each.
+            Priors in place of those of the model; None means those of the model.
+            "global" and "local" stand for priors that suit one temperature for all
+            samples, and one for each sample.
         n_samples : int
-            Where the normaliser is estimated by sampling.
+            Number of draws, if the normaliser is estimated by sampling.
 
         Returns
         -------
         log_partition : ndarray of shape (n_temperatures,) or object
-            Log C(b) per observation, if that of a sample is its number of observations
-            times this.  Otherwise a picklable value with ``of_rows(n_observed)``, which
-            returns log C(b) of samples, of shape (n_rows, n_temperatures), given the
-            numbers of observations, `LocalStep.row_observed`.
+            An array has log C(b) per observation, if log C(b) of a sample is this times
+            its number of observations.  Otherwise it is a picklable object with the
+            method ``of_rows(n_observed)``, which returns log C(b) of samples with these
+            numbers of observations, of shape (n_rows, n_temperatures).
+        """
+        raise NotImplementedError
+
+    # -- critical_temperatures: for annealings whose start is found ----------------
+    def critical_temperatures(self, X, hyper, sample_weight=None):
+        """Return the temperatures below which components become distinct.
+
+        Above the first of them all components become equal in a fit at a constant
+        temperature, if they are not yet; between the first and the second they differ
+        in one direction; below the last one in as many directions as they can.  The
+        temperature is that of local steps, the reciprocal of `Powers.local`.
+
+        Parameters
+        ----------
+        X : array-like
+            The data, or an even sample of at most `rows_looked_at` of their rows; of a
+            stream its first chunk.
+        hyper : object
+            As at the start of a fit.
+        sample_weight : ndarray of shape (n_samples,) or None
+            How often each row counts.
+
+        Returns
+        -------
+        temperatures : ndarray of shape (n_components - 1,) or None
+            Finite, positive and not increasing, without what the noise of a finite
+            sample adds to them.  At values below 1 a direction is not seen at T=1.
+            None if there are none: with priors by which components differ from the
+            beginning, or if X has too few rows to tell.
         """
         raise NotImplementedError
 
     # -- births, splits ----------------------------------------------------------------
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
-        """Propose global parameters with a component put where the fit is bad.
+        """Propose global parameters with a new component where the fit is bad.
 
         Parameters
         ----------
         globals_, hyper : object
         block : object
-            Rows that tell where that is.
+            Rows from which this place is found.
         random : numpy.random.Generator
         row_weight : ndarray of shape (n_rows,) or None
-            How often each of them counts; None is once.
+            Number of times that each row counts; None means once.
 
         Returns
         -------
@@ -213,16 +245,16 @@ class Capabilities:
         ----------
         globals_, hyper : object
         block : object
-            Rows that tell which.
+            Rows from which the components are chosen.
         random : numpy.random.Generator
         refused : frozenset
-            Keys of proposals not to be made again.
+            Keys of rejected proposals, which must not be repeated.
         row_weight : ndarray of shape (n_rows,) or None
-            As of `propose_birth`.
+            As in `propose_birth`.
 
         Returns
         -------
         globals_, hyper, key : object
-            Or None, if none promises a better bound.
+            The proposal; None instead of all three if none promises a better bound.
         """
         raise ValueError(f"{type(self).__name__} makes no split and merge moves.")

@@ -1,8 +1,8 @@
-"""What every model says; what some can do beside it stands in `_capabilities`.
+"""The contract of models, except for the optional capabilities in `_capabilities`.
 
-A model holds shapes and settings.  What a fit changes stands in its `globals_` (the
-variational parameters shared by all samples) and `hyper` (priors and variances, which
-may be learned); both are values that the model makes and that the loop hands back.
+A model has shapes and settings, which are constant.  A fit changes `globals_`, the
+variational parameters shared by all samples, and `hyper`, priors and variances that may
+be learned.  The model creates both values, and the loop passes them to its methods.
 """
 
 import numpy as np
@@ -16,58 +16,58 @@ __all__ = ["ConjugateModel"]
 class ConjugateModel(Capabilities):
     r"""A conditionally conjugate model under mean-field inference.
 
-    To add a model, subclass this in a folder of its own and say what follows; nothing
-    else in the package has to know it.  A global step is
+    To add a model, subclass this class in a folder of its own and define the methods
+    below.  No other part of the package needs a change.  A global step is
 
     .. math:: \lambda \leftarrow (1 - \rho) \lambda + \rho \hat\lambda, \quad
         \hat\lambda = \lambda_0(p) + (D / S) \sum_i w_i b_i E[t_i]
 
-    with everything in natural parameters, so that it stays in their domain.
+    in natural parameters.  Their domain is convex, so that a step stays in it.
 
     Attributes
     ----------
     block_size : int
-        Rows of a block, at most.  Part of the result's bits: blocks are summed in their
-        order.
+        Largest number of rows of a block.  The bits of results depend on it, because
+        blocks are added in their order.
     parameter_dtype : dtype
-        In which global parameters are kept; float64 unless a model says otherwise.
+        Dtype in which global parameters are stored, by default float64.
     rows_looked_at : int
-        Rows of data in several parts that `initial_hyper`, `initial_globals` and
-        `auto_batch_size` are given, at most, in place of all.
+        Largest number of rows that `initial_hyper`, `initial_globals` and
+        `auto_batch_size` get if the data are in several parts.
     watches_bound : bool
-        Whether the lower bound is cheap enough for every step on all samples: a fit
-        then ends when it has converged.
+        Whether the lower bound is cheap enough to be computed in each step on all
+        samples.  A fit then ends when it has converged.
     keeps_local : bool
-        Whether steps on all samples go on from the local parameters of the last one,
-        because their optimum depends on where they start.
+        Whether a step on all samples starts from the local parameters of the previous
+        step, because the local optimum depends on the start.
     n_local : int or None
-        How many local parameters a row has, if a step goes on from them; None if that
-        is not known.
+        Number of local parameters of a row, if a step starts from them; None if it is
+        unknown.
     birth_steps : int
-        Steps that bring a new component to its optimum.
+        Number of steps in which a new component reaches its optimum.
     is_random : bool
         Whether local steps draw random numbers, from their ``seed``.
     local_tol : float
-        How far the bound of a row may be from its optimum where a local step ends, in
-        nats; 0 where the optimum is exact.
+        Largest distance, in nats, of the bound of a row from its optimum at the end of
+        a local step; 0 if the optimum is exact.
     scores_whole_rows : bool
         Whether `predictive_scores` is the predictive density of whole rows.
     scores_rankings : bool
-        Whether the scores of `predictive_scores` measure rankings and are no
+        Whether the scores of `predictive_scores` measure rankings instead of being
         log-likelihoods.
     weighs_observations : bool
-        Whether observations have weights of their own, so that `LocalStep.row_observed`
-        are no counts.
+        Whether observations have weights, so that `LocalStep.row_observed` is not a
+        number of observations.
     has_continuous_local : bool or None
         Whether rows have continuous local parameters, whose prior has the power
-        ``powers.prior``.  If this is None, `sktemper.testing.check_model` assumes them
-        only where rows have no discrete ones.
+        ``powers.prior``.  If this is None, `sktemper.testing.check_model` assumes that
+        rows have them if they have no discrete local parameters.
     steps_in_place : bool
-        Whether `step` changes the memory of the old parameters.  Then it raises before
-        it does, see there.
+        Whether `step` overwrites the old parameters.  It must then raise, if it raises,
+        before it changes them.
     stop : ndarray of shape (1,), int
-        Set to 1 by the loop on Ctrl-C.  A local step reads it at every inner iteration
-        and then raises `Stopped`.
+        The loop sets it to 1 on Ctrl-C.  A local step reads it in each inner iteration,
+        and raises `Stopped` if it is 1.
     """
 
     block_size = 256
@@ -90,12 +90,12 @@ class ConjugateModel(Capabilities):
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
-        """Return ``X[rows]`` as a block that `local_step` takes.
+        """Return ``X[rows]`` as a block for `local_step`.
 
         Parameters
         ----------
         X : array-like
-            As the estimator validated it; never changed.
+            Validated data, which must not be changed.
         rows : slice or ndarray of int
 
         Returns
@@ -105,7 +105,9 @@ class ConjugateModel(Capabilities):
         raise NotImplementedError
 
     def units_per_row(self, X, rows):
-        """Return how many units, each with noise and a power of its own, rows have.
+        """Return the number of units of each row.
+
+        A unit is the part of a row that has a noise factor and a power of its own.
 
         Parameters
         ----------
@@ -115,24 +117,24 @@ class ConjugateModel(Capabilities):
         Returns
         -------
         counts : ndarray of shape (n_rows,)
-            By default 1: the rows are the units.
+            By default 1, so that each row is one unit.
         """
         return np.ones(len(rows), dtype=np.intp)
 
     @classmethod
     def has_units(cls):
-        """Return whether a row may have more units than one, or none."""
+        """Return whether a row may have several units, or none."""
         return cls.units_per_row is not ConjugateModel.units_per_row
 
     def per_unit(self, block, values):
-        """Return powers of what has temperatures of its own, as each unit has them.
+        """Return the inverse temperatures of rows, or of units, for each unit.
 
         Parameters
         ----------
         block : object
         values : ndarray
-            One a row of the block, or, where there are `LocalStep.unit_scores`, one a
-            unit.
+            One value for each unit if the model returns `LocalStep.unit_scores`, and
+            otherwise one for each row of the block.
 
         Returns
         -------
@@ -141,14 +143,14 @@ class ConjugateModel(Capabilities):
         return values
 
     def auto_batch_size(self, X, total):
-        """Return the size that ``batch_size="auto"`` stands for, from 1 up.
+        """Return the batch size for ``batch_size="auto"``, at least 1.
 
         Parameters
         ----------
         X : array-like
             The data, or the first chunk of a stream.
         total : int or None
-            Rows to be seen in a pass; None of a stream whose size is not known.
+            Number of rows of a pass; None for a stream of unknown size.
 
         Returns
         -------
@@ -157,12 +159,12 @@ class ConjugateModel(Capabilities):
         return 256
 
     def auto_temperature(self, hyper):
-        """Return where an annealing with ``start="auto"`` begins.
+        """Return the start temperature of schedules with ``start="auto"``.
 
         Parameters
         ----------
         hyper : object
-            As at the start.
+            Initial hyperparameters.
 
         Returns
         -------
@@ -179,38 +181,39 @@ class ConjugateModel(Capabilities):
         X : array-like
             The data, or the first chunk of a stream.
         sample_weight : ndarray of shape (n_samples,) or None
-            How often each row counts.
+            Number of times that each row counts.
 
         Returns
         -------
         hyper : object
-            Picklable; what `update_hyper` learns.
+            A picklable value, which `update_hyper` may learn.
         """
         raise NotImplementedError
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
-        """Return the start of the global parameters.
+        """Return the initial global parameters.
 
         Parameters
         ----------
         X : array-like
-            The data, or the first chunk of a stream: maybe fewer rows than components.
+            The data, or the first chunk of a stream, which may have fewer rows than
+            components.
         random : numpy.random.RandomState
         hyper : object, default=None
-            As at the start; None is `initial_hyper` of ``X``.
+            Initial hyperparameters; None means `initial_hyper` of ``X``.
         sample_weight : ndarray of shape (n_samples,) or None
-            How often each row counts.  Weights are repetitions where the start neither
-            depends on the order of the rows.
+            Number of times that each row counts.  Weights equal repetitions if the
+            start does not depend on the order of the rows.
 
         Returns
         -------
         globals_ : object
-            Picklable.
+            A picklable value.
         """
         raise NotImplementedError
 
     def prepare(self, globals_, hyper):
-        """Return what `local_step` needs, computed once a step.
+        """Return values for `local_step` that are computed once for each step.
 
         Parameters
         ----------
@@ -219,21 +222,21 @@ class ConjugateModel(Capabilities):
         Returns
         -------
         prepared : object
-            What all blocks of a batch share; they only read it.
+            The value is shared by all blocks of a batch, which only read it.
         """
         raise NotImplementedError
 
     def is_finite(self, globals_, hyper, prepared):
-        """Return whether nothing in the state after a step is NaN or infinite.
+        """Return whether all parameters after a step are finite.
 
-        Such a step is not taken.  A model whose parameters are many may look only at
-        what tells of all of them.
+        Otherwise the step is not taken.  A model with many parameters may check fewer
+        numbers, if these are finite only if all parameters are.
 
         Parameters
         ----------
         globals_, hyper : object
         prepared : object or None
-            What `prepare` makes of them, if it was asked.
+            Result of `prepare`, if it was called.
 
         Returns
         -------
@@ -248,9 +251,9 @@ class ConjugateModel(Capabilities):
         Parameters
         ----------
         block : object
-            From `take`.
+            Result of `take`.
         prepared : object
-            From `prepare`.
+            Result of `prepare`.
         request : Request
 
         Returns
@@ -260,16 +263,16 @@ class ConjugateModel(Capabilities):
         Raises
         ------
         Stopped
-            If `stop` was set meanwhile.
+            If `stop` was set.
         """
         raise NotImplementedError
 
     def step(self, globals_, statistics, scale, powers, rate, hyper):
         """Return the global parameters after a step.
 
-        May reuse the memory of the old where `steps_in_place` says so.  Then it looks
-        itself whether what it adds is finite, and raises `IllDefined` if it is not,
-        before it changes anything.
+        If `steps_in_place` is True, the step may overwrite the old parameters.  It must
+        then check that its target is finite, and raise `IllDefined` otherwise, before
+        it changes anything.
 
         Parameters
         ----------
@@ -278,9 +281,9 @@ class ConjugateModel(Capabilities):
         scale : float
             D / S.
         powers : Powers
-            Only ``powers.prior`` matters here: the rest is in ``statistics``.
+            Only ``powers.prior`` is used; ``statistics`` contain the other powers.
         rate : float
-            How much of the target, in [0, 1].
+            Weight of the target, in [0, 1].
         hyper : object
 
         Returns
@@ -292,15 +295,15 @@ class ConjugateModel(Capabilities):
         return self.from_natural_parameters((1 - rate) * old + rate * target)
 
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
-        """Return learned priors and variances after a step; fixed ones unchanged.
+        """Return priors and variances after a step; those not learned are unchanged.
 
         Parameters
         ----------
         hyper : object
         globals_ : object
-            Those before the step, under which the statistics are.
+            Parameters before the step, under which the statistics were computed.
         statistics, scale, rate, powers
-            As of `step`.
+            As in `step`.
 
         Returns
         -------
@@ -308,7 +311,7 @@ class ConjugateModel(Capabilities):
         """
         return hyper
 
-    # -- what was loaded ---------------------------------------------------------------
+    # -- checks of pickles -------------------------------------------------------------
     def global_shapes(self, globals_):
         """Return the shapes that numbers and arrays in `globals_` must have, in order.
 
@@ -319,8 +322,8 @@ class ConjugateModel(Capabilities):
         Returns
         -------
         shapes : list of tuple or None
-            By default those that they have once their vector is taken apart again;
-            None, which leaves them unchecked, of a model without dense vectors.
+            By default the shapes after a conversion to a vector and back; None, which
+            disables the check, for a model without the capability "dense_vectors".
         """
         if "dense_vectors" not in self.capabilities():
             return None
@@ -328,11 +331,11 @@ class ConjugateModel(Capabilities):
         return [np.shape(part) for part in numbers_in(same)]
 
     def hyper_shapes(self):
-        """Return the same of `hyper`; by default None, which leaves them unchecked."""
+        """Return the shapes in `hyper`; by default None, which disables the check."""
         return None
 
     def check(self, globals_, hyper):
-        """Raise if these cannot be parameters of this model: kernels trust them.
+        """Raise if values cannot be parameters of this model; kernels do not check.
 
         Parameters
         ----------
@@ -341,18 +344,18 @@ class ConjugateModel(Capabilities):
         Raises
         ------
         ValueError
-            If they are not numbers, finite, and of the right shapes.
+            If they are not finite numbers of the right shapes.
         """
         check_numbers("global parameters", globals_, self.global_shapes(globals_))
         check_numbers("priors and variances", hyper, self.hyper_shapes())
 
     def check_local(self, local):
-        """Raise if these cannot be the local parameters that a step goes on from.
+        """Raise if values cannot be the local parameters from which a step starts.
 
         Raises
         ------
         ValueError
-            If they are not numbers, finite, `n_local` of each row.
+            If they are not finite numbers, `n_local` for each row.
         """
         if not (isinstance(local, np.ndarray) and local.dtype.kind == "f"):
             raise ValueError("Local parameters must be an array of numbers.")
@@ -363,7 +366,8 @@ class ConjugateModel(Capabilities):
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
         """Return p E log p(globals) - E log q(globals), p = ``powers.prior``.
 
-        With every constant: the bound is this and the sum of the local steps' bounds.
+        It includes all constants: the lower bound is this value plus the bounds of all
+        local steps.
 
         Parameters
         ----------
@@ -378,7 +382,7 @@ class ConjugateModel(Capabilities):
         raise NotImplementedError
 
     def predictive_scores(self, block, prepared):
-        """Return each row's held-out log-likelihood at T=1, and what it is a sum of.
+        """Return the held-out log-likelihood of each row at T=1, and its counts.
 
         Parameters
         ----------
@@ -387,8 +391,8 @@ class ConjugateModel(Capabilities):
         Returns
         -------
         scores : ndarray of shape (n_rows,)
-            In nats, 0 where nothing is held out.
+            Log-likelihoods in nats; 0 for rows without held-out observations.
         n_held_out : ndarray of shape (n_rows,)
-            Tokens, values or ratings.
+            Number of held-out observations: tokens, values or ratings.
         """
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Log C, the log normaliser of tempered likelihoods, as policies use it."""
+"""Log C, the log normaliser of tempered likelihoods, in the form for policies."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,11 +24,11 @@ class LinearPartition:
         return np.outer(n_observed, self.per_observation)
 
     def to_sum(self, n_observed):
-        """Return what a step has to sum over its rows: nothing."""
+        """Return None: a step sums nothing over its rows."""
         return None
 
     def after(self, local_step, smoothing):
-        """Return what is known of log C after a step: the same."""
+        """Return log C after a step, unchanged."""
         return self
 
 
@@ -39,9 +39,9 @@ class SizedPartition:
     Parameters
     ----------
     given : object
-        Of the model: ``given.of_rows(n_observed)``.
+        Value of the model with the method ``of_rows(n_observed)``.
     per_observation : ndarray of shape (n_temperatures,) or None
-        A moving mean over batches, as that of the scores; None before the first.
+        Moving mean over batches, computed as that of the scores; None before the first.
     """
 
     given: Any
@@ -52,11 +52,11 @@ class SizedPartition:
         return self.given.of_rows(n_observed)
 
     def to_sum(self, n_observed):
-        """Return what a step has to sum over its rows: log C of each."""
+        """Return log C of each row, which a step sums."""
         return self.given.of_rows(n_observed)
 
     def after(self, local_step, smoothing):
-        """Return what is known of log C after a step."""
+        """Return log C with the moving mean after a step."""
         mean = local_step.log_partition / local_step.n_observed
         if self.per_observation is not None:
             mean = smoothing * self.per_observation + (1 - smoothing) * mean
@@ -64,7 +64,7 @@ class SizedPartition:
 
 
 def as_partition(answer):
-    """Return log C as policies use it, of what `ConjugateModel.log_partition` gave."""
+    """Return the result of `ConjugateModel.log_partition` in the form for policies."""
     if hasattr(answer, "of_rows"):
         return SizedPartition(answer)
     return LinearPartition(answer)

@@ -1,4 +1,4 @@
-"""What passes between models, policies and the loop."""
+"""Values that models, policies and the loop exchange."""
 
 import math
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -19,26 +19,26 @@ __all__ = [
     "numbers_in",
 ]
 
-#: Said of a start, or of a step, that leads out of all bounds.
+#: Message for a start or a step whose parameters are not finite.
 NOT_FINITE = (
     "The next parameters would not be finite: values, sample_weight or priors are too "
     "large, too small or too far apart. Rescale them. What earlier steps did is kept."
 )
-#: Numbers that may be NaN or infinite.  (Tuples of types are looked at sooner than
-#: unions are, which matters in what is done at every step.)
+#: Types of numbers that may be NaN or infinite.  (`isinstance` is faster with a tuple
+#: than with a union, and each step calls it often.)
 FLOATS = float, np.floating
 
 
 class Powers(NamedTuple):
-    """The powers to which a tempered model raises its parts: all temperatures are here.
+    """Exponents of the factors of a tempered model.
 
     Attributes
     ----------
     prior : float
-        Exponent of the priors of global, and of continuous local, parameters.
+        Exponent of the priors of global parameters, and of continuous local parameters.
     statistics : float or ndarray of shape (n_units,)
-        Weight of the statistics in the global step; a sample's weight is a factor of
-        it.
+        Weight of the statistics in the global step.  The weight of a sample is a factor
+        of it.
     local : float or ndarray of shape (n_units,)
         Exponent of the likelihood in the local step.
     """
@@ -49,21 +49,22 @@ class Powers(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What a local step is asked for.
+    """Arguments of a local step.
 
     Attributes
     ----------
     powers : Powers
     unit_noise : ndarray of shape (n_units,) or None
-        Factors, of mean 1, of what the units tell of the global parameters, and of the
-        local ones if these have several units: what the noise policy draws.  None is 1.
+        Factors of mean 1, drawn by the noise policy.  They multiply the statistics of
+        the units, and, if a row may have several units, also their likelihood in the
+        local step.  None means 1.
     seed : int
-        For models that sample, see `ConjugateModel.is_random`: one number a step and
-        block.
+        Seed for models that sample, see `ConjugateModel.is_random`; another number for
+        each step and block.
     local_init : ndarray or None
-        Local parameters to start from.
+        Initial local parameters.
     want : collection of {"statistics", "bound", "score", "local"}
-        What to compute beside the local optimum.
+        Names of the results to compute beside the local optimum.
     """
 
     powers: Powers = Powers()
@@ -73,7 +74,7 @@ class Request(NamedTuple):
     want: tuple = ("statistics", "bound")
 
     def factors(self, n_units):
-        """Return what the statistics of each unit are multiplied by.
+        """Return the factor of the statistics of each unit.
 
         Returns
         -------
@@ -112,55 +113,54 @@ def all_finite(*values):
 
 
 class Stopped(Exception):
-    """A local step was told to stop; what it computed is void."""
+    """A local step stopped on request, and its results are invalid."""
 
 
 class IllDefined(ValueError):
-    """Parameters have left their domain: a fit ends with this, a proposal is void."""
+    """Parameters have left their domain.  It ends a fit, or rejects a proposal."""
 
 
 @dataclass
 class LocalStep:
-    """What one block, or the sum of several, tells the loop.
+    """Result of the local step of one block, or the sum of several results.
 
     Attributes
     ----------
     statistics : object or None
-        Sum over units of weight * power * E[t].  A value of the model:
-        ``a + b`` and ``a.scaled(c)``; where ``+`` costs much, also
-        ``a.accumulator()``, which returns what adds ``b`` by ``add(b)``, changes
-        neither, and says the sum by ``total()``.
+        Sum over units of weight * power * E[t], a value of the model.  It supports
+        ``a + b`` and ``a.scaled(c)``.  If ``+`` is expensive, it also has
+        ``a.accumulator()``, which returns an object with ``add(b)`` and ``total()``
+        that changes neither ``a`` nor ``b``.
     n_rows : int
-        Samples.
+        Number of samples.
     n_observed : float
-        Tokens, values or ratings: what "per token" divides by.
+        Number of observations: tokens, values or ratings.
     n_iterations : int
-        Inner iterations, summed over samples.
+        Number of inner iterations, summed over samples.
     bound : float
-        Local terms of the (tempered) bound, summed.
+        Sum of the local terms of the (tempered) bound.
     score : float
-        Log-likelihood of the samples, summed, whose normaliser is
-        `ConjugateModel.log_partition`: tempering weighs temperatures by it.
+        Sum of the log-likelihoods of the samples, whose normaliser is
+        `ConjugateModel.log_partition`.  Policies infer temperatures from it.
     row_observed, row_bounds, row_scores : ndarray of shape (n_rows,) or None
-        The same for each sample.
+        Number of observations, bound and score of each sample.
     unit_scores : ndarray of shape (n_units,) or None
-        The score of each unit, where units, not samples, have temperatures of their
-        own.
+        Score of each unit, if units instead of samples have temperatures of their own.
     local_parameters : ndarray or None
         Variational parameters of the samples.
     temperatures : ndarray or float
-        A policy's sum over samples of its distribution over temperatures.
+        Sum over samples of their distributions over temperatures, set by a policy.
     log_partition : ndarray of shape (n_temperatures,) or float
-        A policy's sum over samples of log C, where that is not linear in their
-        observations.
+        Sum over samples of log C, set by a policy if log C is not linear in the number
+        of observations.
     row_log_partitions : ndarray of shape (n_rows, n_temperatures) or None
-        The same for each sample.
+        Log C of each sample.
     kept : tuple of ndarray
-        The local parameters of the blocks of a sum, where the loop keeps them.
+        Local parameters of the blocks of a sum, if the loop keeps them.
 
     Notes
     -----
-    A sum has totals, and `kept`: what else is per row belongs to one block.
+    A sum of several results has totals and `kept`, but no values of single rows.
     """
 
     statistics: Any = None
@@ -183,18 +183,18 @@ class LocalStep:
     def of_rows(
         cls, *, row_observed, row_bounds, n_iterations, row_scores=None, **others
     ):
-        """Return the step of a block, whose totals are the sums of its rows.
+        """Return the result of a block, with totals that are sums over its rows.
 
         Parameters
         ----------
         row_observed, row_bounds : ndarray of shape (n_rows,)
-            The latter empty where no bound was wanted.
+            ``row_bounds`` is empty if no bound was wanted.
         n_iterations : int
-            At least one a row.
+            Number of inner iterations, at least one for each row.
         row_scores : ndarray of shape (n_rows,) or None
-            None where no score was wanted.
+            None if no score was wanted.
         **others : dict
-            ``statistics``, ``unit_scores`` and ``local_parameters``, where wanted.
+            ``statistics``, ``unit_scores`` and ``local_parameters``, if wanted.
         """
         return cls(
             n_rows=len(row_observed),
@@ -225,31 +225,31 @@ class LocalStep:
         )
 
     def compacted(self):
-        """Return the same, its statistics in as little memory as they need."""
+        """Return the same step with compact statistics."""
         if not hasattr(self.statistics, "compacted"):
             return self
         return replace(self, statistics=self.statistics.compacted())
 
     def accumulator(self):
-        """Return what adds steps to this one, see `accumulator` of the statistics."""
+        """Return an accumulator that adds steps to this one."""
         return _StepAccumulator(self)
 
     def with_log_partitions(self, rows):
-        """Return a block's step with log C of its rows, if a policy wants its sum."""
+        """Return the step with log C of each row; unchanged if ``rows`` is None."""
         if rows is None:
             return self
         total = rows.sum(axis=0)
         return replace(self, log_partition=total, row_log_partitions=rows)
 
     def weighted(self, row_weight):
-        """Return a block's step with rows that count so many times in its totals.
+        """Return the step of a block with weighted totals.
 
-        Not in the statistics: those are weighted already.
+        The statistics are unchanged, because they are weighted already.
 
         Raises
         ------
         ValueError
-            If it does not say what its rows have.
+            If values of single rows are missing.
         """
         needed = ["row_observed", "row_bounds"] + ["row_scores"] * bool(self.score)
         missing = [name for name in needed if getattr(self, name) is None]
@@ -302,7 +302,7 @@ class _StepAccumulator:
 
 
 def check_numbers(name, value, shapes):
-    """Raise unless all numbers in a value are finite, and of these shapes."""
+    """Raise unless all numbers in a value are finite and have these shapes."""
     numbers = list(numbers_in(value))
     if shapes is not None and [np.shape(part) for part in numbers] != shapes:
         raise ValueError(f"{name} have the wrong shapes")
@@ -311,7 +311,7 @@ def check_numbers(name, value, shapes):
 
 
 def numbers_in(value):
-    """Yield the numbers and arrays that a value is made of."""
+    """Yield the numbers and arrays in a value."""
     if isinstance(value, np.ndarray | Number):
         yield value
     elif isinstance(value, dict):

@@ -1,6 +1,7 @@
 """Displays of trainings, topics and components, in the form of scikit-learn's."""
 
 from ._components import ComponentsDisplay
+from ._critical import CriticalTemperaturesDisplay
 from ._curve import TrainingCurveDisplay
 from ._document import DocumentDisplay
 from ._ellipses import MixtureEllipsesDisplay
@@ -14,6 +15,7 @@ from ._topic_words import TopicWordsDisplay
 
 __all__ = [
     "ComponentsDisplay",
+    "CriticalTemperaturesDisplay",
     "DocumentDisplay",
     "MixtureEllipsesDisplay",
     "NumberOfComponentsDisplay",

@@ -15,14 +15,14 @@ __all__ = [
     "topic_word_of",
 ]
 
-#: The map of colours that tell topics or components apart; and which of it: the strong
-#: ones first, and no grey, which looks like none.
+#: Colour map of topics and components, and the order of its colours: strong ones
+#: first, without grey, which looks like no colour.
 COLOURS = "tab20"
 ORDER = [*range(0, 14, 2), 16, 18, *range(1, 14, 2), 17, 19]
 
 
 def needs_matplotlib(display, method):
-    """Raise as scikit-learn does where there is no matplotlib."""
+    """Raise scikit-learn's error if matplotlib is not installed."""
     name = display.__name__ if isinstance(display, type) else type(display).__name__
     check_matplotlib_support(f"{name}.{method}")
 
@@ -88,7 +88,7 @@ def chosen(numbers, prevalence, most):
 
 
 def needs(estimator, attribute, what):
-    """Raise where an estimator is of the wrong kind; of a pipeline name its last step.
+    """Raise if an estimator is of the wrong kind; for a pipeline, name its last step.
 
     Raises
     ------

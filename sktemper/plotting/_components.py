@@ -21,18 +21,18 @@ class ComponentsDisplay:
     images : ndarray of shape (n_images, height, width)
         The components to draw, each as an image.
     numbers : ndarray of int of shape (n_images,)
-        Of the components.
+        Numbers of the components.
 
     Attributes
     ----------
     images_ : list of matplotlib AxesImage
-        One a component.
+        One for each component.
     axes_ : ndarray of matplotlib Axes
-        The panels with them.
+        Panels of the images.
     colorbar_ : matplotlib Colorbar or None
-        What their colours mean.
+        Colour bar of the panels.
     ax_ : matplotlib Axes
-        The axis in the place of which the panels are.
+        The axes that the panels replace.
     figure_ : matplotlib Figure
         The figure with the axis.
 
@@ -70,7 +70,7 @@ class ComponentsDisplay:
         components : array-like of int, default=None
             Which components; None is the first 64.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         **image_kw : dict
             Passed to matplotlib's ``imshow``.
 
@@ -111,7 +111,7 @@ class ComponentsDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         n_columns : int, default=None
             Images side by side; None makes the picture about half as high as wide.
         colorbar : bool, default=True
@@ -150,7 +150,7 @@ class ComponentsDisplay:
 
 
 def _scale(images):
-    """Return a map of colours for images: around zero where they have both signs."""
+    """Return a colour map for images, centred at zero if they have both signs."""
     low, high = float(images.min()), float(images.max())
     largest = max(abs(low), abs(high))
     if low < -0.02 * largest:

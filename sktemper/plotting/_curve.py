@@ -73,7 +73,7 @@ class TrainingCurveDisplay:
             ``evaluate_every`` passes.  "batch_bound" is the bound of each step's batch,
             at that step's temperature: it compares steps only once that has settled.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         name : str, default=None
             Name in the legend; None takes that of the class.
         **line_kw : dict
@@ -100,7 +100,7 @@ class TrainingCurveDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         name : str, default=None
             Name in the legend; None takes the display's own.
         **line_kw : dict

@@ -1,4 +1,4 @@
-"""A text whose words are tinted by topic."""
+"""Plot of a text with words coloured by topic."""
 
 import re
 
@@ -17,7 +17,7 @@ SPACING = 1.7
 
 
 class DocumentDisplay:
-    """A text whose words are tinted by the topics that they came from.
+    """Plot of a text with words coloured by their topics.
 
     The stronger the tint, the surer the topic.  Words that the model does not know have
     none.
@@ -85,7 +85,7 @@ class DocumentDisplay:
             The words; None takes the column names of the training data, or column
             numbers.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         **text_kw : dict
             Passed to matplotlib's ``text``.
 
@@ -135,7 +135,7 @@ class DocumentDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure as high as the text needs.
+            Axes to draw on; None makes a figure as high as the text needs.
         **text_kw : dict
             Passed to matplotlib's ``text``.
 

@@ -29,12 +29,12 @@ class MixtureEllipsesDisplay:
     labels : ndarray of int of shape (n_samples,), default=None
         Their components, for their colours.
     names : pair of str, default=("feature 0", "feature 1")
-        Of the axes.
+        Names of the axes.
 
     Attributes
     ----------
     ellipses_ : list of matplotlib Ellipse
-        One a component.
+        One for each component.
     points_ : matplotlib PathCollection or None
         The samples.
     ax_ : matplotlib Axes
@@ -102,7 +102,7 @@ class MixtureEllipsesDisplay:
             Components of less weight are left out: a Bayesian mixture empties those
             that it does not need.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         **ellipse_kw : dict
             Passed to matplotlib's ``Ellipse``.
 
@@ -149,7 +149,7 @@ class MixtureEllipsesDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         n_std : float, default=2.0
             Standard deviations to the rim of an ellipse.
         **ellipse_kw : dict

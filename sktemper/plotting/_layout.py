@@ -1,4 +1,4 @@
-"""Where the circles of a map of topics are."""
+"""Layout of the circles of a map of topics."""
 
 import numpy as np
 
@@ -21,21 +21,21 @@ def topic_map_layout(topic_word, prevalence, *, width=1.0, height=1.0):
     prevalence : array-like of shape (n_topics,)
         The topics' shares of the tokens; they are proportional to the areas.
     width, height : float, default=1.0
-        Of the map, in any unit.
+        Size of the map, in any unit.
 
     Returns
     -------
     centres : ndarray of shape (n_topics, 2)
-        In the unit of ``width``, around (0, 0): nearest to the Hellinger distances of
-        the topics by classical scaling, and then pushed apart where circles would hide
-        each other.
+        Centres in the unit of ``width``, around (0, 0).  Classical scaling places them
+        by the Hellinger distances of the topics; circles that would hide each other are
+        then pushed apart.
     radii : ndarray of shape (n_topics,)
-        In the same unit.
+        Radii in the same unit.
 
     Raises
     ------
     ValueError
-        If there are not as many shares as topics.
+        If the numbers of shares and topics differ.
 
     See Also
     --------

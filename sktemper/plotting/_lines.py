@@ -1,4 +1,4 @@
-"""Lines of a history: what all displays share."""
+"""Lines of a history, for all displays."""
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
@@ -21,7 +21,7 @@ Y_LABELS = {
 
 
 def read_history(estimator, x, y, names):
-    """Return columns x and y of the history where both are known."""
+    """Return columns x and y of the history, without rows where one is missing."""
     constraints = {"x": [StrOptions(set(X_COLUMNS))], "y": [StrOptions(names)]}
     validate_parameter_constraints(constraints, {"x": x, "y": y}, "from_estimator")
     check_is_fitted(estimator, "history_")
@@ -42,7 +42,7 @@ def check_name(parameter, name, names):
 
 
 def draw_line(display, x, y, labels, ax, name, line_kw):
-    """Draw a line on ``ax``, or on an axis of its own, and set what was drawn."""
+    """Draw a line on ``ax`` or on new axes, and set the attributes of the display."""
     check_matplotlib_support(f"{type(display).__name__}.plot")
     import matplotlib.pyplot as plt
 

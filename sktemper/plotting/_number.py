@@ -1,4 +1,4 @@
-"""How many components: scores over their number."""
+"""Plot of scores over the number of components."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -86,16 +86,15 @@ class NumberOfComponentsDisplay:
         Parameters
         ----------
         estimator : object
-            A fitted search of scikit-learn, such as ``GridSearchCV``.  Where it varied
-            other parameters too, the best score for each number counts.
+            A fitted search of scikit-learn, such as ``GridSearchCV``.  If it varied
+            other parameters too, the best score for each number is drawn.
         param : str, default="n_components"
-            The parameter that was varied, of an estimator or of the only step of a
-            pipeline that has it varied, where its whole name may be given, too:
-            "lda__n_components".
+            The parameter that the search varied.  For a step of a pipeline the whole
+            name, such as "lda__n_components", is needed only if several steps vary it.
         metric : str, default=None
-            Which score, of a search with several; None is that of ``refit``.
+            Score to draw from a search with several scores; None is that of ``refit``.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         name : str, default=None
             Name in the legend; None takes none.
         **line_kw : dict
@@ -143,7 +142,7 @@ class NumberOfComponentsDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         name : str, default=None
             Name in the legend; None takes the display's own.
         **line_kw : dict

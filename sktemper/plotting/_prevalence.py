@@ -1,4 +1,4 @@
-"""How much of a corpus topics are; in all, over dates, or by groups."""
+"""Plot of the prevalence of topics: overall, over time, or by group."""
 
 import re
 
@@ -12,31 +12,32 @@ from ._shares import topic_shares
 
 __all__ = ["TopicPrevalenceDisplay"]
 
-#: How lines are drawn, and of how many each: colours alone tell few apart.
+#: Styles of lines, and number of lines of each style: few colours are distinct.
 STYLES, N_ALIKE = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D")), 6
-#: Groups that are shown, at most.
+#: Most groups that are shown.
 MOST_GROUPS = 30
-#: How dates are written where strings are not names of groups.
+#: Pattern of dates, by which strings are dates and not names of groups.
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?")
 
 
 class TopicPrevalenceDisplay:
-    """The share of a corpus that each topic has: in all, over time, or by group.
+    """Plot of the prevalence of topics: overall, over time, or by group.
 
-    Bars in all; a line a topic over dates or numbers; a heat map by groups.
+    The plot has bars for overall shares, a line for each topic over dates or numbers,
+    or a heat map of groups.
 
     Parameters
     ----------
     shares : ndarray of shape (n_topics,) or (n_topics, n_places)
-        Shares of the topics, in all or at each place.
+        Shares of the topics, overall or at each place.
     labels : list of str
-        Of the topics.
+        Labels of the topics.
     topics : ndarray of int of shape (n_topics,)
         Their numbers, for their colours.
     places : ndarray of shape (n_places,), default=None
-        Dates, numbers, or names of groups; None for shares in all.
+        Dates, numbers, or names of groups; None for overall shares.
     n_groups : int, default=None
-        How many groups there are, where ``places`` are not all of them.
+        Number of all groups, if ``places`` has only some of them.
 
     Attributes
     ----------
@@ -97,18 +98,18 @@ class TopicPrevalenceDisplay:
             Word counts.
         groups : array-like of shape (n_samples,), default=None
             A date, a number or the name of a group of each document; None draws shares
-            in all.  Strings such as "2020-12-31" are dates, if all are.  Of more than
-            30 groups those with the most tokens are shown.
+            in all.  Strings such as "2020-12-31" are dates, if all are.  With more
+            than 30 groups, the 30 with the most tokens are shown.
         feature_names : array-like of shape (n_features,), default=None
-            The words, for labels; None takes the column names of the training data, or
+            Words for labels.  None takes the column names of the training data, or
             column numbers.
         topics : array-like of int, default=None
-            Which topics; None is the 30 largest, over dates the 8 largest.
+            Topics to draw; None is the 30 largest, or over dates the 8 largest.
         n_bins : int, default=20
-            Into how many intervals of even length dates or numbers are put, if more
-            than 40 of them differ.
+            Number of intervals of equal length for dates or numbers, if there are more
+            than 40 different ones.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         **artist_kw : dict
             Passed to matplotlib's ``barh``, ``plot`` or ``pcolormesh``.
 
@@ -154,7 +155,7 @@ class TopicPrevalenceDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         **artist_kw : dict
             Passed to matplotlib's ``barh``, ``plot`` or ``pcolormesh``.
 
@@ -223,7 +224,7 @@ class TopicPrevalenceDisplay:
 
 
 def _with_dates(groups):
-    """Return groups, as dates where all strings are some; missing ones as NaT."""
+    """Return groups, converted to dates if all are dates; missing ones are NaT."""
     values = np.asarray(groups)
     if values.dtype.kind not in "OU":
         return groups
@@ -245,7 +246,7 @@ def _largest(groups, tokens):
 
 
 def _tokens(X):
-    """Return how long documents are, also those of parts."""
+    """Return the lengths of documents, also of data in parts."""
     matrices = matrices_of(X)
     parts = (matrices[number] for number in range(len(matrices)))
     sums = (

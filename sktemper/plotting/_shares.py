@@ -20,21 +20,21 @@ def topic_shares(doc_topic, tokens, groups=None, *, n_bins=20):
     doc_topic : array-like of shape (n_samples, n_topics)
         Topic weights of documents, as ``transform`` returns them.
     tokens : array-like of shape (n_samples,)
-        How long the documents are.
+        Numbers of tokens of the documents.
     groups : array-like of shape (n_samples,), default=None
-        A date, a number or the name of a group of each document; None returns shares in
-        all.  Documents without a date (NaT) or number (NaN) are left out.
+        Date, number or name of the group of each document; None returns overall
+        shares.  Documents without a date (NaT) or number (NaN) are left out.
     n_bins : int, default=20
-        Into how many intervals of even length dates or numbers are put, if more than 40
-        of them differ.
+        Number of intervals of equal length for dates or numbers, if there are more than
+        40 different ones.
 
     Returns
     -------
     shares : ndarray of shape (n_topics,) or (n_topics, n_places)
-        Of the tokens; they sum to 1 at each place.
+        Shares of the tokens; they sum to 1 at each place.
     places : ndarray of shape (n_places,)
-        The dates or numbers, those in the middle of the intervals, or the names;
-        sorted.  Not returned without ``groups``.
+        Dates or numbers (the middles of intervals) or names, sorted.  Not returned
+        without ``groups``.
 
     Raises
     ------

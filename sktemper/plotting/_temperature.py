@@ -101,7 +101,7 @@ class TemperatureDisplay:
         x : {"passes", "seconds", "steps"}, default="steps"
             What the curve runs over.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         name : str, default=None
             Name in the legend; None takes that of the class.
         mesh_kw : dict, default=None
@@ -138,7 +138,7 @@ class TemperatureDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         name : str, default=None
             Name in the legend; None takes the display's own.
         mesh_kw : dict, default=None
@@ -200,7 +200,7 @@ class TemperatureDisplay:
 
 
 def _read_distribution(estimator, x):
-    """Return the ladder and the distributions over it; refuse what is no picture."""
+    """Return the ladder and the distributions over it; raise if there are none."""
     ladder = estimator.tempering_.ladder()
     if ladder is None:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""How near topics are to each other, as a map."""
+"""Map of topics by the similarity of their words."""
 
 import numpy as np
 
@@ -14,22 +14,22 @@ LEAST_AREA = 110.0
 
 
 class TopicMapDisplay:
-    """A map on which topics that use the same words are near each other.
+    """Map of topics, on which topics with similar words are close.
 
-    A circle a topic, its area by the topic's share of the tokens.  Circles are near
-    where topics use words alike, as far as two dimensions can show it: their distances
-    are nearest to those of Hellinger by classical scaling [1]_, and then circles that
-    would hide each other are pushed apart a little.  A label that would cover others is
-    left out; the number in the circle stays.
+    Each topic is a circle, whose area is the topic's share of the tokens.  Classical
+    scaling places the circles by the Hellinger distances of the topics [1]_, as well
+    as two dimensions allow; circles that would hide each other are then pushed apart a
+    little.  A label that would cover others is left out; the number in the circle
+    stays.
 
     Parameters
     ----------
     positions : ndarray of shape (n_topics, 2)
-        Where the topics are on the map.
+        Positions of the topics on the map.
     prevalence : ndarray of shape (n_topics,)
         The topics' shares of the tokens.
     labels : list of str
-        What stands beside the circles.
+        Labels of the circles.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class TopicMapDisplay:
     See Also
     --------
     TopicWordsDisplay : The words of topics.
-    topic_map_layout : Where the circles are, as numbers.
+    topic_map_layout : Centres and radii of the circles.
 
     References
     ----------
@@ -85,7 +85,7 @@ class TopicMapDisplay:
         n_words : int, default=3
             Words of a label.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         **scatter_kw : dict
             Passed to matplotlib's ``scatter``.
 
@@ -117,7 +117,7 @@ class TopicMapDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         **scatter_kw : dict
             Passed to matplotlib's ``scatter``.
 
@@ -160,7 +160,7 @@ class TopicMapDisplay:
         self.circles_.set_offsets(ax.transData.inverted().transform(centres))
 
     def _place_labels(self, ax, size):
-        """Put labels beside their circles where there is room; the largest first.
+        """Put labels beside their circles if there is room, largest circles first.
 
         The layout must be final to know what covers what.
         """
@@ -206,7 +206,7 @@ def _points_of(ax):
 
 
 def _free_place(centres, radii, topic, half, placed, frame, per_point):
-    """Return where the middle of a label is free, in pixels, or None."""
+    """Return a free position for the centre of a label, in pixels, or None."""
     others = np.arange(len(centres)) != topic
     for gap in GAPS:
         for angle in np.arange(N_DIRECTIONS) * 2 * np.pi / N_DIRECTIONS + np.pi / 2:

@@ -8,10 +8,10 @@ __all__ = ["TopicWordsDisplay"]
 
 
 class TopicWordsDisplay:
-    """The most probable words of each topic, as panels of bars.
+    """Plot of the most probable words of each topic, as panels of bars.
 
-    The bars are the probabilities of the words in the topic; each panel has a scale of
-    its own, as the words of a narrow topic are many times as probable as those of a
+    The bars are the probabilities of the words in the topic.  Each panel has its own
+    scale, because words of a narrow topic are many times as probable as words of a
     broad one.
 
     Make one by `from_estimator`.
@@ -30,9 +30,9 @@ class TopicWordsDisplay:
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes
-        A panel a topic.
+        One panel for each topic.
     ax_ : matplotlib Axes
-        The axis in the place of which the panels are.
+        The axes that the panels replace.
     figure_ : matplotlib Figure
         The figure with the axis.
 
@@ -89,7 +89,7 @@ class TopicWordsDisplay:
         n_columns : int, default=4
             Panels side by side.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         **bar_kw : dict
             Passed to matplotlib's ``barh``.
 
@@ -124,7 +124,7 @@ class TopicWordsDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         n_columns : int, default=4
             Panels side by side.
         **bar_kw : dict

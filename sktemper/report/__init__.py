@@ -1,4 +1,4 @@
-"""Pages that show what was found, each one HTML file that opens offline."""
+"""Pages about fitted models: single HTML files that open offline."""
 
 from ._topics import topic_report
 

@@ -1,4 +1,4 @@
-"""What a report is given, checked before anything is computed."""
+"""Checks of the arguments of a report."""
 
 from numbers import Integral
 
@@ -15,7 +15,7 @@ __all__ = [
 
 
 def check_packages(user):
-    """Raise where Bokeh or pandas is not installed, and say how to install them."""
+    """Raise if Bokeh or pandas is not installed, with the command to install them."""
     try:
         import bokeh  # noqa: F401
         import pandas  # noqa: F401

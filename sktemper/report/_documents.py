@@ -17,7 +17,7 @@ MOST_TOPICS, LEAST_WEIGHT = 4, 0.05
 
 
 def shown_documents(model, rows, facts, texts, n_documents):
-    """Return what the page knows of documents.
+    """Return the data of the page about documents.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def shown_documents(model, rows, facts, texts, n_documents):
 
 
 class Texts:
-    """What there is to show of documents.
+    """Texts of documents, or their words if there are no texts.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Texts:
         self._reader = Reader(vectorizer)
 
     def body(self, number, counts, topics_of, facts):
-        """Return the text of a document, or its words that tell most, in pieces."""
+        """Return the text of a document, or its most informative words, in pieces."""
         if self.documents is None:
             return _words_of(counts, topics_of, facts)
         text = self.documents[number]
@@ -91,7 +91,7 @@ class Texts:
         }
 
     def warn(self, shown):
-        """Warn where texts have nothing in common with the counts."""
+        """Warn if texts have no words in common with the counts."""
         pieces = [piece for document in shown for piece in document["pieces"]]
         if self.documents is None or any(isinstance(p, list) for p in pieces):
             return
@@ -122,7 +122,7 @@ def _counts_of(X):
 
 
 def _words_of(counts, topics_of, facts):
-    """Return the words of a document that tell most, the first first, in pieces."""
+    """Return the most informative words of a document, in order, in pieces."""
     words = np.fromiter(topics_of, dtype=np.intp)
     times = [counts[int(v)] for v in words]
     order = np.argsort(np.log(facts.in_corpus[words]) * times, kind="stable")

@@ -1,4 +1,4 @@
-"""What a fitted model tells of a corpus: all that a report is made of."""
+"""Results of a fitted model for a corpus, from which a report is made."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,7 @@ MOST_IN_LABEL = 6
 
 @dataclass(frozen=True)
 class Facts:
-    """What a fitted model tells of a corpus.
+    """Results of a fitted model for a corpus.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Facts:
 
     @classmethod
     def of(cls, *, rows, prevalence, topic_word, **others):
-        """Return the facts of a model and of a corpus, whose `Rows` are given."""
+        """Return the facts about a model and a corpus."""
         in_corpus = np.maximum(prevalence @ topic_word, np.finfo(float).tiny)
         return cls(
             counts=rows.counts,

@@ -9,19 +9,19 @@ from ._labels import label_places
 __all__ = ["line_figure", "map_figure"]
 
 #: Size of the map for which labels are placed, in pixels; a page may draw it larger.
-#: What the tools above it take of the height.
+#: Height of the tools above it.
 WIDTH, HEIGHT, TOOLS = 500, 480, 30
 #: Radius of the smallest circle that has its number in it, in pixels.
 NUMBERED = 6.0
 #: Height of a line figure, in pixels.
 LINE_HEIGHT = 230
-#: Colours that the colour-blind tell apart: of what there is, and of what is chosen.
+#: Colours that are distinct for the colour-blind: circles, outlines, selection, text.
 BLUE, DARK_BLUE, ORANGE, INK = "#8fb8de", "#2b5c8a", "#f0a830", "#1b1b1b"
 FONT = "system-ui, sans-serif"
 
 
 def map_figure(facts):
-    """Return the map of topics, whose source "topics" the page's script selects in."""
+    """Return the map of topics; the page's script selects in its source "topics"."""
     from bokeh.models import HoverTool, TapTool
     from bokeh.plotting import figure
 
@@ -59,9 +59,9 @@ def map_figure(facts):
 
 
 def line_figure(table):
-    """Return the shares of all topics over dates in grey, and one of them in colour.
+    """Return a plot of the shares of topics over dates: all in grey, one in colour.
 
-    Its source "line" has the one that the page's script shows.
+    The source "line" has the coloured line, which the page's script sets.
     """
     from bokeh.models import ColumnDataSource, NumeralTickFormatter
     from bokeh.plotting import figure
@@ -87,7 +87,7 @@ def line_figure(table):
 
 
 def _map_source(facts):
-    """Return the columns of the map: circles, labels, and what hovering tells."""
+    """Return the columns of the map: circles, labels and tooltips."""
     from bokeh.models import ColumnDataSource
 
     centres, radii = topic_map_layout(
@@ -135,5 +135,5 @@ def _circles(drawn, source):
 
 
 def _plain(text):
-    """Return a text in which Bokeh sees no formula, for which it would go online."""
+    """Return a text without formulas: Bokeh would go online to draw them."""
     return text.replace("$", "$\N{ZERO WIDTH SPACE}").replace("\\", "\\\u200b")

@@ -1,4 +1,4 @@
-"""Where labels of circles have room."""
+"""Placement of labels beside circles."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ GAPS = (2.0, 9.0)
 
 
 def label_places(centres, radii, prevalence, labels, size):
-    """Return the middles of labels beside circles, NaN where one would cover others.
+    """Return the centres of labels beside circles; NaN if a label would cover others.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a report asks of a fitted model: LDA, or a mixture of multinomials."""
+"""Interface of a report to a fitted model: LDA, or a mixture of multinomials."""
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +16,7 @@ LEAST_PROBABILITY = 0.1
 
 
 def model_of(estimator):
-    """Return what tells a report of a fitted estimator, by what that has.
+    """Return the interface to a fitted estimator, chosen by its methods.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def model_of(estimator):
 
 
 class LDA:
-    """Of latent Dirichlet allocation: each word of a document has its topics.
+    """Interface to latent Dirichlet allocation, where each word has topics.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class LDA:
 
 
 class Mixture:
-    """Of a mixture of multinomials: a topic a document, for which its words speak.
+    """Interface to a mixture of multinomials, where each document has one topic.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from ..plotting import topic_shares
 
 __all__ = ["as_dates", "group_table", "line_table"]
 
-#: Groups that are shown, at most.
+#: Most groups that are shown.
 MOST_GROUPS = 30
 #: The years and the numbers that are shown: browsers know no dates beyond the year
 #: 275,760, and the axis is longer than the dates.
@@ -38,7 +38,7 @@ DATE = re.compile(
 
 
 def as_dates(dates):
-    """Return dates or numbers as an array that tells which they are, or None.
+    """Return dates or numbers as an array of that type, or None.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ class Rows:
         return sparse.vstack([part[:, words] for part in self._read()], format="csr")
 
     def taken(self, numbers):
-        """Return some rows, whose numbers ascend: a CSR matrix, of a frame a frame."""
+        """Return some rows, in increasing order, as a CSR matrix or a data frame."""
         if hasattr(self._parts[0], "iloc"):
             return self._parts[0].iloc[numbers]  # with the names of its columns
         start, found = 0, []

@@ -36,12 +36,12 @@ def check_path(path):
 
 
 def write_page(path, page):
-    """Write a page in whole or not at all, and return its path.
+    """Write a page atomically, and return its path.
 
-    The page is written to a new file in the same folder, which then takes the place of
-    the file at ``path``, and its owner, permissions and extended attributes.  A
-    symbolic link stays, and the file that it leads to is replaced.  Each call has a
-    new file of its own: of several threads or processes the last one wins.
+    The page is written to a new file in the same folder, which then replaces the file
+    at ``path`` and keeps its owner, permissions and extended attributes.  A symbolic
+    link stays, and the file that it leads to is replaced.  If several threads or
+    processes write to the same path, the last one wins.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def write_page(path, page):
     # short, as a name of the page's own may be as long as the file system allows
     temporary = target.with_name(f".{secrets.token_hex(8)}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    # of a new page the umask decides; one that may be private is never readable
+    # the umask applies to a new file; a file that replaces another is never readable
     descriptor = os.open(temporary, flags, 0o666 if before is None else 0o600)
     try:
         with open(descriptor, "wb") as file:
@@ -87,7 +87,7 @@ def _target_of(path):
 
 
 def _is_the_same(target, status):
-    """Return whether a path has this file: an open one may be deleted."""
+    """Return whether a path still leads to this file, which may have been deleted."""
     try:
         return os.path.samestat(os.lstat(target), status)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Where in a text its features are."""
+"""Positions of features in a text."""
 
 import re
 from functools import cache
@@ -33,7 +33,7 @@ class Reader:
         self._features = cache(_default_features if vectorizer is None else vectorizer)
 
     def spans(self, text, known):
-        """Return where known features are: ``(start, end, features)`` in their order.
+        """Return the positions of known features, ``(start, end, features)``, in order.
 
         Features of several words come before the words that they are made of.
 
@@ -88,7 +88,7 @@ def _phrases(text, known):
 
 
 def tinted_pieces(text, spans, topics_of):
-    """Return a text as pieces: str, or ``[str, topic, percent]`` where it has a topic.
+    """Return a text as pieces: str, or ``[str, topic, percent]`` if it has a topic.
 
     Parameters
     ----------

@@ -32,70 +32,71 @@ def topic_report(
 ):
     r"""Make a page to explore the topics of a fitted LDA.
 
-    One HTML file that needs no network and no server: a map of the topics, their words
-    by a relevance that a slider sets, the documents that have the most of each, with
-    words tinted by topic, and a search for words.
+    The page is one HTML file that needs no network and no server.  It has a map of the
+    topics; the words of a topic, ranked by a relevance that a slider sets; the
+    documents with the largest share of a topic, with words coloured by topic; and a
+    search for words.
 
     Parameters
     ----------
     lda : object
         A fitted LDA of this package; or a fitted mixture of multinomials, where each
-        cluster is a topic and a word has the tint of the topics it speaks for.
+        cluster is a topic and a word has the colour of the topics that it supports.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Word counts of the documents, or a list of such matrices, or a collection.
     feature_names : array-like of shape (n_features,), default=None
-        The words; None takes the column names of the training data, or column numbers.
+        Words of the columns.  None takes the column names of the training data, or
+        column numbers.
     documents : sequence of str of shape (n_samples,), default=None
-        The texts, in the order of the rows of ``X``.  None shows the words that were
-        counted, those first that tell most: of the largest
-        :math:`-n_{dv} \log p_v`, where :math:`n_{dv}` is the count and :math:`p_v` the
-        word's share of the corpus.
+        Texts, in the order of the rows of ``X``.  None shows the counted words, most
+        informative first: in decreasing order of :math:`-n_{dv} \log p_v`, where
+        :math:`n_{dv}` is the count and :math:`p_v` the word's share of the corpus.
     path : str or path, default=None
-        The file to write.  None writes no file and returns the page.  A file that is
-        there is replaced once the new one is complete; its owner and permissions stay.
-        A symbolic link stays too, and the file that it leads to is replaced.
+        File to write.  None writes no file and returns the page.  An existing file is
+        replaced once the new one is complete; its owner and permissions stay.  A
+        symbolic link stays too, and the file that it leads to is replaced.
     vectorizer : object or callable, default=None
-        What made the counts of the texts: a vectorizer with ``build_analyzer``, or a
-        function that returns the words of a text.  It finds which words of a text are
-        which features.  None takes those of two letters or more, in lower case, as
-        scikit-learn's vectorizers do by default.
+        Vectorizer that made the counts, with ``build_analyzer``, or a function that
+        returns the words of a text.  It finds the features in the texts.  None takes
+        words of two letters or more, in lower case, as scikit-learn's vectorizers do by
+        default.
     document_names : array-like of shape (n_samples,), default=None
-        What stands above each document, beside the number of its row.
+        Heading of each document, shown next to its row number.
     dates : array-like of shape (n_samples,), default=None
-        A date or a number of each document, to show prevalence over; strings are read
-        as dates of ISO 8601.  Documents without one (None, NaT, NaN) are left out
-        there.  Dates are from the years -99999 to 99999, numbers from
-        :math:`-2^{63}` to :math:`2^{63}`.
+        Date or number of each document, for a plot of prevalence over time.  Strings
+        are read as dates of ISO 8601.  The plot leaves out documents without a date
+        (None, NaT, NaN).  Dates must be from the years -99999 to 99999, and numbers
+        from :math:`-2^{63}` to :math:`2^{63}`.
     groups : array-like of shape (n_samples,), default=None
-        The name of a group of each document, to show prevalence by; the 30 groups with
-        the most tokens are shown.
+        Name of the group of each document, for a table of prevalence by group.  The 30
+        groups with the most tokens are shown.
     n_words : int, default=30
-        Words of each topic.
+        Number of words of each topic.
     n_documents : int, default=10
-        Documents of each topic.
+        Number of documents of each topic.
     title : str, default="Topics"
-        The page's heading.
+        Heading of the page.
 
     Returns
     -------
     page : pathlib.Path or str
-        The absolute path of the file; without ``path`` the HTML of the page.
+        Absolute path of the file, or without ``path`` the HTML of the page.
 
     Raises
     ------
     ImportError
         If Bokeh or pandas is not installed; they come with the extra ``report``.
     TypeError
-        If the estimator is not such a one, or a document is not a str, or the path
+        If the estimator is of another class, a document is not a str, or the path is
         neither a str nor a path.
     ValueError
-        If there are not as many words as features, or not as many documents, names,
-        dates or groups as rows; if a number or a date is infinite or out of range; or
-        if the path is a device, a pipe or the like.
+        If the number of words differs from that of features, or the number of
+        documents, names, dates or groups from that of rows; if a number or a date is
+        infinite or out of range; or if the path is a device, a pipe or the like.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
     FileNotFoundError
-        If there is no such folder.
+        If the folder of the path does not exist.
     IsADirectoryError
         If the path is a folder.
     PermissionError
@@ -105,7 +106,7 @@ def topic_report(
     Warns
     -----
     UserWarning
-        If no word of the texts shown is one that was counted in their rows.
+        If the shown texts contain none of the words that were counted in their rows.
 
     See Also
     --------
@@ -113,10 +114,10 @@ def topic_report(
 
     Notes
     -----
-    Texts are cut after 2,000 characters, and the search knows the 20,000 words that
-    occur most and those that the topics show; the page says so where it is the case.
-    Words are ranked by the relevance of `topics`, whose prevalence of ``X`` is also
-    the area of the circles.
+    Texts are cut after 2,000 characters.  The search finds the 20,000 most frequent
+    words and the words of the topics.  The page mentions both limits if they apply.
+    Words are ranked by the relevance of `topics`.  The area of a circle is the
+    prevalence of the topic in ``X``.
 
     Examples
     --------

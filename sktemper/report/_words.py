@@ -8,14 +8,14 @@ __all__ = ["word_tables"]
 
 #: The relevances that the page's slider has.
 RELEVANCES = np.linspace(0.0, 1.0, 21)
-#: Words that the search knows, beside those that topics show.
+#: Words that the search finds, in addition to words of topics.
 MOST_WORDS = 20_000
 #: Topics of a word in the search: so many at most, and of this share at least.
 MOST_TOPICS, LEAST_SHARE = 10, 0.02
 
 
 def word_tables(facts, n_words):
-    """Return what the page knows of words and of topics' words.
+    """Return the data of the page about words, and words of topics.
 
     Parameters
     ----------

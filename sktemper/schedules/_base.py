@@ -10,6 +10,9 @@ __all__ = ["AUTO_START", "HOTTEST", "Clock", "Plan", "Schedule"]
 
 #: What ``start="auto"`` is when nothing is known, and at most in such a stream.
 AUTO_START = 2.0
+#: How far above the first critical temperature of the data an annealing begins: enough
+#: for differences to grow slowly when it is passed, and for errors of its estimate.
+ABOVE_CRITICAL = 1.2
 #: No temperature is above this: 1/T would be nothing.
 HOTTEST = 1e30
 
@@ -25,15 +28,34 @@ class Plan(NamedTuple):
         As the clock counts passes: in samples seen over the total.  None if the size
         of the data is unknown.
     temperature : float
-        Where the model would have an annealing begin.
+        Where the model would have an annealing begin if nothing else is known.
+    critical_temperatures : tuple of float or None
+        Those of the data, from the hottest, see
+        `sktemper.model.Capabilities.critical_temperatures`; None if they are not known.
     """
 
     n_steps: int | None = None
     steps_per_pass: float | None = None
     temperature: float = AUTO_START
+    critical_temperatures: tuple | None = None
+
+    def start(self):
+        """Return what ``start="auto"`` stands for.
+
+        That is `ABOVE_CRITICAL` times the first of the `critical_temperatures`, if they
+        are known, but at least 1 and at most `hot_start`; in a stream of unknown length
+        at most `AUTO_START`.
+        """
+        start = self.hot_start()
+        if self.n_steps is None:
+            start = min(start, AUTO_START)
+        if self.critical_temperatures:
+            critical = ABOVE_CRITICAL * self.critical_temperatures[0]
+            start = min(start, max(1.0, critical))
+        return start
 
     def hot_start(self):
-        """Return `temperature`, if there is such a one."""
+        """Return `temperature`; raise if it is none."""
         if not 1.0 <= self.temperature <= HOTTEST:
             raise ValueError(
                 f"The model asks for a start at the temperature {self.temperature}: "

@@ -93,9 +93,7 @@ class _Ramp(Schedule):
         """Return a schedule whose parameters are numbers that suit the `Plan`."""
         start, length = self.start, self.length
         if start == "auto":
-            start = plan.hot_start()
-            if plan.n_steps is None:
-                start = min(start, AUTO_START)
+            start = plan.start()
         if length == "auto":
             length = STREAM_LENGTH
             if plan.n_steps is not None:
@@ -116,9 +114,11 @@ class LinearSchedule(_Ramp):
     Parameters
     ----------
     start : float or "auto", default="auto"
-        First value.  "auto" is set when a fit begins: what suits the model, for LDA
-        the fourth root of the number of topics (3.2 for 100); at most 2 in a stream
-        of unknown length.
+        First value.  "auto" is set when a fit begins: 1.2 times the first critical
+        temperature of the data, see `sktemper.critical_temperatures`, but at most a
+        value that suits the model, for LDA the fourth root of the number of topics
+        (3.2 for 100).  If the model has no critical temperatures, it is that value.  In
+        a stream of unknown length it is at most 2.
     stop : float, default=1.0
         Last value.
     length : float or "auto", default="auto"
@@ -149,9 +149,11 @@ class ExponentialSchedule(_Ramp):
     Parameters
     ----------
     start : float or "auto", default="auto"
-        First value.  "auto" is set when a fit begins: what suits the model, for LDA
-        the fourth root of the number of topics (3.2 for 100); at most 2 in a stream
-        of unknown length.
+        First value.  "auto" is set when a fit begins: 1.2 times the first critical
+        temperature of the data, see `sktemper.critical_temperatures`, but at most a
+        value that suits the model, for LDA the fourth root of the number of topics
+        (3.2 for 100).  If the model has no critical temperatures, it is that value.  In
+        a stream of unknown length it is at most 2.
     stop : float, default=1.0
         Last value.
     length : float or "auto", default="auto"

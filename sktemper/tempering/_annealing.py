@@ -10,7 +10,7 @@ from ._base import Tempering
 
 __all__ = ["TARGETS", "Annealing", "refuse_cold"]
 
-#: What each target raises to the power b.
+#: Powers of each target for an inverse temperature b.
 TARGETS = {
     "local_step": lambda b: Powers(1.0, 1.0, b),
     "likelihood": lambda b: Powers(1.0, b, b),
@@ -21,21 +21,22 @@ TARGETS = {
 class Annealing(Tempering):
     """Deterministic annealing: the temperature follows a schedule.
 
-    The first tempering to try: better than plain inference on every corpus tried, and
-    at little cost.
+    This is the first tempering to try.  It was better than plain inference on every
+    corpus tried, and costs little.
 
     Parameters
     ----------
     schedule : Schedule, callable or None, default=None
-        The temperature at each step; None is `ExponentialSchedule()`.
+        The temperature at each step; None means `ExponentialSchedule()`.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        What is raised to the power 1/T:
+        The factors that are raised to the power 1/T:
 
-        - "local_step": the likelihood in the local step alone; the global step gets
-          the full statistics.  The best of the three on every corpus tried.
-        - "likelihood": the likelihood everywhere [2]_, section 3.
-        - "posterior": likelihood and priors [1]_, equations 17 to 22, with the base
-          measure's correction: a Dirichlet prior a becomes (a + T - 1) / T.
+        - "local_step": the likelihood in the local step only.  The global step uses the
+          full statistics.  This was the best target on every corpus tried.
+        - "likelihood": the likelihood in both steps, see section 3 of [2]_.
+        - "posterior": the likelihood and the priors, see equations 17 to 22 of [1]_,
+          with a correction for the base measure: a Dirichlet prior a becomes
+          (a + T - 1) / T.
 
     References
     ----------
@@ -62,9 +63,18 @@ class Annealing(Tempering):
         self.schedule = schedule
         self.target = target
 
+    @property
+    def has_critical_temperatures(self):
+        """Whether those of tempered likelihoods are its own; not of tempered priors."""
+        return self.target != "posterior"
+
     def resolved(self, plan):
-        """Return a policy with ``"auto"`` replaced by what suits the `Plan`."""
+        """Return the policy with each "auto" replaced by a value for the `Plan`."""
         return Annealing(as_schedule(self.schedule).resolved(plan), self.target)
+
+    def schedule_of_temperatures(self):
+        """Return the schedule."""
+        return as_schedule(self.schedule)
 
     def validate(self):
         """Check the parameters, those of the schedule included; return self."""
@@ -73,19 +83,19 @@ class Annealing(Tempering):
         return self
 
     def temperature(self, state, clock):
-        """Return the schedule's value at the clock."""
+        """Return the value of the schedule at the clock."""
         return as_schedule(self.schedule).at(clock)
 
     def powers(self, state, clock):
-        """Return the `Powers` at which the next step sees the model."""
+        """Return the `Powers` of the next step."""
         return TARGETS[self.target](1.0 / self.temperature(state, clock))
 
     def is_settled(self, state, clock):
-        """Return whether the schedule's value stays what it is from now on."""
+        """Return whether the schedule is constant from now on."""
         return as_schedule(self.schedule).is_settled(clock)
 
 
 def refuse_cold(schedule, parameter):
-    """Raise if a schedule says itself that it leads below the temperature 1."""
+    """Raise if the lowest value of a schedule is known to be below 1."""
     if schedule.lowest() < 1:
         refuse(parameter, "a schedule of temperatures, which are at least 1", schedule)

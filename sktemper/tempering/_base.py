@@ -1,4 +1,4 @@
-"""What a tempering policy is; and none."""
+"""Base of the tempering policies, and training without tempering."""
 
 from .._policy import Policy
 from ..model import Powers
@@ -9,37 +9,47 @@ __all__ = ["Tempering", "Untempered"]
 class Tempering(Policy):
     """Base of the tempering policies.
 
-    A subclass defines `temperature` and `powers`, and `is_settled`; what it learns on
-    the way is a state that goes in and comes out.
+    A subclass defines `temperature`, `powers` and `is_settled`.  Values that it learns
+    are in a state, which is passed to its methods and returned by `next_state`.
     """
 
-    #: Whether a fit begins hot and should end at T=1; `fit` warns where it did not.
+    #: Whether the temperature is meant to fall to 1.  If so, a `fit` that ends above 1
+    #: warns.
     cools = True
     #: Whether each sample has a temperature of its own, see `sample_temperatures`.
     per_sample = False
     _want = ("statistics", "bound")
 
+    @property
+    def has_critical_temperatures(self):
+        """Whether the critical temperatures of a model matter to this policy."""
+        return self.cools
+
     def resolved(self, plan):
-        """Return a policy with ``"auto"`` replaced by what suits the `Plan`."""
+        """Return the policy with each "auto" replaced by a value for the `Plan`."""
         return self
 
+    def schedule_of_temperatures(self):
+        """Return the schedule that the temperature follows at most; None if none."""
+        return None
+
     def initial_state(self, model, hyper, random):
-        """Return what the policy remembers between steps (a picklable value)."""
+        """Return the initial state, a picklable value that is kept between steps."""
         return None
 
     def check_state(self, state):
-        """Raise ValueError if this, from a pickle, cannot be what it remembers."""
+        """Raise ValueError if a state, from a pickle, is invalid."""
 
     def temperature(self, state, clock):
-        """Return the temperature of the next step: a number to report."""
+        """Return the temperature of the next step, as a number to report."""
         raise NotImplementedError
 
     def powers(self, state, clock):
-        """Return the `Powers` at which the next step sees the model."""
+        """Return the `Powers` of the next step."""
         raise NotImplementedError
 
     def is_settled(self, state, clock):
-        """Return whether the temperature stays what it is from now on."""
+        """Return whether the temperature is constant from now on."""
         raise NotImplementedError
 
     def ladder(self):
@@ -48,12 +58,12 @@ class Tempering(Policy):
         Returns
         -------
         temperatures : ndarray of shape (n_temperatures,) or None
-            From 1 up; None if there is no distribution.
+            Increasing temperatures from 1; None if there is no distribution.
         """
         return None
 
     def probabilities(self, state):
-        """Return the distribution over `ladder` at which the next step is taken.
+        """Return the distribution over `ladder` in the next step.
 
         Returns
         -------
@@ -64,12 +74,12 @@ class Tempering(Policy):
     def sample_temperatures(self, model, block, prepared, state):
         """Return the temperature of each row of a block, shape (n_rows,).
 
-        Only where `per_sample` is True.  A pure function.
+        Only defined if `per_sample` is True.  A pure function.
         """
         raise NotImplementedError
 
     def remedy(self, state, clock):
-        """Return what to do about a fit that ended hot."""
+        """Return advice for a fit that ended above T=1."""
         if self.is_settled(state, clock):
             return "The schedule stays there: let it stop at 1."
         return (
@@ -78,9 +88,9 @@ class Tempering(Policy):
         )
 
     def local_step(self, model, block, prepared, request, state):
-        """Run a block's local step; may run it several times.  A pure function.
+        """Return the local step of a block; it may run several times.  A pure function.
 
-        What is wanted is the policy's to say: ``request.want`` does not matter.
+        The policy replaces ``request.want`` by the results that it needs.
         """
         request = request._replace(want=self._wanted(model))
         return model.local_step(block, prepared, request)
@@ -94,7 +104,7 @@ class Tempering(Policy):
 
 
 class Untempered(Tempering):
-    """The temperature is 1: plain variational inference (``tempering=None``)."""
+    """Plain variational inference at the temperature 1 (``tempering=None``)."""
 
     cools = False
 
@@ -103,7 +113,7 @@ class Untempered(Tempering):
         return 1.0
 
     def powers(self, state, clock):
-        """Return the powers of the model itself."""
+        """Return powers of 1."""
         return Powers()
 
     def is_settled(self, state, clock):

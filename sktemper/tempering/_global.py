@@ -16,62 +16,65 @@ from ._ladder import _Ladder
 
 __all__ = ["GlobalTempering"]
 
-#: What ``max_temperature="auto"`` is at least.
+#: Least value of ``max_temperature="auto"``.
 AUTO_MAX_TEMPERATURE = 10.0
 
 
 class GlobalTempering(_Ladder):
-    r"""Variational tempering: one temperature for all, inferred from the data.
+    r"""Variational tempering: one temperature for all samples, inferred from the data.
 
     The temperature is a latent variable on a ladder 1 = T_1 < ... < T_M.  Its posterior
 
     .. math:: r_m \propto \pi_m \exp(S / T_m - \log C(1 / T_m))
 
-    falls to T=1 as the model's score S, scaled to the corpus, rises [1]_, [2]_; the
-    model is seen at E[1/T].
+    moves to T=1 as the score S of the model, scaled to the whole data, rises [1]_,
+    [2]_.  Steps use the inverse temperature E[1/T].
 
-    Choose it to leave the schedule to the data.  By default a cap falls to 1 as the
-    schedule of `Annealing` does and rules in most steps, so that scores are about those
-    of `Annealing`; what the data add is that a start too hot for them is cut off.
+    With this policy the data determine the schedule.  By default, the temperature also
+    has an upper limit, the cap, which falls to 1 as the schedule of `Annealing` does.
+    In most steps the cap is reached, so that scores are about those of `Annealing`.
+    The difference is that the temperature falls at once if the start is too hot for the
+    data.
 
     Parameters
     ----------
     n_temperatures : int, default=100
-        Rungs of the ladder, geometric from 1 to ``max_temperature``.
+        Number of temperatures of the ladder, geometric from 1 to ``max_temperature``.
     max_temperature : float or "auto", default="auto"
-        "auto" is 10, or where the model would have an annealing begin if that is
-        hotter.
+        Highest temperature.  "auto" is 10, or the start temperature that the model
+        recommends for annealing if that is higher.
     temperatures : array-like, default=None
-        An explicit ladder instead: increasing, from 1.
+        Explicit ladder instead: increasing temperatures from 1.
     temperature_prior : array-like, distribution or None, default=None
-        Weights of the rungs, of shape (n_temperatures,); or a frozen distribution of
-        the inverse temperature 1/T, as ``scipy.stats.beta(2, 1)`` or anything with a
-        ``cdf``, whose mass each rung gets as far as the midpoints to its neighbours,
-        the last rung down to 0; mass outside of (0, 1] is dropped.  None is uniform.
+        Weights of the temperatures, of shape (n_temperatures,), or a frozen
+        distribution of the inverse temperature 1/T with a method ``cdf``, such as
+        ``scipy.stats.beta(2, 1)``.  Each temperature then gets the mass up to the
+        midpoints to its neighbours, and the highest one the mass down to 0.  Mass
+        outside of (0, 1] is ignored.  None means uniform weights.
     partition_priors : object or "auto", default="auto"
-        The priors under which log C is computed; for LDA a pair (alpha, eta).  They
-        need not be the model's, and they set the temperature: sparse ones keep it
-        high.  None takes the model's own; "auto" is (0.01, 0.01) for LDA.
+        Priors under which log C is computed; for LDA a pair (alpha, eta).  They may
+        differ from the priors of the model, and sparse ones keep the temperature high.
+        None means the priors of the model; "auto" is (0.01, 0.01) for LDA.
     n_samples : int, default=8
-        Draws of each global and local parameter for log C: a quenched mean, computed
-        once.  With sparse priors 8 leave about a tenth of T to chance, which a cap
-        hides; without one take more.  The nested estimate of the papers is a maximum
-        over the draws, see ``benchmarks/log_partition.py``.
+        Number of draws of the global and local parameters for log C, a quenched mean
+        that is computed once.  With sparse priors and 8 draws, T varies by about a
+        tenth between seeds, which matters only without a cap.  The nested estimate of
+        the papers is a maximum over the draws, see ``benchmarks/log_partition.py``.
     target : {"local_step", "likelihood"}, default="local_step"
-        Whether the global step gets the full statistics or the tempered ones.
+        Whether the global step uses the full or the tempered statistics.
     smoothing : float in [0, 1), default=0.9
-        Weight of the past in the moving average of the score over batches: without
-        it the temperature flickers between rungs.
+        Weight of earlier batches in the moving average of the score.  With 0, the
+        temperature jumps from batch to batch.
     cap : Schedule, callable, "auto" or None, default="auto"
-        The temperature is at most this.  "auto" is ``ExponentialSchedule()``, which
-        falls to 1: with sparse priors the ladder alone may stay hot for ever.  None is
-        no cap; T then comes close to 1 but seldom to 1, which early stopping and
-        sampled documents wait for.
+        Upper limit of the temperature.  "auto" is ``ExponentialSchedule()``, which
+        falls to 1, because with sparse priors the temperature alone may never fall.
+        Without a cap (None), T comes close to 1 but is seldom exactly 1, which early
+        stopping and sampled documents need.
 
     Notes
     -----
-    ``history_["temperature"]`` is 1 / E[1/T], at most the cap, and
-    ``history_["temperature_probabilities"]`` r, which no cap cuts.
+    ``history_["temperature"]`` is 1 / E[1/T] or the cap, whichever is lower.
+    ``history_["temperature_probabilities"]`` is r, which does not depend on the cap.
 
     References
     ----------
@@ -134,13 +137,17 @@ class GlobalTempering(_Ladder):
         return self
 
     def resolved(self, plan):
-        """Return a policy whose cap is resolved."""
+        """Return the policy with its cap and "auto" resolved."""
         cap = _as_cap(self.cap)
         params = self.get_params(deep=False)
         params["cap"] = None if cap is None else cap.resolved(plan)
         if self.max_temperature == "auto":
             params["max_temperature"] = max(AUTO_MAX_TEMPERATURE, plan.hot_start())
         return type(self)(**params)
+
+    def schedule_of_temperatures(self):
+        """Return the cap, or None if there is none."""
+        return _as_cap(self.cap)
 
     def ladder(self):
         """Return the temperatures of the ladder, shape (n_temperatures,)."""
@@ -169,29 +176,29 @@ class GlobalTempering(_Ladder):
         return temperature if cap is None else min(temperature, cap.at(clock))
 
     def powers(self, state, clock):
-        """Return the `Powers` at which the next step sees the model."""
+        """Return the `Powers` of the next step."""
         return TARGETS[self.target](1.0 / self.temperature(state, clock))
 
     def is_settled(self, state, clock):
-        """Return whether the cap holds the temperature at 1, or there is none."""
+        """Return whether the cap is constant; without a cap, whether T is 1."""
         cap = _as_cap(self.cap)
         if cap is None:
             return self.temperature(state, clock) == 1.0
         return cap.is_settled(clock)
 
     def remedy(self, state, clock):
-        """Return what to do about a fit that ended hot."""
+        """Return advice for a fit that ended above T=1."""
         if self.cap is None:
             return "Set a cap that falls to 1, or partition_priors less sparse."
         return super().remedy(state, clock)
 
     def local_step(self, model, block, prepared, request, state):
-        """Run a block's local step, and note log C of its rows if need be."""
+        """Return the local step of a block, with log C of its rows if needed."""
         step = super().local_step(model, block, prepared, request, state)
         return step.with_log_partitions(state.partition.to_sum(step.row_observed))
 
     def next_state(self, state, local_step, scale, clock):
-        """Return the state with q given the batch's score."""
+        """Return the state with q given the score of the batch."""
         if local_step.n_observed == 0:
             return state
         state = state._replace(
@@ -209,7 +216,7 @@ class GlobalTempering(_Ladder):
 
 
 def _as_cap(value):
-    """Return the schedule that a cap stands for; None is none."""
+    """Return the schedule of a cap, or None without a cap."""
     if value is None:
         return None
     return as_schedule(None if value == "auto" else value, "cap")

@@ -1,4 +1,4 @@
-"""A distribution over a ladder of temperatures, and what policies know of it."""
+"""Base of policies with a distribution over a ladder of temperatures."""
 
 import math
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ __all__ = ["LadderState", "_Ladder"]
 
 
 class LadderState(NamedTuple):
-    """What `GlobalTempering` and `LocalTempering` know.
+    """State of `GlobalTempering` and `LocalTempering`.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class LadderState(NamedTuple):
     score : float
         Moving average of the score per observation; NaN before the first step.
     settings : str
-        A digest of the policy's parameters.
+        Digest of the parameters of the policy.
     """
 
     inverse_temperatures: np.ndarray
@@ -44,7 +44,7 @@ class LadderState(NamedTuple):
 
 
 class _Ladder(Tempering):
-    """What the policies with a distribution over temperatures share."""
+    """Base of the policies with a distribution over temperatures."""
 
     requires = ("log_partitions",)
 
@@ -60,14 +60,14 @@ class _Ladder(Tempering):
         return state.probabilities
 
     def knows(self, state):
-        """Return whether ``state`` is one of this policy's, as it is now."""
+        """Return whether ``state`` is of a policy with the same parameters."""
         return isinstance(state, LadderState) and state.settings == self._settings()
 
     def check_state(self, state):
         """Raise ValueError if this cannot be a state over the ladder."""
         ladder = self._inverse_temperatures()
         parts = [state.inverse_temperatures, state.log_prior, state.probabilities]
-        # of one observation, whatever computes it
+        # log C of one observation
         parts.append(np.ravel(state.partition.of_rows(np.ones(1))))
         means = state.partition.per_observation
         parts += [] if means is None else [means]
@@ -79,7 +79,7 @@ class _Ladder(Tempering):
             raise ValueError("what the tempering knows is no ladder of temperatures")
 
     def _settings(self):
-        """Return a digest of what a state depends on."""
+        """Return a digest of the parameters on which a state depends."""
         b = self._inverse_temperatures()
         return joblib.hash(
             (b, self._log_prior(b), self.partition_priors, self.n_samples)
@@ -90,7 +90,7 @@ class _Ladder(Tempering):
         b = self._inverse_temperatures()
         log_prior = self._log_prior(b)
         priors = self.partition_priors
-        if isinstance(priors, str):  # of an array the comparison has no truth value
+        if isinstance(priors, str):  # "auto"
             priors = self._auto_priors
         partition = as_partition(
             model.log_partition(b, hyper, random, priors, self.n_samples)
@@ -129,7 +129,7 @@ def _checked_prior(prior, n_temperatures):
 
 
 def _discretised(distribution, inverse_temperatures):
-    """Return the mass that a distribution on (0, 1] has near each point of a ladder.
+    """Return the mass of a distribution on (0, 1] near each point of a ladder.
 
     Parameters
     ----------

@@ -16,12 +16,12 @@ __all__ = ["LocalTempering"]
 class LocalTempering(_Ladder):
     r"""Local variational tempering: a temperature for each sample, inferred.
 
-    Samples that the model fits badly are seen hot and so weigh less; the statistics
-    are those of the tempered likelihood [1]_, its normaliser included.
+    Samples that the model fits badly get high temperatures, and so small weights.  The
+    statistics are those of the tempered likelihood with its normaliser [1]_.
 
-    Choose it for data with outliers, or to find them.  It does not cool, so that it
-    frees the model of poor optima less than `Annealing` does, and takes about twice as
-    long.
+    This policy suits data with outliers, and finds them.  Temperatures do not fall
+    during a fit, so that it leaves poor optima less often than `Annealing`.  A fit
+    takes about twice as long.
 
     .. math:: r_{dm} \propto \pi_m \exp(b_m S_d - N_d a(b_m)), \quad
         b_d = \sum_m r_{dm} b_m
@@ -29,25 +29,25 @@ class LocalTempering(_Ladder):
     Parameters
     ----------
     n_temperatures : int, default=100
-        Rungs of the ladder of inverse temperatures, even from 1 down.
+        Number of inverse temperatures of the ladder, evenly spaced from 1 down.
     min_inverse_temperature : float, default=0.1
-        Its last rung; near 0 nothing would be learned.
+        Smallest inverse temperature.  Samples near 0 would teach the model nothing.
     temperature_prior : array-like, distribution or None, default=None
-        As of `GlobalTempering`: weights, or a distribution of 1/T.
+        Weights, or a distribution of 1/T, as in `GlobalTempering`.
     partition_priors : object or "auto", default="auto"
-        The priors under which log C is computed; for LDA a pair (alpha, eta).  They
-        need not be the model's, and they set the temperatures, which no cap takes back
-        to 1: sparse ones keep them high.  None takes the model's own; "auto" is
+        Priors under which log C is computed; for LDA a pair (alpha, eta).  They may
+        differ from the priors of the model, and sparse ones keep the temperatures high,
+        because there is no cap.  None means the priors of the model; "auto" is
         (0.02, 0.05) for LDA.
     n_samples : int, default=8
-        As of `GlobalTempering`.
+        Number of draws for log C, as in `GlobalTempering`.
     n_alternations : int, default=2
-        Local steps, each followed by an update of the temperatures.
+        Number of local steps, each followed by an update of the temperatures.
 
     Notes
     -----
-    The fitted estimator's ``temperatures(X)`` are 1 / b_d; in ``history_`` the
-    "temperature_probabilities" are the mean of r over the batch of the step before.
+    ``temperatures(X)`` of the fitted estimator returns 1 / b_d.  In ``history_``,
+    "temperature_probabilities" is the mean of r over the batch of the previous step.
 
     References
     ----------
@@ -97,15 +97,15 @@ class LocalTempering(_Ladder):
         return 1.0 / float(state.probabilities @ state.inverse_temperatures)
 
     def powers(self, state, clock):
-        """Return untempered powers: each block finds its own."""
+        """Return powers of 1, because each block computes its own powers."""
         return Powers()
 
     def is_settled(self, state, clock):
-        """Return True: there is no schedule."""
+        """Return True, because there is no schedule."""
         return True
 
     def local_step(self, model, block, prepared, request, state):
-        """Alternate between local parameters and temperatures, then take statistics."""
+        """Alternate between local parameters and temperatures; return the last step."""
         probabilities, b, parameters = self._alternate(
             model, block, prepared, request, state
         )
@@ -153,7 +153,7 @@ class LocalTempering(_Ladder):
         )
 
     def next_state(self, state, local_step, scale, clock):
-        """Return the state with the batch's mean q."""
+        """Return the state with the mean q of the batch."""
         sums = local_step.temperatures
         if not np.any(sums):
             return state

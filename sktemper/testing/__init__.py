@@ -1,4 +1,4 @@
-"""Checks for authors of models: the promises of `sktemper.model` as a function."""
+"""Checks for authors of models: `check_model` tests the contract of a model."""
 
 import traceback
 import warnings
@@ -18,7 +18,7 @@ from ._case import Case, Skip
 
 __all__ = ["check_model"]
 
-#: The check that the others need: it makes what they look at.
+#: Name of the check that creates the case for all others.
 START = "check_the_model_starts"
 
 
@@ -53,7 +53,7 @@ def check_model(model, X, *, log_likelihood=None, random_state=0, on_fail="raise
     Returns
     -------
     results : list of dict
-        A dict a check: "check_name", "status" ("passed", "failed" or "skipped"),
+        A dict for each check: "check_name", "status" ("passed", "failed" or "skipped"),
         "reason" (of a skip; else None) and "exception" (of a failure; else None).
 
     Raises
@@ -109,7 +109,7 @@ def check_model(model, X, *, log_likelihood=None, random_state=0, on_fail="raise
 
 
 def checks():
-    """Return the checks of a case by their names, in their order."""
+    """Return the checks, a dict by name, in their order."""
     modules = _local_steps, _parameters, _steps, _geometry, _constants
     return {
         name: function
@@ -128,7 +128,7 @@ def _report(name, error, on_fail):
 
 
 def _fault(error):
-    """Return what is wrong: of an error in the model, where it was raised."""
+    """Return a description of a failure, with the place of an error in the model."""
     if isinstance(error, AssertionError) and str(error):
         return str(error)
     last = traceback.extract_tb(error.__traceback__)[-1]

@@ -1,4 +1,4 @@
-"""The case that checks look at: a model, some rows and fitted parameters."""
+"""The case of all checks: a model, some rows and fitted parameters."""
 
 import copy
 
@@ -9,20 +9,20 @@ from ..model import Powers, Request
 __all__ = ["OBJECTIVES", "POWERS", "Case", "Skip"]
 __all__ += ["close", "close_statistics", "precision", "same"]
 
-#: Powers at which the model is seen: itself, and annealed with each of the targets.
+#: Powers of the checks: untempered, and annealed with each of the targets.
 POWERS = (
     Powers(),
     Powers(1.0, 1.0, 0.5),
     Powers(1.0, 0.5, 0.5),
     Powers(0.5, 0.5, 0.5),
 )
-#: Those whose target is the natural gradient's of the tempered bound.
+#: Powers for which target - parameters is the natural gradient of the tempered bound.
 OBJECTIVES = (Powers(), Powers(1.0, 0.5, 0.5), Powers(0.5, 0.5, 0.5))
-#: The most rows of the data that checks look at, and the seed of models that sample.
+#: Largest number of rows of a case, and the seed of models that sample.
 MOST_ROWS, SEED = 60, 7
-#: The number of times that data count which leave no doubt about global parameters.
+#: Number of times that data count to make global parameters almost certain.
 CERTAIN = 1e7
-#: A power at which the likelihood hardly counts.
+#: A power at which the likelihood is negligible.
 HARDLY = 1e-6
 
 
@@ -39,7 +39,7 @@ class Case:
     X : array-like
     random_state : int
     log_likelihood : callable or None
-        As of `check_model`.
+        As in `check_model`.
     """
 
     def __init__(self, model, X, random_state, log_likelihood=None):
@@ -57,7 +57,7 @@ class Case:
             self.globals_ = self.stepped(self.globals_, Powers(), rate=0.7)
 
     def fresh(self):
-        """Return a copy for one check: its changes and random draws stay in it."""
+        """Return a copy for one check, which may change it."""
         other = copy.copy(self)
         other.hyper, other.start, other.globals_ = copy.deepcopy(
             (self.hyper, self.start, self.globals_)
@@ -67,7 +67,7 @@ class Case:
         return other
 
     def initial_globals(self, hyper):
-        """Return the start of the parameters, the same each time."""
+        """Return the initial parameters, the same at each call."""
         random = np.random.RandomState(self.random_state)
         return self.model.initial_globals(self.X, random, hyper)
 
@@ -75,7 +75,7 @@ class Case:
         return self.model.take(self.X, rows)
 
     def local_step(self, block=None, powers=Powers(), globals_=None, **others):  # noqa: B008
-        """Return the local step of a block with statistics and bound by default."""
+        """Return the local step of a block, by default with statistics and bound."""
         model = self.model
         globals_ = self.globals_ if globals_ is None else globals_
         prepared = model.prepare(globals_, self.hyper)
@@ -92,7 +92,7 @@ class Case:
         return np.asarray(scores, dtype=float), np.asarray(n_held_out, dtype=float)
 
     def stepped(self, globals_, powers, rate=1.0, scale=1.0):
-        """Return the parameters after a step on the block, priors as they are."""
+        """Return the parameters after a step on the block with fixed priors."""
         statistics = self.local_step(powers=powers, globals_=globals_).statistics
         return self.step(globals_, statistics, scale, powers, rate)
 
@@ -102,7 +102,7 @@ class Case:
         return self.model.step(old, statistics, scale, powers, rate, self.hyper)
 
     def learned(self):
-        """Return the priors and variances that all of the rows teach."""
+        """Return the priors and variances learned from all rows."""
         statistics = self.local_step().statistics
         arguments = self.globals_, statistics, 1.0, 1.0, Powers()
         return self.model.update_hyper(self.hyper, *arguments)
@@ -115,13 +115,13 @@ class Case:
         return globals_
 
     def vector(self, globals_=None):
-        """Return the natural parameters as a vector of its own."""
+        """Return a copy of the natural parameters as a vector."""
         self.require("dense_vectors")
         globals_ = self.globals_ if globals_ is None else globals_
         return np.array(self.model.natural_parameters(globals_), dtype=np.float64)
 
     def target(self, statistics, powers=Powers(), scale=1.0):  # noqa: B008
-        """Return the target of a step as a vector of its own."""
+        """Return a copy of the target of a step as a vector."""
         self.require("dense_vectors")
         return np.array(
             self.model.target_parameters(statistics, scale, powers, self.hyper)
@@ -141,9 +141,9 @@ class Case:
         return local.bound + self.model.global_bound(globals_, self.hyper, powers)
 
     def empty_bounds(self, prior=1.0):
-        """Return the bounds of the rows if their likelihood did not count.
+        """Return the bounds of the rows without their likelihood.
 
-        Extrapolated to power 0 from two powers close to it.
+        They are extrapolated to the power 0 from two small powers.
         """
         one, two = (
             self.local_step(powers=Powers(prior, h, h), want=("bound",)).row_bounds
@@ -152,12 +152,12 @@ class Case:
         return 2 * np.asarray(one) - np.asarray(two)
 
     def require(self, capability):
-        """Skip a check of a capability that the model does not have."""
+        """Skip a check if the model lacks a capability."""
         if capability not in self.model.capabilities():
             raise Skip(f"{type(self.model).__name__} has no {capability}")
 
     def require_exact(self):
-        """Skip a check that holds only where a local step finds the optimum."""
+        """Skip a check that holds only if a local step finds the optimum."""
         if self.model.is_random:
             raise Skip(f"local steps of {type(self.model).__name__} are random")
 
@@ -166,7 +166,7 @@ class Case:
         return int(self.model.units_per_row(self.X, np.arange(self.n_rows)).sum())
 
     def tangent(self):
-        """Return a random change of the natural parameters, as data make it."""
+        """Return a random change of the natural parameters, of the kind of a step."""
         unit_noise = self.random.uniform(0.1, 2.0, self.n_units())
         statistics = self.local_step(unit_noise=unit_noise).statistics
         change = self.target(statistics, scale=self.random.uniform(0.5, 2.0))
@@ -181,9 +181,9 @@ def close(found, expected, fault, rtol=1e-7, atol=0.0):
     ----------
     found, expected : array-like
     fault : str
-        What is wrong if they are not close, and of what the numbers are.
+        Message for numbers that are not close, with their meaning.
     rtol, atol : float or array-like
-        As of `numpy.allclose`.
+        As in `numpy.allclose`.
     """
     found, expected = np.asarray(found), np.asarray(expected)
     if found.shape != expected.shape:
@@ -212,12 +212,12 @@ def same(found, expected, fault):
 
 
 def precision(model):
-    """Return the relative precision of what the model computes."""
+    """Return the relative precision of the results of the model."""
     return float(np.sqrt(np.finfo(model.dtype).eps)) / 8
 
 
 def close_statistics(case, found, expected, fault, rtol, powers=Powers()):  # noqa: B008
-    """Compare statistics by the target of the step to which they lead."""
+    """Compare statistics by the targets of their steps."""
     if "dense_vectors" in case.model.capabilities():
         expected = case.target(expected, powers)
         atol = rtol * np.abs(expected).max()

@@ -6,19 +6,19 @@ from scipy.special import logsumexp
 from ..model import Powers
 from ._case import Skip, close, precision
 
-#: Numbers of states up to which these can be told from their logarithm.
+#: Largest number of states that can be inferred from its logarithm.
 MOST_STATES = 100
-#: Draws of local parameters at once, how often at most, and how many must matter; and
-#: powers of the likelihood, the lower of which leave more draws that do.
+#: Number of draws of local parameters, largest number of repetitions, least effective
+#: number of draws; and powers of the likelihood.  Low powers have more effective draws.
 N_DRAWS, MOST_DRAWINGS, FEWEST_THAT_MATTER = 1000, 5, 50
 LOCAL_POWERS = 1.0, 0.3, 0.1, 0.01
 #: Standard errors by which the bound of a row may exceed its log-likelihood, and nats
-#: by which it may miss it: per observation, per local parameter, and per row.
+#: by which it may be lower: per observation, per local parameter, and per row.
 N_ERRORS, MOST_GAPS = 6.0, (0.3, 0.5, 1.0)
 
 
 def check_the_bound_of_the_prior_is_zero(case):
-    """Where q is the prior, E log p - E log q of the global parameters is 0."""
+    """The global bound E log p - E log q is 0 if q is the prior."""
     bound = case.model.global_bound(case.prior(), case.hyper)
     size = abs(case.model.global_bound(case.globals_, case.hyper))
     atol = max(1e-9, 64 * precision(case.model) ** 2) * (1 + size)
@@ -27,9 +27,10 @@ def check_the_bound_of_the_prior_is_zero(case):
 
 
 def check_row_bounds_have_their_constants(case):
-    """Where q is certain, the bound of a row is at most its log-likelihood, and near.
+    """The bound of a row is close to its log-likelihood, and not above it.
 
-    That is its predictive density, or an estimate from draws of local parameters.
+    This holds if global parameters are almost certain.  The log-likelihood is the
+    predictive density, or an estimate from draws of local parameters.
     """
     case.require_exact()
     if case.model.scores_whole_rows:
@@ -50,8 +51,9 @@ def check_row_bounds_have_their_constants(case):
 def _compare_with_draws(case):
     """Compare bounds with log-likelihoods estimated by importance sampling.
 
-    Draws from the prior estimate the likelihood of rows of little data.  At small
-    powers they estimate that of all rows, and the bound may not exceed it either.
+    Draws from the prior estimate the likelihood of rows with few observations.  At
+    small powers of the likelihood they estimate it for all rows, and the bound must not
+    exceed it there either.
     """
     globals_ = case.certain()
     logs = _log_likelihoods(case, globals_)
@@ -78,7 +80,7 @@ def _compare_with_draws(case):
 
 
 def _log_likelihoods(case, globals_):
-    """Return log-likelihoods of draws, more where few matter; (n_draws, n_rows)."""
+    """Return log-likelihoods of draws, (n_draws, n_rows), repeated if needed."""
     arguments = case.model, case.X[: case.n_rows], globals_, case.hyper, case.random
     logs = np.empty((0, case.n_rows))
     for _ in range(MOST_DRAWINGS):
@@ -98,7 +100,7 @@ def _estimates(logs):
     """Return logs of mean likelihoods and their standard errors, NaN if unknown."""
     estimates = logsumexp(logs, axis=0) - np.log(len(logs))
     weights = np.exp(logs - estimates) / len(logs)
-    squares = (weights**2).sum(axis=0)  # 1 / the number of draws that matter
+    squares = (weights**2).sum(axis=0)  # 1 / the effective number of draws
     errors = np.sqrt(np.maximum(squares - 1 / len(logs), 0.0))
     return estimates, np.where(squares > 1 / FEWEST_THAT_MATTER, np.nan, errors)
 
@@ -109,7 +111,7 @@ def _width(local):
 
 
 def _refuse(wrong, bounds, estimates, power, relation):
-    """Raise with the first of the rows that are wrong, if there are such."""
+    """Raise with the first wrong row, if there is one."""
     if wrong.any():
         row = np.flatnonzero(wrong)[0]
         raise AssertionError(
@@ -120,16 +122,16 @@ def _refuse(wrong, bounds, estimates, power, relation):
 
 
 def _n_states(case):
-    """Return the numbers of states that rows without a likelihood seem to have."""
+    """Return the number of states of each row, inferred from empty bounds."""
     with np.errstate(over="ignore"):
         return np.maximum(np.round(np.exp(case.empty_bounds())), 1.0)
 
 
 def check_row_bounds_count_states(case):
-    """Without its likelihood a row's bound is the log of how many states it may have.
+    """Without a likelihood, the bound of a row is the logarithm of a whole number.
 
-    Those of its discrete local parameters, for continuous ones return to their prior:
-    a whole number, which is 1 where there are no discrete ones.
+    This is the number of states of its discrete local parameters, or 1 without such
+    parameters.  Continuous local parameters return to their prior and contribute 0.
     """
     case.require_exact()
     bounds, nearest = case.empty_bounds(), _n_states(case)
@@ -151,7 +153,7 @@ def check_row_bounds_count_states(case):
 
 
 def check_row_bounds_move_with_the_prior(case):
-    """Bounds of rows without a likelihood depend on the power of a continuous prior."""
+    """Without a likelihood, bounds depend on the power of a continuous prior."""
     case.require_exact()
     if case.model.has_continuous_local is False:
         raise Skip(f"{type(case.model).__name__} has no continuous local parameters")

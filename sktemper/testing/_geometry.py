@@ -5,7 +5,7 @@ import numpy as np
 from ..model import Powers
 from ._case import OBJECTIVES, Skip, close, precision
 
-#: Nats by which a row's local step may miss its optimum for finite differences.
+#: Largest tolerance, in nats, of local steps for finite differences.
 MOST_TOL = 1e-9
 
 
@@ -70,7 +70,7 @@ def check_natural_gradients_fit_finite_differences(case):
             lambda v, powers=powers: case.bound(case.at(v), powers), vector, direction
         )
         atol = 1e-4 * np.linalg.norm(product) * np.linalg.norm(direction)
-        # the bound is rounded to some 20 eps, and divided by steps of 1e-4 / 2
+        # rounding of the bound, about 20 eps, is divided by steps of 1e-4 / 2
         atol += 1e-10 * (1 + abs(case.bound(case.globals_, powers)))
         fault = (
             "the natural gradient, target - parameters, does not fit the differences "

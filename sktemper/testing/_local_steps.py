@@ -1,4 +1,4 @@
-"""Checks of local steps: their fields, and what does not change them."""
+"""Checks of local steps: their fields and their invariances."""
 
 import numpy as np
 from scipy import sparse
@@ -57,9 +57,9 @@ def check_totals_are_sums_of_rows(case):
 
 
 def check_rows_do_not_depend_on_their_neighbours(case):
-    """A row's answers have the same bits whatever rows are around it.
+    """Results of a row have the same bits in any block.
 
-    Where local steps are random, whatever rows come after it.
+    If local steps are random, this holds for blocks that differ in later rows only.
     """
     want = ("bound", "score", "local")
     whole = case.local_step(want=want)
@@ -79,7 +79,7 @@ def check_rows_do_not_depend_on_their_neighbours(case):
 
 
 def check_order_of_rows_does_not_matter(case):
-    """Rows in another order have the same bounds."""
+    """Rows have the same bounds in any order."""
     case.require_exact()
     order = case.random.permutation(case.n_rows)
     bounds = case.local_step(want=("bound",)).row_bounds
@@ -89,7 +89,7 @@ def check_order_of_rows_does_not_matter(case):
 
 
 def check_blocks_add_up(case):
-    """The local steps of two blocks add up to that of both."""
+    """The local steps of two blocks add up to that of both blocks together."""
     case.require_exact()
     cut = case.n_rows // 3
     whole = case.local_step()
@@ -104,7 +104,7 @@ def check_blocks_add_up(case):
 
 
 def check_want_changes_no_answer(case):
-    """What is asked for changes no answer."""
+    """Results do not depend on which other results are wanted."""
     everything = case.local_step(want=("statistics", "bound", "score", "local"))
     for want in (("bound",), ("statistics", "bound"), ("bound", "score", "local")):
         if case.model.is_random and "statistics" not in want:
@@ -121,7 +121,7 @@ def check_want_changes_no_answer(case):
 
 
 def check_local_steps_repeat(case):
-    """The same step twice has the same bits, and changes nothing that it was given."""
+    """A repeated step has the same bits, and steps do not change their arguments."""
     before = case.local_step()
     again = case.local_step()
     same(again.row_bounds, before.row_bounds, "row_bounds change from call to call")
@@ -130,9 +130,10 @@ def check_local_steps_repeat(case):
 
 
 def check_unit_noise_weighs_what_units_tell(case):
-    """Noise of units is a factor of their statistics.
+    """Unit noise is a factor of the statistics of units.
 
-    Of the likelihood in the local step too where rows may have several units.
+    If rows may have several units, it is also a power of their likelihood in the local
+    step.
     """
     w = case.random.uniform(0.2, 2.0, case.n_units())
     if case.model.has_units():
@@ -152,7 +153,7 @@ def check_unit_noise_weighs_what_units_tell(case):
 
 
 def check_row_observed_counts_observations(case):
-    """row_observed are counts that the data determine alone."""
+    """row_observed depends on the data alone, and has a known meaning."""
     found = np.asarray(case.local_step().row_observed, dtype=float)
     for what, other in {
         "other parameters": case.local_step(globals_=case.start),
@@ -174,7 +175,7 @@ def check_row_observed_counts_observations(case):
 
 
 def _counts(case):
-    """Return what rows may be counted in, by its name."""
+    """Return the possible numbers of observations of rows, a dict by meaning."""
     n_rows = case.n_rows
     counts = {"one a row": np.ones(n_rows)}
     counts["its units"] = case.model.units_per_row(case.X, np.arange(n_rows))

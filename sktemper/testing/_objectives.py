@@ -41,7 +41,7 @@ def check_the_tempered_bound_rises(case):
 
 
 def check_learned_priors_raise_the_bound(case):
-    """A step with what all data teach of priors does not lower the bound."""
+    """Priors and variances learned from all data never lower the bound."""
     case.require_exact()
     bounds = [case.bound(case.globals_, Powers())]
     case.hyper, statistics = case.learned(), case.local_step().statistics
@@ -76,7 +76,7 @@ def check_log_partition_is_zero_at_one(case):
 
 
 def check_largest_rate_is_the_largest(case):
-    """Below the largest rate a step stays in the domain, above it leaves it."""
+    """A step leaves the domain above the largest rate, and only there."""
     case.require("largest_rates")
     model, powers = case.model, Powers()
     unit_noise = np.where(case.random.random(case.n_units()) < 0.5, -2.0, 1.0)
@@ -119,7 +119,7 @@ def check_largest_rate_is_the_largest(case):
 
 
 def _is_in_domain(case, statistics, rate):
-    """Return whether a step of this rate leads to parameters of a distribution."""
+    """Return whether a step of this rate stays in the domain."""
     globals_ = case.globals_
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -134,7 +134,7 @@ def _is_in_domain(case, statistics, rate):
 
 
 def check_stop_stops(case):
-    """A local step that iterates raises `Stopped` once it is told to stop."""
+    """A local step that iterates raises `Stopped` if ``stop`` is set."""
     iterates = case.local_step().n_iterations > case.n_rows
     case.model.stop[0] = 1
     try:
@@ -152,7 +152,7 @@ def check_stop_stops(case):
 
 
 def check_moves_are_proposed(case):
-    """What births, splits and merges propose are parameters of the model."""
+    """Births, splits and merges propose valid parameters of the model."""
     model, capabilities = case.model, case.model.capabilities()
     proposals = []
     if "births" in capabilities:

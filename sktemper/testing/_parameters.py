@@ -10,12 +10,12 @@ from scipy import sparse
 from ..model._values import numbers_in
 from ._case import Skip, close, precision, same
 
-#: The multiple of what the data tell that is taken from the prior to leave the domain.
+#: Multiple of the statistics that is subtracted from the prior to leave the domain.
 FAR = 1e6
 
 
 def check_the_start_repeats(case):
-    """A start depends on its random state alone, and leaves the data as they are."""
+    """A start depends on its random state alone, and does not change the data."""
     model, X = case.model, copy.deepcopy(case.X)
     hyper = model.initial_hyper(case.X)
     for name, found, expected in (
@@ -50,6 +50,35 @@ def check_automatic_settings(case):
         raise AssertionError(
             f"auto_temperature: expected a positive number, got {temperature}"
         )
+
+
+def check_critical_temperatures_do_not_increase(case):
+    """They are positive and do not increase; to count rows twice is to repeat them."""
+    model, X = case.model, case.X
+    if "critical_temperatures" not in model.capabilities():
+        raise Skip(f"{type(model).__name__} has no critical_temperatures")
+    temperatures = model.critical_temperatures(X, case.hyper)
+    if temperatures is None:
+        raise Skip("there are no critical temperatures of these data")
+    temperatures = np.asarray(temperatures)
+    if temperatures.ndim != 1 or not np.isfinite(temperatures).all():
+        raise AssertionError(
+            "critical_temperatures: expected finite numbers of shape "
+            f"(n_components - 1,), got {temperatures}"
+        )
+    if (temperatures <= 0).any() or (np.diff(temperatures) > 0).any():
+        raise AssertionError(
+            "critical_temperatures: expected positive numbers that do not increase, "
+            f"got {temperatures}"
+        )
+    n_rows = X.shape[0]
+    twice, weight = X[np.repeat(np.arange(n_rows), 2)], np.full(n_rows, 2.0)
+    close(
+        model.critical_temperatures(X, case.hyper, weight),
+        model.critical_temperatures(twice, case.hyper),
+        "critical_temperatures with weights of 2 are not those of repeated rows",
+        1e-6,
+    )
 
 
 def check_hyper_has_its_shapes(case):
@@ -95,7 +124,7 @@ def check_local_parameters_have_their_width(case):
 
 
 def check_invalid_parameters_are_found(case):
-    """`is_valid` is True of the parameters of a fit, and False outside the domain."""
+    """`is_valid` is True for the parameters of a fit, and False outside the domain."""
     case.require("largest_rates")
     case.require("dense_vectors")
     for name, globals_ in (
@@ -125,7 +154,7 @@ def _is_valid(case, vector):
 
 
 def check_what_is_not_finite_is_found(case):
-    """`is_finite` is True of a fit, and False of parameters that are NaN."""
+    """`is_finite` is True for a fit, and False for parameters that are NaN."""
     model, hyper = case.model, case.hyper
     if not model.is_finite(case.globals_, hyper, model.prepare(case.globals_, hyper)):
         raise AssertionError("is_finite of a fit: expected True, got False")
@@ -142,7 +171,7 @@ def check_what_is_not_finite_is_found(case):
 
 
 def check_weights_are_repetitions(case):
-    """Rows of weight w make the priors that w copies of them make."""
+    """Rows of weight w give the same priors as w copies of each row."""
     n_rows = case.X.shape[0]
     weight = case.random.integers(0, 4, n_rows)
     weight[:4] = 3, 0, 1, 2
@@ -162,7 +191,7 @@ def check_weights_are_repetitions(case):
 
 
 def check_parameters_are_picklable(case):
-    """Parameters, priors and statistics come back from a pickle."""
+    """Parameters, priors and statistics can be pickled without changes."""
     for name, value in (
         ("globals_", case.globals_),
         ("hyper", case.hyper),

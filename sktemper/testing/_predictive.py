@@ -6,9 +6,9 @@ from scipy import sparse
 from ..model import Powers
 from ._case import Skip, close, precision
 
-#: Steps of coordinate ascent that make parameters clearly better than the prior.
+#: Steps of coordinate ascent after which parameters are clearly better than the prior.
 N_STEPS = 5
-#: Values of a row that are changed, at most, and rows in which they are.
+#: Largest number of changed values of a row, and number of changed rows.
 MOST_VALUES, N_ROWS = 20, 3
 #: Nats per observation by which a score may exceed the bound, and the same as a share
 #: of the bound.
@@ -16,7 +16,7 @@ MOST_EXCESS, SHARE_OF_EXCESS = 1.0, 0.5
 
 
 def check_predictive_shapes(case):
-    """Each row has a finite score, 0 where nothing is held out."""
+    """Each row has a finite score, which is 0 without held-out observations."""
     scores, n_held_out = case.predictive_scores()
     for name, rows in (("scores", scores), ("n_held_out", n_held_out)):
         if rows.shape != (case.n_rows,):
@@ -24,7 +24,9 @@ def check_predictive_shapes(case):
                 f"{name} of predictive_scores do not have one entry a row: expected "
                 f"{(case.n_rows,)}, got {rows.shape}"
             )
-        _none(~np.isfinite(rows), rows, f"{name} of predictive_scores: expected numbers")
+        _none(
+            ~np.isfinite(rows), rows, f"{name} of predictive_scores: expected numbers"
+        )
     fault = "scores of predictive_scores where nothing is held out: expected 0"
     _none((n_held_out == 0) & (scores != 0), scores, fault)
     _none(n_held_out < 0, n_held_out, "n_held_out: expected no negative numbers")
@@ -36,14 +38,14 @@ def check_predictive_shapes(case):
 
 
 def _none(wrong, found, fault):
-    """Raise with the first of the rows that are wrong, if there are such."""
+    """Raise with the first wrong row, if there is one."""
     if wrong.any():
         row = np.flatnonzero(wrong)[0]
         raise AssertionError(f"{fault}, got {found[row]:.6g} in row {row}")
 
 
 def check_scores_are_those_of_rows(case):
-    """A row has the same score on every call and among any other rows."""
+    """A row has the same score at each call and in any block."""
     whole = case.predictive_scores()
     rtol = precision(case.model)
     half = case.n_rows // 2
@@ -55,27 +57,33 @@ def check_scores_are_those_of_rows(case):
         for name, one, all_ in zip(("scores", "n_held_out"), part, whole, strict=True):
             atol = rtol * np.abs(all_).max()
             close(
-                one, all_[rows], f"{name} of predictive_scores change {what}", rtol, atol
+                one,
+                all_[rows],
+                f"{name} of predictive_scores change {what}",
+                rtol,
+                atol,
             )
 
 
 def check_better_parameters_score_better(case):
-    """Rows score better under parameters that were fitted to them than the prior's."""
+    """Rows score better under fitted parameters than under the prior."""
     case.require("dense_vectors")
     fitted, prior = case.start, case.prior()
     for _ in range(N_STEPS):
         fitted = case.stepped(fitted, Powers())
-    before, after = (case.predictive_scores(globals_=g)[0].sum() for g in (prior, fitted))
+    before, after = (
+        case.predictive_scores(globals_=g)[0].sum() for g in (prior, fitted)
+    )
     if not after > before + precision(case.model) * abs(before):
         raise AssertionError(
-            "scores of predictive_scores do not follow the parameters: expected a sum of "
-            f"more than {before:.10g}, that where q is the prior, got {after:.10g} "
+            "scores of predictive_scores do not follow the parameters: expected a sum "
+            f"of more than {before:.10g}, that where q is the prior, got {after:.10g} "
             f"after {N_STEPS} steps on the same rows"
         )
 
 
 def check_scores_are_not_better_than_the_bound(case):
-    """A held-out observation scores about as the bound does for each."""
+    """The mean score of held-out observations is not far above the bound."""
     if case.model.scores_rankings:
         raise Skip(f"{type(case.model).__name__} scores rankings")
     globals_ = case.certain()
@@ -94,10 +102,11 @@ def check_scores_are_not_better_than_the_bound(case):
 
 
 def check_scores_do_not_see_what_is_held_out(case):
-    """A score of several held-out observations is a sum: none changes another's.
+    """The score of a row is a sum over its held-out observations.
 
-    Two values of a row are changed, each alone and both.  If both are held out, and the
-    local parameters come from the others, the changes of the score add up.
+    Two values of a row are changed, each alone and both together.  If both are held
+    out, and local parameters depend on the other values only, the changes of the score
+    add up.
     """
     if case.model.scores_whole_rows:
         raise Skip("predictive_scores is the density of whole rows")
@@ -134,7 +143,7 @@ def check_scores_do_not_see_what_is_held_out(case):
 
 
 def _longest_rows(case, n_held_out):
-    """Return the rows with most held-out observations, of those with several."""
+    """Return the rows with the most held-out observations, at least two."""
     order = np.argsort(-n_held_out, kind="stable")[:N_ROWS]
     return [int(row) for row in order if n_held_out[row] > 1]
 
@@ -142,8 +151,9 @@ def _longest_rows(case, n_held_out):
 def _changed(case, row):
     """Return copies of a row as data, with other values, and the changed columns.
 
-    The row itself; with each of the columns changed; with each pair of them.  No value
-    is added or removed: what is held out stays.
+    The copies are the row itself, the row with each of the columns changed, and the row
+    with each pair of them changed.  No value is added or removed, so that the same
+    observations are held out.
     """
     X = case.X[[row]]
     if sparse.issparse(X):

@@ -34,7 +34,7 @@ def check_statistics_scale(case):
 
 
 def check_powers_of_units_are_their_own(case):
-    """A row whose units have a power is as if all had it."""
+    """Powers of single units act on their rows as a common power does."""
     case.require_exact()
     units = case.model.units_per_row(case.X, np.arange(case.n_rows))
     odd = np.arange(case.n_rows) % 2
@@ -58,7 +58,7 @@ def check_powers_of_units_are_their_own(case):
 
 
 def check_the_step_is_the_convex_combination(case):
-    """A step goes the share ``rate`` of the way to the target."""
+    """A step is the convex combination of old parameters and target."""
     for powers in POWERS:
         statistics = case.local_step(powers=powers).statistics
         old, target = case.vector(), case.target(statistics, powers, 2.0)
@@ -71,7 +71,7 @@ def check_the_step_is_the_convex_combination(case):
 
 
 def check_dense_vectors_round_trip(case):
-    """Parameters to a vector and back are the same, and reading changes nothing."""
+    """A conversion to a vector and back preserves parameters."""
     vector = case.vector()
     if vector.ndim != 1:
         raise AssertionError(
@@ -84,7 +84,7 @@ def check_dense_vectors_round_trip(case):
 
 
 def check_the_prior_is_the_target_of_no_data(case):
-    """Without statistics the target is the prior to its power."""
+    """The target without data is the prior, raised to its power."""
     statistics = case.local_step().statistics
     whole = case.target(statistics, Powers(), 0.0)
     half = case.target(statistics, Powers(prior=0.5), 0.0)
@@ -93,9 +93,9 @@ def check_the_prior_is_the_target_of_no_data(case):
 
 
 def check_steps_keep_what_they_are_given(case):
-    """Steps, sums and preparations leave parameters, priors and statistics as they are.
+    """Steps, sums and preparations do not change their arguments.
 
-    The old parameters of a step only where ``steps_in_place`` does not say otherwise.
+    A step may overwrite the old parameters if ``steps_in_place`` is True.
     """
     model, statistics = case.model, case.local_step().statistics
     old = case.target(statistics, scale=2.0)

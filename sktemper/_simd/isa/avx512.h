@@ -1,8 +1,11 @@
-/* AVX-512, with its whole registers. */
+/* AVX-512, with its whole registers.  SIMD_EMULATE_AVX512 keeps the width of the vectors
+ * and compiles them to AVX2, for checks of these loops on machines without AVX-512. */
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
 #include <math.h>
 #include <stdint.h>
-#if defined(__clang__)
+#if defined(SIMD_EMULATE_AVX512) && !defined(__clang__)
+#pragma GCC target("avx2,fma")
+#elif defined(__clang__)
 #pragma clang attribute push( \
     __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma"))), \
     apply_to = function)

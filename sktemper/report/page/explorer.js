@@ -118,8 +118,8 @@
     at("documents-note").textContent =
       `${shown.length} of ${many(data.n_documents, "document")} are shown for this topic, ` +
       `${data.documents.length.toLocaleString("en")} in the whole page. ` +
-      (data.has_texts ? "" : "There are no texts: words stand in the order of what they tell. ") +
-      "Words have the tint of their topic, the surer the stronger; those of the chosen one are underlined.";
+      (data.has_texts ? "" : "No texts were given: a document's words are shown, most informative first. ") +
+      "Colour shows a word's most likely topic (stronger is more certain); words of the selected topic are underlined.";
     at("document-list").replaceChildren(...shown.map((one) => documentOf(one, tints)));
   }
 
@@ -164,7 +164,7 @@
     at("dates-heading").textContent =
       `Topic ${nameOf(chosen)} over ${are_dates ? "time" : "the given numbers"}`;
     at("dates-figure").setAttribute("aria-label",
-      `Share of the tokens of topic ${chosen}, other topics in grey; the table below says the same`);
+      `Share of the tokens of topic ${chosen}, other topics in grey; the table below has the same numbers`);
     if (line) line.data = { x: places, y: shares[chosen] };
     at("date-rows").replaceChildren(...labels.map((label, i) => row(
       element("td", label), element("td", percent(shares[chosen][i]), { class: "number" }))));
@@ -175,7 +175,7 @@
     const { names, n_tokens, n_groups, shares } = data.groups;
     const largest = Math.max(...shares[chosen]);
     at("groups").hidden = false;
-    at("groups-heading").textContent = `Topic ${nameOf(chosen)} by groups`;
+    at("groups-heading").textContent = `Topic ${nameOf(chosen)} by group`;
     at("groups-note").textContent = names.length < n_groups
       ? `The ${names.length} groups with the most tokens of ${n_groups.toLocaleString("en")} are shown.`
       : "";
@@ -205,7 +205,7 @@
     const name = data.words[word];
     return [
       element("p", `“${name}” occurs ${many(data.counts[word], "time")}. ` +
-        "How much of that comes from which topic (the more, the darker its circle):"),
+        "Share of each topic in the occurrences of the word (darker circles have more):"),
       ...topics.map(([k, share]) => button(
         `${nameOf(k)} ${Math.round(share / 10)} %`, () => choose(k))),
     ];

@@ -1,0 +1,93 @@
+"""Ranking measures of blocks of users: precision, recall and nDCG at k."""
+
+import numpy as np
+
+__all__ = ["MEASURES", "MOST_SCORES", "ranking_measures"]
+
+#: Most scores held at a time.
+MOST_SCORES = 2**22
+
+
+def ranking_measures(scores, rows, items, measures):
+    """Return measures of the rankings of a few users.
+
+    Items of the same score are in a random order, of which this is the expectation:
+    each relevant item has the mean gain of the places that the tied items take.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_items)
+        The larger, the better; -inf for items that are not candidates.
+    rows, items : ndarray of int of shape (n_relevant,)
+        Row and item of each relevant entry, in the order of the rows.
+    measures : list of (str, int)
+        A key of `MEASURES`, and k.
+
+    Returns
+    -------
+    values : ndarray of shape (n_measures, n_rows)
+        NaN for rows without relevant items.
+    """
+    n_relevant = np.bincount(rows, minlength=len(scores))
+    has_some = n_relevant > 0
+    firsts = (np.cumsum(n_relevant) - n_relevant)[has_some]
+    own = scores[rows, items]
+    values = np.full((len(measures), len(scores)), np.nan)
+    for value, (kind, k) in zip(values, measures, strict=True):
+        most = min(k, scores.shape[1])  # the list ends there
+        first, size = _ties(scores, rows, own, most)
+        gains, best_of = MEASURES[kind]
+        sums = np.concatenate([[0.0], np.cumsum(gains(most))])
+        ends = np.minimum(first + size, most)
+        gained = np.where(
+            first < most, (sums[ends] - sums[np.minimum(first, most)]) / size, 0
+        )
+        parts = np.split(gained, firsts[1:])
+        best = best_of(sums, n_relevant[has_some], k)
+        totals = np.array([part.sum() for part in parts[: len(firsts)]])
+        value[has_some] = totals / best
+    return values
+
+
+def _ties(scores, rows, own, k):
+    """Return how many items rank before given items, and how many are tied with them.
+
+    The counts are exact for items that may be among the first k.  All other items get
+    the number of items and 1.
+    """
+    n_items = scores.shape[1]
+    k = min(k, n_items)
+    top = -np.sort(-np.partition(scores, n_items - k, axis=1)[:, n_items - k :], axis=1)
+    last = top[:, -1]
+    at_last = (scores == last[:, None]).sum(axis=1)
+    first = np.empty(len(own), np.intp)
+    size = np.empty(len(own), np.intp)
+    for start in range(0, len(own), MOST_SCORES // k + 1):
+        part = slice(start, start + MOST_SCORES // k + 1)
+        best = top[rows[part]]
+        first[part] = (best > own[part, None]).sum(axis=1)
+        size[part] = (best == own[part, None]).sum(axis=1)
+    size = np.where(own == last[rows], at_last[rows], size)
+    behind = own < last[rows]
+    return np.where(behind, n_items, first), np.where(behind, 1, size)
+
+
+def _hits(k):
+    return np.ones(k)
+
+
+def _discounts(k):
+    return 1 / np.log2(np.arange(2, k + 2))
+
+
+def _most_gained(sums, n_relevant):
+    """Return the gains of lists that begin with all relevant items."""
+    return sums[np.minimum(n_relevant, len(sums) - 1)]
+
+
+#: Gain of a relevant item at each place, and the divisor of the sum of gains.
+MEASURES = {
+    "precision": (_hits, lambda sums, n_relevant, k: float(k)),
+    "recall": (_hits, lambda sums, n_relevant, k: _most_gained(sums, n_relevant)),
+    "ndcg": (_discounts, lambda sums, n_relevant, k: _most_gained(sums, n_relevant)),
+}

@@ -1,0 +1,161 @@
+"""A display of the critical temperatures of data, and of a schedule."""
+
+import numpy as np
+
+from ._axes import axes_of, grid_on, needs_matplotlib
+
+__all__ = ["CriticalTemperaturesDisplay"]
+
+#: Points of the curve of a schedule.
+N_POINTS = 200
+#: How far a curve goes: beyond the time from which the schedule stays the same, as a
+#: multiple of it; and the time where it has none.
+BEYOND, WITHOUT_END = 1.2, 150.0
+
+
+class CriticalTemperaturesDisplay:
+    """The critical temperatures of data beside the schedule that a fit would take.
+
+    The left panel has the temperature below which the components become distinct in
+    one, two, ... directions; the right panel the schedule, and as a band the range from
+    the first to the last of these temperatures.  An annealing should begin above the
+    band, and not far above.  Create a display with `from_estimator`.
+
+    Parameters
+    ----------
+    critical_temperatures : ndarray of shape (n_components - 1,)
+        From the hottest.
+    time, temperature : ndarray of shape (n_points,), default=None
+        The schedule; None leaves the right panel out.
+    unit : {"steps", "passes"}, default="steps"
+        The unit of ``time``.
+
+    Attributes
+    ----------
+    points_ : matplotlib Line2D
+        The critical temperatures.
+    line_ : matplotlib Line2D or None
+        The schedule.
+    band_ : matplotlib Patch or None
+        The range of the critical temperatures.
+    axes_ : ndarray of matplotlib Axes
+        The panels.
+    ax_ : matplotlib Axes
+        The axis that the panels are in.
+    figure_ : matplotlib Figure
+        The figure with the axis.
+
+    See Also
+    --------
+    sktemper.critical_temperatures : The numbers, with their definition.
+    TemperatureDisplay : The temperature in the course of a fit.
+
+    Examples
+    --------
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> from sktemper.plotting import CriticalTemperaturesDisplay
+    >>> X = make_lda_documents(300, 60, 5, random_state=0)
+    >>> CriticalTemperaturesDisplay.from_estimator(AnnealedLDA(5), X)  # doctest: +SKIP
+    <sktemper.plotting._critical.CriticalTemperaturesDisplay object at ...>
+    """
+
+    def __init__(
+        self, *, critical_temperatures, time=None, temperature=None, unit="steps"
+    ):
+        self.critical_temperatures = critical_temperatures
+        self.time = time
+        self.temperature = temperature
+        self.unit = unit
+
+    @classmethod
+    def from_estimator(cls, estimator, X, sample_weight=None, *, ax=None, **line_kw):
+        """Draw the critical temperatures of an estimator's model of data.
+
+        Parameters
+        ----------
+        estimator : estimator
+            As for `sktemper.critical_temperatures`; it need not be fitted.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The data that it would be fitted to.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **line_kw : dict
+            Passed to matplotlib's ``plot`` for the schedule.
+
+        Returns
+        -------
+        display : CriticalTemperaturesDisplay
+
+        Raises
+        ------
+        ValueError
+            If the model has no critical temperatures.
+        """
+        needs_matplotlib(cls, "from_estimator")
+        from .. import critical_temperatures
+
+        found, schedule = critical_temperatures(
+            estimator, X, sample_weight, return_schedule=True
+        )
+        if schedule is None:
+            return cls(critical_temperatures=found).plot(ax, **line_kw)
+        end = schedule.settles_at() * BEYOND
+        time = np.linspace(0.0, end if 0.0 < end < np.inf else WITHOUT_END, N_POINTS)
+        temperature = np.array([schedule(t) for t in time])
+        display = cls(
+            critical_temperatures=found,
+            time=time,
+            temperature=temperature,
+            unit=schedule.unit,
+        )
+        return display.plot(ax, **line_kw)
+
+    def plot(self, ax=None, **line_kw):
+        """Draw the critical temperatures, and the schedule.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **line_kw : dict
+            Passed to matplotlib's ``plot`` for the schedule.
+
+        Returns
+        -------
+        display : CriticalTemperaturesDisplay
+            Itself.
+        """
+        if (self.time is None) != (self.temperature is None):
+            raise ValueError("time and temperature must be given together.")
+        n_panels = 1 if self.time is None else 2
+        ax = axes_of(self, ax, (3.6 * n_panels, 3.2))
+        self.axes_ = grid_on(ax, n_panels, n_panels)
+        spectrum = np.asarray(self.critical_temperatures, dtype=float)
+        numbers = np.arange(2, len(spectrum) + 2)
+        (self.points_,) = self.axes_[0].plot(numbers, spectrum, ".", color="C0")
+        self.axes_[0].set(xlabel="Component", ylabel="Critical temperature")
+        self.axes_[0].xaxis.get_major_locator().set_params(integer=True)
+        self.line_ = self.band_ = None
+        if self.time is not None:
+            self._draw_schedule(spectrum, {"color": "C1", **line_kw})
+        for panel in self.axes_:
+            panel.spines[["top", "right"]].set_visible(False)
+        return self
+
+    def _draw_schedule(self, spectrum, line_kw):
+        """Draw the schedule in the right panel, on the scale of the left one."""
+        panel = self.axes_[1]
+        panel.sharey(self.axes_[0])
+        self.band_ = panel.axhspan(
+            spectrum.min(), spectrum.max(), color="C0", alpha=0.25, linewidth=0
+        )
+        self.band_.set_label("critical temperatures")
+        (self.line_,) = panel.plot(
+            self.time, self.temperature, label="schedule", **line_kw
+        )
+        name = "Steps" if self.unit == "steps" else "Passes over the data"
+        panel.set(xlabel=name, ylabel="Temperature")
+        panel.legend(loc="upper right", fontsize=8)

@@ -1,0 +1,311 @@
+"""Docstrings and constructors are literal: editors and static readers see them."""
+
+import ast
+import difflib
+import functools
+import inspect
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+from sklearn.base import BaseEstimator
+from test_reference import objects
+
+import sktemper
+from sktemper._policy import Policy
+from sktemper.metrics import ndcg_at_k, precision_at_k, ranking_report, recall_at_k
+
+PACKAGE = Path(sktemper.__file__).parent
+ESTIMATORS = {
+    name: cls
+    for name, cls in vars(sktemper).items()
+    if inspect.isclass(cls) and issubclass(cls, BaseEstimator)
+}
+#: Words of a model for its samples, and for what its noise weighs.
+WORDS = {
+    "LDA": {"documents": "samples"},
+    "MultinomialMixture": {"documents": "samples"},
+    "MatrixFactorization": {"users": "samples", "ratings": "samples"},
+    "ImplicitFactorization": {"users": "samples"},
+}
+#: Parameters and attributes whose descriptions rightly differ between the models ...
+DIFFERENT_MODELS = {
+    "n_components": "has the default of the model, and says what a component is",
+    "init": "depends on what components are",
+    "init_params": "depends on how the model starts",
+    "max_iter": "has the default of the model",
+    "batch_size": 'has the default of the model, and its rule for "auto"',
+    "tempering": "says what a temperature means for the model",
+    "moves": "has the moves that the model supports",
+    "schedule": "has the start that suits the model",
+    "tol": "is also a change of the lower bound where the model watches it",
+    "feature_prior": "depends on the distribution of a feature",
+    "noise_variance": "depends on what the noise is added to",
+    "component_variance": "depends on what a component is",
+    "weight_concentration_prior_type": "has the default of the model",
+    "components_": "depends on what components are",
+    "concentration_": "has the shape that the distribution of a feature needs",
+    "item_covariances_": "has biases in one model only",
+    "relevance_": "is of ratings or of scores",
+    "user_prior_, item_prior_": "has biases in one model only",
+}
+#: ... and between the three estimators of a model.
+DIFFERENT_KINDS = {
+    "moves": "None, but of the annealed estimator",
+    "tempering": "is the subject of the tempered estimator, and None in SVI+",
+}
+
+
+# -- docstrings ------------------------------------------------------------------------
+@functools.cache
+def trees():
+    """Return the syntax trees of the package's modules, by their paths."""
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return {path: ast.parse(path.read_text("utf-8")) for path in paths}
+
+
+def definitions():
+    """Return the docstrings of classes and functions as they stand in the sources."""
+    found = {}
+
+    def visit(body, module, prefix):
+        for node in body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                name = f"{prefix}{node.name}"
+                found[module, name] = ast.get_docstring(node)
+                if isinstance(node, ast.ClassDef):
+                    visit(node.body, module, f"{name}.")
+
+    for path, tree in trees().items():
+        parts = ("sktemper", *path.relative_to(PACKAGE).with_suffix("").parts)
+        module = ".".join(parts).removesuffix(".__init__")
+        visit(tree.body, module, "")
+    return found
+
+
+def documented():
+    """Yield names and objects with a docstring: all that is public, and its members."""
+    for name, thing in objects():
+        if not (inspect.isclass(thing) or inspect.isroutine(thing)):
+            continue
+        yield name, thing
+        for member in dir(thing) if inspect.isclass(thing) else ():
+            value = inspect.getattr_static(thing, member)
+            value = getattr(value, "fget", value)  # of a property
+            value = getattr(value, "__func__", value)  # of a method of the class
+            if member[0] != "_" and inspect.isroutine(value):
+                yield f"{name}.{member}", value
+
+
+def test_docstrings_of_what_is_public_are_literals():
+    literal, n_compared = definitions(), 0
+    for name, thing in documented():
+        module = getattr(thing, "__module__", None) or ""
+        if module.partition(".")[0] != "sktemper" or not thing.__doc__:
+            continue
+        written = literal[module, thing.__qualname__]
+        assert written == inspect.cleandoc(thing.__doc__), name
+        n_compared += 1
+    assert n_compared > 500
+
+
+def test_no_docstring_is_assigned():
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
+                targets = getattr(node, "targets", [getattr(node, "target", None)])
+                names = {ast.unparse(t).rpartition(".")[2] for t in targets}
+                assert "__doc__" not in names, path
+
+
+# -- constructors ----------------------------------------------------------------------
+def constructors():
+    for name, thing in objects():
+        if inspect.isclass(thing) and issubclass(thing, Policy | BaseEstimator):
+            if "__init__" in vars(thing):
+                yield pytest.param(thing, id=name)
+
+
+@pytest.mark.parametrize("cls", list(constructors()))
+def test_constructors_assign_their_parameters_line_by_line(cls):
+    source = inspect.getsource(vars(cls)["__init__"])
+    (function,) = ast.parse(textwrap.dedent(source)).body
+    parameters = list(inspect.signature(cls).parameters)
+    assert list(map(ast.unparse, function.body)) == [
+        f"self.{name} = {name}" for name in parameters
+    ]
+
+
+# -- parameters and attributes ---------------------------------------------------------
+def entries_of(thing, section="Parameters"):
+    """Return the descriptions in a section of a docstring, by their names."""
+    lines, found = [*inspect.getdoc(thing).splitlines(), ""], {}
+    start = lines.index(section) + 2
+    for line, after in zip(lines[start:], lines[start + 1 :], strict=False):
+        if after.startswith("---"):
+            break
+        if entry := re.match(r"(\w+(?:, \w+)*) : ", line):
+            description = found.setdefault(entry[1], [])
+        description.append(line)
+    return {name: "\n".join(text).strip() for name, text in found.items()}
+
+
+def model_of(name):
+    return re.sub("^(Tempered|Annealed|SVIPlus)", "", name)
+
+
+def comparable(text, model):
+    """Return a description with the model's words replaced by those of all models."""
+    text = " ".join(text.split())
+    for word, common in WORDS.get(model, {}).items():
+        text = re.sub(rf"\b{word}\b", common, text)
+    return re.sub(r"(?<=in nats per )[\w ]+", "unit", text)
+
+
+def differences(one, other):
+    lines = (re.sub(r"(?<=[.:;,]) ", "\n", text).splitlines() for text in (one, other))
+    return "\n".join(difflib.unified_diff(*lines, lineterm="", n=1))
+
+
+@functools.cache
+def shared(section):
+    """Return texts of what several estimators have, by its name and then by theirs."""
+    found = {}
+    for name, cls in sorted(ESTIMATORS.items()):
+        for entry, text in entries_of(cls, section).items():
+            found.setdefault(entry, {})[name] = comparable(text, model_of(name))
+    return {entry: texts for entry, texts in found.items() if len(texts) > 1}
+
+
+def unlike(entry, texts):
+    """Return how texts differ that should be alike, each difference once."""
+    first, wrong = {}, {}
+    for name, text in texts.items():
+        model = model_of(name) if entry in DIFFERENT_MODELS else None
+        expected = texts[first.setdefault(model, name)]
+        if text != expected:
+            between = f"{first[model]} and {name}:\n"
+            wrong.setdefault((model, text), between + differences(expected, text))
+    return "\n\n".join(wrong.values())
+
+
+@pytest.mark.parametrize(
+    "section, entry",
+    [(s, e) for s in ("Parameters", "Attributes") for e in sorted(shared(s))],
+)
+def test_what_estimators_share_is_described_alike(section, entry):
+    if entry in DIFFERENT_KINDS:
+        return
+    wrong = unlike(entry, shared(section)[entry])
+    assert not wrong, f"{entry} differs.\n{wrong}"
+
+
+def test_only_what_differs_is_said_to():
+    texts = shared("Parameters") | shared("Attributes")
+    for entry in DIFFERENT_MODELS:
+        assert len(set(texts[entry].values())) > 1, entry
+    for entry in DIFFERENT_KINDS:
+        kinds = {}
+        for name, text in texts[entry].items():
+            kinds.setdefault(model_of(name), set()).add(text)
+        assert max(map(len, kinds.values())) > 1, entry
+
+
+def test_parameters_that_ranking_metrics_share_are_described_alike():
+    functions = precision_at_k, recall_at_k, ndcg_at_k, ranking_report
+    first = entries_of(precision_at_k)
+    for function in functions:
+        for name, text in entries_of(function).items():
+            if name != "measures":
+                assert text == first[name], differences(first[name], text)
+
+
+def groups_of(cls):
+    """Return the groups of parameters that a docstring names: title, first, last."""
+    text = " ".join(inspect.getdoc(cls).split())
+    paragraph = re.search(r"Parameters are in groups, [^:]*: (.*?)\. ", text)[1]
+    for group in paragraph.split("; "):
+        title, first, last = re.fullmatch(
+            r"([\w ]+) \(``(\w+)``(?: to ``(\w+)``)?\)", group
+        ).groups()
+        yield title, first, last or first
+
+
+@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+def test_docstrings_have_parameters_in_the_order_of_the_signature(name):
+    cls = ESTIMATORS[name]
+    order = list(entries_of(cls))
+    assert order == list(inspect.signature(cls).parameters)
+    place = 0
+    for _, first, last in groups_of(cls):
+        assert order[place] == first
+        place = order.index(last) + 1
+    assert place == len(order)
+
+
+def test_a_parameter_is_in_the_same_group_in_all_estimators():
+    found = {}
+    for name, cls in ESTIMATORS.items():
+        order = list(entries_of(cls))
+        for title, first, last in groups_of(cls):
+            for parameter in order[order.index(first) : order.index(last) + 1]:
+                assert found.setdefault(parameter, title) == title, (name, parameter)
+    assert set(found.values()) == {
+        "the model",
+        "temperature and step",
+        "length of the fit",
+        "data and machine",
+    }
+
+
+# -- static readers --------------------------------------------------------------------
+def plain(default):
+    """Return the source of a default, independent of quotes and of 1e-3 or 0.001."""
+    return repr(ast.literal_eval(default))
+
+
+def defaults_of(cls):
+    for name, parameter in inspect.signature(cls).parameters.items():
+        yield name, repr(parameter.default)
+
+
+@pytest.fixture(scope="module")
+def griffe_package():
+    griffe = pytest.importorskip("griffe", reason="griffe is not installed")
+    return griffe.load(
+        "sktemper",
+        search_paths=[PACKAGE.parent],
+        allow_inspection=False,
+        try_relative_path=False,
+    )
+
+
+@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+def test_griffe_sees_signatures_and_docstrings(name, griffe_package):
+    cls, found = ESTIMATORS[name], griffe_package[name].final_target
+    assert inspect.cleandoc(found.docstring.value) == inspect.getdoc(cls)
+    seen = [(p.name, plain(str(p.default))) for p in list(found.parameters)[1:]]
+    assert seen == list(defaults_of(cls))
+
+
+@pytest.fixture(scope="module")
+def jedi_script(tmp_path_factory):
+    jedi = pytest.importorskip("jedi", reason="jedi is not installed")
+    with pytest.MonkeyPatch.context() as patch:
+        folder = str(tmp_path_factory.mktemp("jedi"))
+        patch.setattr(jedi.settings, "cache_directory", folder)
+        project = jedi.Project(PACKAGE.parent, smart_sys_path=False)
+        environment = jedi.InterpreterEnvironment()
+        yield lambda code: jedi.Script(code, project=project, environment=environment)
+
+
+@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+def test_jedi_sees_signatures_and_docstrings(name, jedi_script):
+    cls, code = ESTIMATORS[name], f"import sktemper\nsktemper.{name}("
+    script, column = jedi_script(code), len(f"sktemper.{name}(")
+    (found,) = script.infer(2, column - 2)
+    assert inspect.cleandoc(found.docstring(raw=True)) == inspect.getdoc(cls)
+    (signature,) = script.get_signatures(2, column)
+    seen = [p.to_string().partition("=")[::2] for p in signature.params]
+    assert [(n, plain(default)) for n, default in seen] == list(defaults_of(cls))
