@@ -22,6 +22,9 @@ class LastCall:
     def __init__(self, is_same=operator.is_):
         self._is_same, self._last = is_same, None
 
+    def __reduce__(self):
+        return type(self), (self._is_same,)  # a pickle is empty
+
     def of(self, argument, function):
         """Return ``function(argument)``, from the cache if the argument is the same."""
         last = self._last

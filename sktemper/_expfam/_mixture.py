@@ -9,7 +9,7 @@ from ..model._values import LocalStep, Powers
 from ._births import birth
 from ._families import ONCE, dense
 from ._mixture_values import Mixture, MixtureHyper, Prepared
-from ._natural import LastCall, LastEqual, NaturalModel
+from ._natural import LastCall, NaturalModel, are_equal
 from ._splits import split_merge
 from ._weights import WEIGHTS
 
@@ -59,7 +59,7 @@ class MixtureModel(NaturalModel):
             weight_concentration = 1.0 / n_components
         self.weight_concentration = weight_concentration
         self.dtype = dtype
-        self.last_search, self._prior = LastEqual(), LastCall()
+        self.last_search, self._prior = LastCall(are_equal), LastCall()
 
     # -- what a subclass defines -------------------------------------------------------
     def prior_of_component(self, X, sample_weight=None):

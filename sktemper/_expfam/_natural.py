@@ -9,7 +9,7 @@ import numpy as np
 from .._cache import LastCall
 from ..model._contract import ConjugateModel
 
-__all__ = ["LastCall", "LastEqual", "Natural", "NaturalModel", "rate_to_zero"]
+__all__ = ["LastCall", "Natural", "NaturalModel", "are_equal", "rate_to_zero"]
 
 #: Halvings that find the largest rate of a step.
 HALVINGS = 30
@@ -50,38 +50,12 @@ class Natural:
         return cls(*(p.reshape(shape) for p, shape in zip(parts, shapes, strict=True)))
 
 
-class Last:
-    """Cache of a function's last result.  A pickle of it is empty."""
-
-    def __init__(self):
-        self._last = None, None
-
-    def __reduce__(self):
-        return type(self), ()
-
-    def of(self, argument, function):
-        """Return ``function(argument)``, or the result for the same object before."""
-        known, value = self._last
-        if not self._is_same(known, argument):
-            value = function(argument)
-            self._last = argument, value
-        return value
-
-    def _is_same(self, known, argument):
-        return known is argument
-
-
-class LastEqual(LastCall):
-    """Cache of a function's last result for a tuple of objects and of arrays.
-
-    Arrays are the same if their numbers are.
-    """
-
-    def _is_same(self, known, argument):
-        return known is not None and all(
-            old is new or (isinstance(new, np.ndarray) and np.array_equal(old, new))
-            for old, new in zip(known, argument, strict=True)
-        )
+def are_equal(one, other):
+    """Return whether tuples hold the same objects, or arrays of the same numbers."""
+    return all(
+        old is new or (isinstance(new, np.ndarray) and np.array_equal(old, new))
+        for old, new in zip(one, other, strict=True)
+    )
 
 
 def _in_order(array):

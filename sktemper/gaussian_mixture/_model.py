@@ -206,11 +206,11 @@ class GaussianMixtureModel(MixtureModel):
         except IllDefined:
             return hyper
         if self.learned & {"covariance", "degrees_of_freedom"}:
-            told = (target.components - powers.prior * prior.components)[used]
+            statistics = (target.components - powers.prior * prior.components)[used]
 
             def evidence(hyper):
                 prior = self._component_prior_of(hyper)
-                return float(family.evidence(prior, told).sum())
+                return float(family.evidence(prior, statistics).sum())
 
             learned = searched(
                 self.learned,
@@ -247,8 +247,9 @@ class GaussianMixtureModel(MixtureModel):
     ):
         """Return the mixture after the splits and merges that promise most."""
         hyper = self.wide_priors(globals_, hyper)
-        told = block, random, refused, row_weight
-        return super().propose_split_merge(globals_, hyper, *told)
+        return super().propose_split_merge(
+            globals_, hyper, block, random, refused, row_weight
+        )
 
     def step(self, globals_, statistics, scale, powers, rate, hyper):
         """Step the natural parameters; raise if they would leave their domain."""
