@@ -1,5 +1,6 @@
 """The ground floor of the models: exponential families and their natural parameters."""
 
+from ._axes import ROWS_ANALYSED, effective_rows, even_sample, leading_axes
 from ._covariances import COVARIANCE_TYPES, ILL_DEFINED
 from ._families import (
     DirichletFamily,
@@ -34,6 +35,7 @@ __all__ = [
     "COVARIANCE_TYPES",
     "ILL_DEFINED",
     "LEAST_CONCENTRATION",
+    "ROWS_ANALYSED",
     "WEIGHTS",
     "DirichletFamily",
     "Family",
@@ -53,6 +55,9 @@ __all__ = [
     "Wide",
     "WideMixtureModel",
     "blended",
+    "effective_rows",
+    "even_sample",
+    "leading_axes",
     "least_eigenvalue",
     "log_chisquare",
     "log_predictive_of_counts",

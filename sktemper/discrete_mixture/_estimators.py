@@ -61,7 +61,8 @@ class _DiscreteMixture(
         return tags
 
     def _make_model(self, n_features, dtype):
-        check_prior(self.feature_prior, "feature_prior")
+        if self.feature_prior != "auto":
+            check_prior(self.feature_prior, "feature_prior")
         check_prior(self.weight_concentration_prior, "weight_concentration_prior")
         settings = self._model_settings()
         return self._model(self.n_components, n_features, dtype=dtype, **settings)
@@ -105,6 +106,11 @@ class _DiscreteMixture(
 
     # -- views of the state ------------------------------------------------------------
     @property
+    def feature_prior_(self):
+        """The concentration of the components' prior in use."""
+        return float(np.asarray(self._state().hyper.component).flat[0] + 1.0)
+
+    @property
     def concentration_(self):
         """Parameters of the components' posteriors, Dirichlet or Beta."""
         return np.asarray(self._state().globals_.components) + 1.0
@@ -114,6 +120,13 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
     """What the estimators of the mixture of multinomials share."""
 
     _model = MultinomialMixtureModel
+    _parameter_constraints = {
+        **_DiscreteMixture._parameter_constraints,
+        "feature_prior": [
+            *_DiscreteMixture._parameter_constraints["feature_prior"],
+            StrOptions({"auto"}),
+        ],
+    }
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -306,7 +319,7 @@ _WORDS = {
 
 _PARAMETERS = """
     $moves
-    feature_prior : float, default=$feature_prior
+    feature_prior : $feature_prior
         $feature_prior_meaning$binarize
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
 default="dirichlet_distribution"
@@ -338,6 +351,8 @@ _ATTRIBUTES = """
         Dirichlet parameters, or the Beta parameters of the sticks.
     weight_concentration_prior_ : float
         The concentration prior in use.
+    feature_prior_ : float
+        The concentration of the components' prior in use.
     labels_ : ndarray of shape (n_samples,)
         The components of what `fit` or `partial_fit` saw last.
     n_active_components_ : int
@@ -374,9 +389,12 @@ _TEMPERING = """
 _MULTINOMIAL = {
     **_WORDS,
     "samples": "documents",
-    "feature_prior": "0.1",
+    "feature_prior": """float or "auto", default="auto\"""",
     "feature_prior_meaning": """Concentration of the Dirichlet prior of the word
-        probabilities of a component.""",
+        probabilities of a component.  "auto" is found from the data, from 0.01 to 1, by
+        how often two tokens of a row are the same word: small for documents about few
+        words, 1 for one-hot answers, of which no two are the same.  It is 0.1 if no row
+        has two tokens, or if there are fractions.""",
     "components_meaning": "the components' word probabilities",
     "concentration_shape": "(n_components, n_features)",
     "score_meaning": """`score_samples` is the posterior predictive probability of the
@@ -389,7 +407,7 @@ _MULTINOMIAL = {
 _BERNOULLI = {
     **_WORDS,
     "samples": "samples",
-    "feature_prior": "1.0",
+    "feature_prior": "float, default=1.0",
     "feature_prior_meaning": """Both concentrations of the Beta prior of the
         probability that a feature is 1, the same for all.""",
     "components_meaning": "the probabilities that a feature is 1",
@@ -504,7 +522,7 @@ class TemperedMultinomialMixture(_MultinomialMixture):  # noqa: D101 (composed _
         learning_rate=None,
         gradient_noise=None,
         moves=None,
-        feature_prior=0.1,
+        feature_prior="auto",
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         max_iter=100,
@@ -539,7 +557,7 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):  # noqa: D
         learning_rate=None,
         gradient_noise=None,
         moves="split-merge",
-        feature_prior=0.1,
+        feature_prior="auto",
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         max_iter=100,
@@ -574,7 +592,7 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):  # noqa: D10
         tempering=None,
         learning_rate=None,
         moves=None,
-        feature_prior=0.1,
+        feature_prior="auto",
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         max_iter=100,
