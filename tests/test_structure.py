@@ -54,7 +54,7 @@ MAY_IMPORT = {
     "lda": FACE | {"_frames", "metrics"},  # which know no model
     "testing": {"model"},
     "metrics": {"_data", "_ranking", "_validation", "model_selection"} | ARGUMENTS,
-    "plotting": {"_data"},
+    "plotting": {"_data", "critical_temperatures"},  # a public function
     "report": {"_data", "_extras", "metrics", "plotting"},
     "datasets": {
         "_arguments",

@@ -368,12 +368,14 @@ _PARAMETERS = """
         are made they are merged by evidence, see `merge_topics`, into ``n_components``
         topics or, where that is None, while the evidence rises and then while the lower
         bound of at most 2,000 documents does; and half as many passes again are made.
-        Two to four times the topics find more of the true ones than a direct fit does.
+        Two to four times the topics find more of the true ones than a direct fit from a
+        random start does.
         Not with priors that have a value for each topic.
         None starts from ``n_components``.  `partial_fit` ignores it.
     init : array-like of shape (n_components, n_features), default=None
         Where ``components_`` start; of ``n_start_components`` rows if that is given.
         None leaves it to ``init_params``.
+    $n_init
     init_params : {"spectral", "random"}, default="spectral"
         Where ``components_`` start without ``init``.  "spectral" is found from at most
         4,000 documents of the data, or of the first piece of a stream: the axes of
@@ -382,7 +384,6 @@ _PARAMETERS = """
         LatentDirichletAllocation draws for the same ``random_state``; it is also used
         for topics beyond the axes, with priors that have a value for each topic, and
         where fewer than ``2 * n_components`` of those documents have tokens.
-    $n_init
     max_iter : int, default=10
         Passes of `fit` over the data.
     batch_size : int, "auto" or None, default="auto"
@@ -479,7 +480,8 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         - An `Annealing`: for schedules and targets of your own; `AnnealedLDA` says it
           in fewer words, and is the first to try.
         - None, T=1: plain stochastic variational inference, the algorithm of
-          scikit-learn's `LatentDirichletAllocation`.  A baseline."""
+          scikit-learn's `LatentDirichletAllocation`, from its start with
+          ``init_params="random"``.  A baseline."""
         + _RATE
         + _NOISE
         + _PARAMETERS
@@ -511,8 +513,8 @@ class TemperedLDA(_LDA):  # noqa: D101 (its __doc__ is composed)
         topic_word_prior=0.1,
         n_start_components=None,
         init=None,
-        init_params="spectral",
         n_init=1,
+        init_params="spectral",
         max_iter=10,
         batch_size="auto",
         shuffle=True,
@@ -583,8 +585,8 @@ class AnnealedLDA(AnnealedMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
         topic_word_prior=0.1,
         n_start_components=None,
         init=None,
-        init_params="spectral",
         n_init=1,
+        init_params="spectral",
         max_iter=10,
         batch_size="auto",
         shuffle=True,
@@ -648,8 +650,8 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):  # noqa: D101 (its __doc__ is composed)
         topic_word_prior=0.1,
         n_start_components=None,
         init=None,
-        init_params="spectral",
         n_init=1,
+        init_params="spectral",
         max_iter=10,
         batch_size="auto",
         shuffle=True,
