@@ -201,7 +201,8 @@ def deviations_of_binary(X, threshold, sample_weight=None):
     ones = (X.data <= threshold) if threshold < 0.0 else (X.data > threshold)
     gaps = _with(X, missing.astype(np.float64))
     observed = weight.sum() - gaps.T @ weight
-    share = (_with(X, ones.astype(np.float64)).T @ weight) / np.maximum(observed, 1e-300)
+    counts = _with(X, ones.astype(np.float64)).T @ weight
+    share = counts / np.maximum(observed, 1e-300)
     scale = observed * share * (1.0 - share)
     entries = np.where(missing, share[X.indices], ones)
     A, columns = _scaled(_with(X, entries), weight, scale)
