@@ -391,10 +391,11 @@ _MULTINOMIAL = {
     "samples": "documents",
     "feature_prior": """float or "auto", default="auto\"""",
     "feature_prior_meaning": """Concentration of the Dirichlet prior of the word
-        probabilities of a component.  "auto" is found from the data, from 0.01 to 1, by
+        probabilities of a component.  "auto" is found from the data, from 0.1 to 1, by
         how often two tokens of a row are the same word: small for documents about few
-        words, 1 for one-hot answers, of which no two are the same.  It is 0.1 if no row
-        has two tokens, or if there are fractions.""",
+        words, 1 for one-hot answers, of which no two are the same; but it is worth at
+        most a tenth of the tokens of a component.  It is 0.1 if no row has two tokens,
+        or if there are fractions.""",
     "components_meaning": "the components' word probabilities",
     "concentration_shape": "(n_components, n_features)",
     "score_meaning": """`score_samples` is the posterior predictive probability of the

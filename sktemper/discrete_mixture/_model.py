@@ -151,7 +151,7 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         """Return the exponents of the Dirichlet prior."""
         concentration = self.feature_prior
         if concentration == "auto":
-            concentration = auto_feature_prior(X, sample_weight)
+            concentration = auto_feature_prior(X, self.n_components, sample_weight)
         return np.full(self.n_features, concentration - 1.0)
 
     def n_scored(self, n_observed):
