@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-__all__ = ["FEATURE_PRIOR", "auto_feature_prior"]
+__all__ = ["auto_feature_prior"]
 
 #: The least and the largest concentration of "auto".
 LEAST, MOST = 0.1, 1.0
