@@ -36,7 +36,9 @@ def auto_feature_prior(X, n_components, sample_weight=None):
         Between 0.1 and 1; 0.1 if no row has two tokens, or if there are fractions.
     """
     X = sparse.csr_array(X, dtype=np.float64)
-    X.sum_duplicates()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
     weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     tokens = np.asarray(X.sum(axis=1)).ravel()
     has_pairs = (tokens >= 2.0) & (weight > 0.0)
