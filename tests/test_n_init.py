@@ -69,6 +69,7 @@ CONFIGURATIONS = {
         tempering=GlobalTempering(n_temperatures=10, cap=SCHEDULE),
         learning_rate=AdaptiveRate(n_warmup_batches=2),
         gradient_noise=SVIPlusNoise(0.5),
+        init_params="random",  # the rate stays near 0 near an optimum
     ),
     "mixture": mixture_of(),
     "mixture with moves": mixture_of(
@@ -88,7 +89,9 @@ CONFIGURATIONS = {
 @pytest.mark.parametrize("lda", CONFIGURATIONS.values(), ids=CONFIGURATIONS.keys())
 def test_the_best_of_the_fits_is_kept(lda):
     winners, X = set(), data_of(lda)
-    for seed in (0, 1):
+    for seed in range(5):
+        if seed > 1 and winners != {0}:
+            break
         fits = fits_by_hand(lda, X, 3, seed)
         bounds = [one.lower_bound(X) for one in fits]
         assert len(set(bounds)) == 3

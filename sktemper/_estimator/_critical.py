@@ -52,8 +52,9 @@ def critical_temperatures(estimator, X, sample_weight=None, *, return_schedule=F
     Notes
     -----
     They are those of a temperature in the local step, and estimated from at most 4,000
-    rows; what the noise of a finite sample adds to them is subtracted.  The mathematics
-    page of the documentation derives them.
+    rows; what the noise of a finite sample adds to them is subtracted.  A fit with
+    ``target="posterior"`` does not use them, as tempered priors lead to other ones.
+    The mathematics page of the documentation derives them.
 
     Examples
     --------

@@ -86,14 +86,13 @@ def leading_axes(matrix, rows, columns, n_axes):
     .. [1] N. Halko, P.-G. Martinsson, J. Tropp, "Finding structure with randomness",
        SIAM Review 53, 2011.
     """
-    transposed = matrix.T.tocsr()
     n_directions = min(n_axes + OVERSAMPLING, *matrix.shape)
 
     def to_rows(directions):
         return matrix @ directions - np.outer(rows, columns @ directions)
 
     def to_columns(directions):
-        return transposed @ directions - np.outer(columns, rows @ directions)
+        return matrix.T @ directions - np.outer(columns, rows @ directions)
 
     random = np.random.default_rng(0)
     start = random.standard_normal((matrix.shape[1], n_directions))

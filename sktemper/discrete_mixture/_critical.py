@@ -164,7 +164,8 @@ def deviations_of_counts(X, sample_weight=None):
     filled = (tokens > 0.0) & (weight > 0.0)
     if not filled.any():
         return None
-    X, weight, tokens = X[filled], weight[filled], tokens[filled]
+    if not filled.all():
+        X, weight, tokens = X[filled], weight[filled], tokens[filled]
     words = X.T @ weight
     A, columns = _scaled(X, weight, words)
     total = words.sum()

@@ -9,6 +9,8 @@ from .._expfam import ROWS_ANALYSED, effective_rows, even_sample, leading_axes
 
 __all__ = ["ROWS_ANALYSED", "Correspondence", "Recent", "analyse"]
 
+#: A row with fewer tokens than this times the largest count is empty.
+LEAST_TOKENS = 1e-30
 #: An axis has at least this eigenvalue; the largest possible one is 1.
 LEAST_EIGENVALUE = 1e-10
 
@@ -116,10 +118,11 @@ def analyse(X, sample_weight, n_axes):
         return None
     X.data /= largest  # sums and products stay finite; the matrix is the same
     tokens = np.asarray(X.sum(axis=1)).ravel()
-    filled = np.flatnonzero((tokens > 0.0) & (weight > 0.0))
+    filled = np.flatnonzero((tokens > LEAST_TOKENS) & (weight > 0.0))
     if len(filled) == 0:
         return None
-    X, weight, tokens = X[filled], weight[filled], tokens[filled]
+    if len(filled) < X.shape[0]:
+        X, weight, tokens = X[filled], weight[filled], tokens[filled]
     words = X.T @ weight
     columns = np.flatnonzero(words > 0.0)
     eigenvalues, scores = _axes(X, weight, tokens, words, columns, n_axes)
@@ -132,7 +135,9 @@ def _axes(X, weight, tokens, words, columns, n_axes):
     A = X if len(columns) == X.shape[1] else X[:, columns]
     words, total = words[columns], float(weight @ tokens)
     of_rows, of_words = np.sqrt(weight / tokens), 1.0 / np.sqrt(words)
-    entries = A.data * np.repeat(of_rows, np.diff(A.indptr)) * of_words[A.indices]
+    entries = np.repeat(of_rows, np.diff(A.indptr))
+    entries *= A.data
+    entries *= of_words[A.indices]
     A = sparse.csr_array((entries, A.indices, A.indptr), shape=A.shape)
     u, v = np.sqrt(weight * tokens / total), np.sqrt(words / total)
     eigenvalues, vectors = leading_axes(A, u, v, n_axes)

@@ -26,7 +26,7 @@ def spectral_tokens(correspondence, n_topics):
     Returns
     -------
     tokens : ndarray of shape (n_axes, n_features)
-        At most K rows.
+        At most K rows, in the order of the mean columns of their words.
     """
     weight, scores = correspondence.weight, correspondence.scores
     with one_blas_thread():
@@ -39,8 +39,10 @@ def spectral_tokens(correspondence, n_topics):
     tokens = (correspondence.X.T @ shares).T
     totals = tokens.sum(axis=1)
     filled = totals > 0.0
-    part = correspondence.n_tokens / n_topics
-    return tokens[filled] * (part / totals[filled])[:, None]
+    tokens = tokens[filled] / totals[filled][:, None]
+    # the order of equally extreme documents is a matter of rounding
+    order = np.argsort(tokens @ np.arange(tokens.shape[1]), kind="stable")
+    return correspondence.n_tokens / n_topics * tokens[order]
 
 
 def _rotation(scores, weight):
