@@ -178,6 +178,7 @@ def test_noise_of_equal_rows_is_that_of_the_formula():
     assert_allclose(noise.seen(edge), (1.0 + np.sqrt(0.3)) ** 2)
     for s in signals:
         assert_allclose(noise.without((s + 1.0) * (s + 0.3) / s, edge), 1.0 + s)
+    assert_allclose(noise.without(1e25, edge), 1e25)  # of huge counts
 
 
 def test_noise_of_unequal_rows_is_that_of_a_simulation():

@@ -93,7 +93,7 @@ class Noise(NamedTuple):
     """The spectrum of noise of variance 1 in a sample, after Marchenko and Pastur.
 
     A direction in which the rows have the variance t is seen in a sample as the
-    eigenvalue ``seen(x)`` with ``t = seen(x) / (seen(x) - x)``, if that is beyond the
+    eigenvalue ``seen(x)`` with ``t = 1 + x / of_rows(x)``, if that is beyond the
     edge of the noise, where ``seen(x)`` is least [1]_.  For rows of equal length,
     ``(s + 1) (s + ratio) / s`` is seen of ``t = 1 + s``.
 
@@ -118,7 +118,11 @@ class Noise(NamedTuple):
 
     def seen(self, x):
         """Return an eigenvalue beyond the noise; x exceeds ``ratio * max(sizes)``."""
-        return x + self.shares @ (self.sizes / (1.0 - self.ratio * self.sizes / x))
+        return x + self.of_rows(x)
+
+    def of_rows(self, x):
+        """Return the part of `seen` that is 1 without noise."""
+        return self.shares @ (self.sizes / (1.0 - self.ratio * self.sizes / x))
 
     def edge(self):
         """Return the x at which `seen` is least."""
@@ -135,7 +139,7 @@ class Noise(NamedTuple):
     def without(self, eigenvalue, edge):
         """Return the variance that is seen as an eigenvalue beyond the noise."""
         x = brentq(lambda x: self.seen(x) - eigenvalue, edge, eigenvalue)
-        return eigenvalue / (eigenvalue - x)
+        return 1.0 + x / self.of_rows(x)
 
 
 def deviations_of_counts(X, sample_weight=None):
