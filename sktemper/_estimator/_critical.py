@@ -21,7 +21,8 @@ def critical_temperatures(estimator, X, sample_weight=None, *, return_schedule=F
     Parameters
     ----------
     estimator : estimator
-        For topics, such as `AnnealedLDA`; it need not be fitted, and is not changed.
+        Of topics, such as `AnnealedLDA`, or of a mixture of multinomials or of
+        Bernoullis; it need not be fitted, and is not changed.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The data that it would be fitted to, also in parts.
     sample_weight : array-like of shape (n_samples,), default=None

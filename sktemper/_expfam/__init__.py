@@ -34,6 +34,7 @@ from ._precisions import (
     WishartPrecision,
     log_chisquare,
 )
+from ._spectrum import ROWS_ANALYSED, effective_rows, even_sample, leading_axes
 from ._weights import LEAST_CONCENTRATION, WEIGHTS
 from ._wide import Wide
 from ._wide_mixture import WideMixtureModel
@@ -43,6 +44,7 @@ __all__ = [
     "ILL_DEFINED",
     "LEAST_CONCENTRATION",
     "ONCE",
+    "ROWS_ANALYSED",
     "USED",
     "WEIGHTS",
     "CategoricalFamily",
@@ -70,6 +72,9 @@ __all__ = [
     "WishartPrecision",
     "blended",
     "dense",
+    "effective_rows",
+    "even_sample",
+    "leading_axes",
     "least_eigenvalue",
     "log_chisquare",
     "log_predictive_of_counts",

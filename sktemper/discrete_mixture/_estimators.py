@@ -57,7 +57,8 @@ class _DiscreteMixture(
         return tags
 
     def _make_model(self, n_features, dtype):
-        check_prior(self.feature_prior, "feature_prior")
+        if self.feature_prior != "auto":
+            check_prior(self.feature_prior, "feature_prior")
         check_prior(self.weight_concentration_prior, "weight_concentration_prior")
         settings = self._model_settings()
         return self._model(self.n_components, n_features, dtype=dtype, **settings)
@@ -101,6 +102,11 @@ class _DiscreteMixture(
 
     # -- views of the state ------------------------------------------------------------
     @property
+    def feature_prior_(self):
+        """The concentration of the components' prior in use."""
+        return float(np.asarray(self._state().hyper.component).flat[0] + 1.0)
+
+    @property
     def concentration_(self):
         """Parameters of the components' posteriors, Dirichlet or Beta."""
         components = np.asarray(self._state().globals_.components)
@@ -112,6 +118,13 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
     """What the estimators of the mixture of multinomials share."""
 
     _model = MultinomialMixtureModel
+    _parameter_constraints = {
+        **_DiscreteMixture._parameter_constraints,
+        "feature_prior": [
+            *_DiscreteMixture._parameter_constraints["feature_prior"],
+            StrOptions({"auto"}),
+        ],
+    }
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -310,9 +323,12 @@ class TemperedMultinomialMixture(_MultinomialMixture):
     ----------
     n_components : int, default=8
         Number of components K; more than are needed stay empty.
-    feature_prior : float, default=0.1
-        Concentration of the Dirichlet prior of the word
-        probabilities of a component.
+    feature_prior : float or "auto", default="auto"
+        Concentration of the Dirichlet prior of the word probabilities of a component.
+        "auto" estimates it from how often two tokens of a row are the same word: small
+        for documents about few words, 1 for one-hot answers, of which no two are the
+        same.  It is between 0.1 and 1, and worth at most a tenth of the tokens of a
+        component.  It is 0.1 if no row has two tokens, or if there are fractions.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
         Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
@@ -392,6 +408,8 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         Dirichlet parameters, or the Beta parameters of the sticks.
     weight_concentration_prior_ : float
         The concentration prior in use.
+    feature_prior_ : float
+        The concentration of the components' prior in use.
     labels_ : ndarray of shape (n_samples,)
         The components of what `fit` or `partial_fit` saw last.
     n_active_components_ : int
@@ -462,7 +480,7 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         self,
         n_components=8,
         *,
-        feature_prior=0.1,
+        feature_prior="auto",
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         tempering="global",
@@ -524,9 +542,12 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
     ----------
     n_components : int, default=8
         Number of components K; more than are needed stay empty.
-    feature_prior : float, default=0.1
-        Concentration of the Dirichlet prior of the word
-        probabilities of a component.
+    feature_prior : float or "auto", default="auto"
+        Concentration of the Dirichlet prior of the word probabilities of a component.
+        "auto" estimates it from how often two tokens of a row are the same word: small
+        for documents about few words, 1 for one-hot answers, of which no two are the
+        same.  It is between 0.1 and 1, and worth at most a tenth of the tokens of a
+        component.  It is 0.1 if no row has two tokens, or if there are fractions.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
         Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
@@ -607,6 +628,8 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         Dirichlet parameters, or the Beta parameters of the sticks.
     weight_concentration_prior_ : float
         The concentration prior in use.
+    feature_prior_ : float
+        The concentration of the components' prior in use.
     labels_ : ndarray of shape (n_samples,)
         The components of what `fit` or `partial_fit` saw last.
     n_active_components_ : int
@@ -677,7 +700,7 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         self,
         n_components=8,
         *,
-        feature_prior=0.1,
+        feature_prior="auto",
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         schedule=None,
@@ -741,9 +764,12 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
     ----------
     n_components : int, default=8
         Number of components K; more than are needed stay empty.
-    feature_prior : float, default=0.1
-        Concentration of the Dirichlet prior of the word
-        probabilities of a component.
+    feature_prior : float or "auto", default="auto"
+        Concentration of the Dirichlet prior of the word probabilities of a component.
+        "auto" estimates it from how often two tokens of a row are the same word: small
+        for documents about few words, 1 for one-hot answers, of which no two are the
+        same.  It is between 0.1 and 1, and worth at most a tenth of the tokens of a
+        component.  It is 0.1 if no row has two tokens, or if there are fractions.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
         Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
@@ -824,6 +850,8 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
         Dirichlet parameters, or the Beta parameters of the sticks.
     weight_concentration_prior_ : float
         The concentration prior in use.
+    feature_prior_ : float
+        The concentration of the components' prior in use.
     labels_ : ndarray of shape (n_samples,)
         The components of what `fit` or `partial_fit` saw last.
     n_active_components_ : int
@@ -892,7 +920,7 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
         self,
         n_components=8,
         *,
-        feature_prior=0.1,
+        feature_prior="auto",
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         effective_batch_size=0.5,
@@ -1042,6 +1070,8 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         Dirichlet parameters, or the Beta parameters of the sticks.
     weight_concentration_prior_ : float
         The concentration prior in use.
+    feature_prior_ : float
+        The concentration of the components' prior in use.
     labels_ : ndarray of shape (n_samples,)
         The components of what `fit` or `partial_fit` saw last.
     n_active_components_ : int
@@ -1263,6 +1293,8 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         Dirichlet parameters, or the Beta parameters of the sticks.
     weight_concentration_prior_ : float
         The concentration prior in use.
+    feature_prior_ : float
+        The concentration of the components' prior in use.
     labels_ : ndarray of shape (n_samples,)
         The components of what `fit` or `partial_fit` saw last.
     n_active_components_ : int
@@ -1486,6 +1518,8 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
         Dirichlet parameters, or the Beta parameters of the sticks.
     weight_concentration_prior_ : float
         The concentration prior in use.
+    feature_prior_ : float
+        The concentration of the components' prior in use.
     labels_ : ndarray of shape (n_samples,)
         The components of what `fit` or `partial_fit` saw last.
     n_active_components_ : int

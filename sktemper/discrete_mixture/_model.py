@@ -16,12 +16,16 @@ from .._expfam import (
     dense,
     log_predictive_of_counts,
 )
+from ._critical import deviations_of_binary, deviations_of_counts
 from ._partition import draw_partition
+from ._priors import auto_feature_prior
 
 __all__ = ["BernoulliMixtureModel", "MultinomialMixtureModel"]
 
 #: Values of a block at most: each takes two floats.
 VALUES_OF_BLOCK = 2**21
+#: Rows that critical temperatures need, in multiples of the number of components.
+ROWS_PER_COMPONENT = 2
 #: The hottest start of an annealing of documents.
 HOTTEST_START = 100.0
 
@@ -49,6 +53,15 @@ class _DiscreteMixtureModel(WideMixtureModel):
         return draw_partition(
             self, inverse_temperatures, hyper, random, priors, n_samples
         )
+
+    def critical_temperatures(self, X, hyper, sample_weight=None):
+        """Return them by the deviations of the rows from independent columns."""
+        deviations = self.deviations(X, sample_weight)
+        if self.n_components == 1 or deviations is None:
+            return None
+        if deviations.n_rows < ROWS_PER_COMPONENT * self.n_components:
+            return None
+        return deviations.critical_temperatures(self.n_components - 1)
 
     def auto_batch_size(self, X, total):
         """Return a tenth of the samples, from 20 a component to 5,000."""
@@ -87,16 +100,21 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
     Parameters
     ----------
     n_components, n_features : int
-    feature_prior : float
-        Concentration of the symmetric Dirichlet prior of a component.
+    feature_prior : float or "auto"
+        Concentration of the symmetric Dirichlet prior of a component; "auto" is
+        `auto_feature_prior` of the data.
     **others : dict
         See `MixtureModel`.
     """
 
-    def __init__(self, n_components, n_features, *, feature_prior=0.1, **others):
+    def __init__(self, n_components, n_features, *, feature_prior="auto", **others):
         family = MultinomialFamily(n_features)
         super().__init__(n_components, n_features, family, **others)
         self.feature_prior = feature_prior
+
+    def deviations(self, X, sample_weight):
+        """Return the `Deviations` of documents."""
+        return deviations_of_counts(X, sample_weight)
 
     def initial_hyper(self, X, sample_weight=None):
         """Return the priors and the mean number of tokens."""
@@ -118,7 +136,10 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
 
     def prior_of_component(self, X, sample_weight=None):
         """Return the exponents of the Dirichlet prior."""
-        return np.full(self.family.n_natural, self.feature_prior - 1.0)
+        concentration = self.feature_prior
+        if concentration == "auto":
+            concentration = auto_feature_prior(X, self.n_components, sample_weight)
+        return np.full(self.family.n_natural, concentration - 1.0)
 
     def n_scored(self, n_observed):
         """Return the numbers of tokens of documents."""
@@ -159,6 +180,10 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         self.block_size = max(16, min(self.block_size, VALUES_OF_BLOCK // n_features))
         self.none = np.array([0.0, 1.0] if threshold >= 0 else [1.0, 0.0])
         self._predictive = LastCall()
+
+    def deviations(self, X, sample_weight):
+        """Return the `Deviations` of binary values."""
+        return deviations_of_binary(X, self.family.threshold, sample_weight)
 
     def moments_of_entries(self, X):
         """Return the pairs of the entries, less that of a 0."""

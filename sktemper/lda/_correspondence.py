@@ -5,17 +5,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._linalg import one_blas_thread, sparse_rows
+from .._expfam import ROWS_ANALYSED, effective_rows, even_sample, leading_axes
 
 __all__ = ["ROWS_ANALYSED", "Correspondence", "Recent", "analyse"]
 
-#: Rows that are analysed, at most; how many entries they may have together before fewer
-#: rows are taken; and how many rows are taken even then.
-ROWS_ANALYSED, MOST_ENTRIES, FEWEST_ROWS = 4000, 400_000, 1000
 #: A row with fewer tokens than this times the largest count is empty.
 LEAST_TOKENS = 1e-30
-#: Directions of the range finder beyond those wanted, and its power iterations.
-OVERSAMPLING, N_ITERATIONS = 8, 3
 #: An axis has at least this eigenvalue; the largest possible one is 1.
 LEAST_EIGENVALUE = 1e-10
 
@@ -52,13 +47,8 @@ class Correspondence(NamedTuple):
 
     @property
     def n_rows(self):
-        """How many rows tell of the topics: repetitions count, small weights do not.
-
-        That is the sum of the weights, but for weights below 1 at least the number of
-        equally weighted rows whose mean has the same variance.
-        """
-        total = self.weight.sum()
-        return float(max(total, total / (self.weight @ self.weight) * total))
+        """The number of rows that the weighted rows are worth, see `effective_rows`."""
+        return effective_rows(self.weight)
 
     @property
     def n_tokens(self):
@@ -122,7 +112,7 @@ def analyse(X, sample_weight, n_axes):
     correspondence : Correspondence or None
         None if no document has tokens.
     """
-    X, weight = _sampled(X, sample_weight)
+    X, weight = even_sample(X, sample_weight)
     largest = X.data.max(initial=0.0)
     if not largest > 0.0:
         return None
@@ -135,41 +125,13 @@ def analyse(X, sample_weight, n_axes):
         X, weight, tokens = X[filled], weight[filled], tokens[filled]
     words = X.T @ weight
     columns = np.flatnonzero(words > 0.0)
-    with one_blas_thread():
-        eigenvalues, scores = _axes(X, weight, tokens, words, columns, n_axes)
+    eigenvalues, scores = _axes(X, weight, tokens, words, columns, n_axes)
     mean = float(weight @ tokens / weight.sum()) * largest
     return Correspondence(eigenvalues, scores, X, weight, mean, len(columns))
 
 
-def _sampled(X, sample_weight):
-    """Return rows of X, taken evenly, as canonical CSR of float64; and their weights.
-
-    Of an even sample of `ROWS_ANALYSED` rows the same ones are taken as of all rows.
-    """
-    rows = np.arange(0, X.shape[0], -(-X.shape[0] // ROWS_ANALYSED))
-    X = sparse_rows(X, rows) if sparse.issparse(X) else X[rows]
-    X = sparse.csr_array(X, dtype=np.float64)
-    X.sum_duplicates()
-    X.eliminate_zeros()
-    weight = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
-    most = max(FEWEST_ROWS, MOST_ENTRIES * len(rows) // max(X.nnz, 1))
-    fewer = np.arange(0, len(rows), -(-len(rows) // most))
-    if len(fewer) < len(rows):
-        X, weight = X[fewer], weight[fewer]
-    return X, weight
-
-
 def _axes(X, weight, tokens, words, columns, n_axes):
-    """Return the leading eigenvalues, and the scores of rows on the axes.
-
-    By a randomised range finder [1]_, whose random directions are of words: so rows may
-    come in another order, and a row that counts twice is two rows.
-
-    References
-    ----------
-    .. [1] N. Halko, P.-G. Martinsson, J. Tropp, "Finding structure with randomness",
-       SIAM Review 53, 2011.
-    """
+    """Return the leading eigenvalues, and the scores of rows on the axes."""
     A = X if len(columns) == X.shape[1] else X[:, columns]
     words, total = words[columns], float(weight @ tokens)
     of_rows, of_words = np.sqrt(weight / tokens), 1.0 / np.sqrt(words)
@@ -178,25 +140,7 @@ def _axes(X, weight, tokens, words, columns, n_axes):
     entries *= of_words[A.indices]
     A = sparse.csr_array((entries, A.indices, A.indptr), shape=A.shape)
     u, v = np.sqrt(weight * tokens / total), np.sqrt(words / total)
-    n_directions = min(n_axes + OVERSAMPLING, *A.shape)
-
-    def to_rows(directions):
-        return A @ directions - np.outer(u, v @ directions)
-
-    def to_words(directions):
-        return A.T @ directions - np.outer(v, u @ directions)
-
-    random = np.random.default_rng(0)
-    basis = _orthonormal(to_rows(random.standard_normal((len(v), n_directions))))
-    for _ in range(N_ITERATIONS):
-        basis = _orthonormal(to_rows(to_words(basis)))
-    found = to_words(basis)
-    eigenvalues, vectors = np.linalg.eigh(found.T @ found)
-    first = np.argsort(-eigenvalues, kind="stable")[:n_axes]
-    first = first[eigenvalues[first] > LEAST_EIGENVALUE]
-    scores = np.column_stack([u, basis @ vectors[:, first]])
-    return np.minimum(eigenvalues[first], 1.0), scores
-
-
-def _orthonormal(columns):
-    return np.linalg.qr(columns)[0]
+    eigenvalues, vectors = leading_axes(A, u, v, n_axes)
+    found = eigenvalues > LEAST_EIGENVALUE
+    scores = np.column_stack([u, vectors[:, found]])
+    return np.minimum(eigenvalues[found], 1.0), scores
