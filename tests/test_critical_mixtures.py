@@ -137,12 +137,15 @@ def spreads(model, X, temperature, n_passes=80):
     shares = np.full((len(X), model.n_components), 1.0 / model.n_components)
     shares *= 1.0 + 1e-5 * random.standard_normal(shares.shape)
     shares /= shares.sum(axis=1, keepdims=True)
-    globals_ = model.target(model.statistics(block, shares), 1.0, Powers(), hyper)
+    globals_ = model.target(
+        model.statistics(block, shares, hyper), 1.0, Powers(), hyper
+    )
     request = Request(Powers(1.0, 1.0, 1.0 / temperature), want=("statistics",))
     found = []
     for _ in range(n_passes):
         prepared = model.prepare(globals_, hyper)
-        found.append(np.linalg.norm(prepared.expected.std(axis=1)))
+        expected = model.family.expected(globals_.components)
+        found.append(np.linalg.norm(expected.std(axis=0)))
         step = model.local_step(block, prepared, request)
         globals_ = model.target(step.statistics, 1.0, Powers(), hyper)
     return np.array(found)

@@ -72,12 +72,13 @@ def _target_of(path):
     """Return the file that a path leads to, and its status, None if it is new."""
     target = Path(os.path.realpath(path))
     try:
-        status = os.stat(path)
+        is_folder = stat.S_ISDIR(os.stat(path).st_mode)
     except (FileNotFoundError, NotADirectoryError):
         return target, None
-    if stat.S_ISDIR(status.st_mode):
+    if is_folder:
         raise IsADirectoryError(f"path is a folder, not a file: {path}")
-    if not stat.S_ISREG(status.st_mode) or not _is_the_same(target, status):
+    status = _status_of_file(target)
+    if status is None:
         raise ValueError(
             f"path is no regular file, but a device, a pipe or the like: {path}"
         )
@@ -86,12 +87,13 @@ def _target_of(path):
     return target, status
 
 
-def _is_the_same(target, status):
-    """Return whether a path still leads to this file, which may have been deleted."""
+def _status_of_file(target):
+    """Return the status of a regular file; None if it is another one, or deleted."""
     try:
-        return os.path.samestat(os.lstat(target), status)
+        status = os.lstat(target)
     except FileNotFoundError:
-        return False
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def _keep(target, before, temporary):
