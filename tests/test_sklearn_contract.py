@@ -81,7 +81,7 @@ def of_weights(estimator):
     [
         *(AnnealedLDA(**QUICK, target=target) for target in TARGETS),
         TemperedLDA(**QUICK),
-        TemperedLDA(**QUICK, tempering=None),
+        TemperedLDA(**QUICK, tempering=None, init_params="random"),
         # whether their weights are repetitions is seen from a start without the data;
         # test_critical_temperatures.py has the other start
         TemperedLDA(**QUICK, tempering="local", init_params="random"),
@@ -89,7 +89,10 @@ def of_weights(estimator):
         SVIPlusLDA(**QUICK, init_params="random"),
         SVIPlusLDA(**QUICK, distribution="gaussian", tempering="global"),
         AnnealedLDA(
-            3, max_iter=40, learning_rate=AdaptiveRate(max_rate=1.0, n_warmup_batches=2)
+            3,
+            max_iter=40,
+            learning_rate=AdaptiveRate(max_rate=1.0, n_warmup_batches=2),
+            init_params="random",
         ),
         AnnealedLDA(n_components=3, max_iter=10, batch_size=None),
         # hotter, all components are alike, and rounding errors tell them apart

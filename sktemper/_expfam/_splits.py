@@ -322,6 +322,8 @@ class Search:
         taken = (self.shares[k] >= LEAST_SHARE) & (self.row_weight > 0)
         rows = np.flatnonzero(taken)
         weight = self.row_weight[rows] * self.shares[k, rows]
+        if weight.sum() < 2 * LEAST_COUNT:  # many rows belong to it a little
+            return None
         coordinates = self.coordinates[rows]
         values = coordinates @ axes(coordinates, weight)
         shares = (values > weight @ values / weight.sum()).astype(np.float64)
