@@ -73,7 +73,8 @@ MAY_IMPORT = {
     "testing": {"model"},
     "metrics": {"_data", "_ranking", "_validation", "model_selection"} | ARGUMENTS,
     "plotting": {"_data", "critical_temperatures"},  # a public function
-    "report": {"_data", "_extras", "metrics", "plotting"},
+    "report": {"_data", "_extras", "metrics", "plotting", "text"},
+    "text": {"_arguments", "_frames"},
     "datasets": {
         "_arguments",
         "_data",
