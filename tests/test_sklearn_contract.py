@@ -87,7 +87,7 @@ def of_weights(estimator):
         TemperedLDA(**QUICK, tempering="local", init_params="random"),
         TemperedLDA(**QUICK, tempering=Annealing(), n_init=2),
         SVIPlusLDA(**QUICK, init_params="random"),
-        SVIPlusLDA(**QUICK, distribution="gaussian", tempering="global"),
+        SVIPlusLDA(**QUICK, noise_distribution="gaussian", tempering="global"),
         AnnealedLDA(
             3,
             max_iter=40,
@@ -102,7 +102,7 @@ def of_weights(estimator):
             )
             for target in TARGETS
         ),
-        TemperedFactorialMixture(**BRIEF, posterior="factorised", n_init=2),
+        TemperedFactorialMixture(**BRIEF, posterior="factorized", n_init=2),
         TemperedFactorialMixture(3, max_iter=8, tempering="local"),
         SVIPlusFactorialMixture(**BRIEF),
         TemperedFactorialMixture(**QUICK, batch_size="auto"),
@@ -117,7 +117,9 @@ def of_weights(estimator):
         SVIPlusMatrixFactorization(3, max_iter=9),
         ImplicitFactorization(3, max_iter=9),
         ImplicitFactorization(**QUICK, batch_size="auto", zero_weight=0.5),
-        SVIPlusMatrixFactorization(**QUICK, batch_size=10, distribution="gaussian"),
+        SVIPlusMatrixFactorization(
+            **QUICK, batch_size=10, noise_distribution="gaussian"
+        ),
     ],
     expected_failed_checks=expected_failures,
 )

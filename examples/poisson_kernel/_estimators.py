@@ -52,7 +52,7 @@ class TemperedPoissonMixture(_PoissonMixture):
         Number of components; more than are needed stay empty.
     tempering : Tempering, "global", "local" or None, default=None
         The temperature during training, see `sktemper.tempering`; None is T=1.
-    moves : Moves, "split-merge" or None, default=None
+    moves : Moves, "split_merge" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
         `sktemper.moves`: births, splits and merges of components.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
@@ -192,7 +192,7 @@ class AnnealedPoissonMixture(AnnealedMixin, _PoissonMixture):
         ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         What the temperature flattens, see `sktemper.tempering.Annealing`.
-    moves : Moves, "split-merge" or None, default=None
+    moves : Moves, "split_merge" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
         `sktemper.moves`: births, splits and merges of components.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
@@ -332,11 +332,11 @@ class SVIPlusPoissonMixture(SVIPlusMixin, _PoissonMixture):
     effective_batch_size : float, int, Schedule or callable, default=0.5
         M: a share of the batch, a number of samples, or a number at each step; see
         `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         The temperature during training, see `sktemper.tempering`; None is T=1.
-    moves : Moves, "split-merge" or None, default=None
+    moves : Moves, "split_merge" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
         `sktemper.moves`: births, splits and merges of components.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
@@ -422,7 +422,7 @@ class SVIPlusPoissonMixture(SVIPlusMixin, _PoissonMixture):
         n_components=8,
         *,
         effective_batch_size=0.5,
-        distribution="dirichlet",
+        noise_distribution="dirichlet",
         tempering=None,
         moves=None,
         batch_size=None,
@@ -441,7 +441,7 @@ class SVIPlusPoissonMixture(SVIPlusMixin, _PoissonMixture):
     ):
         self.n_components = n_components
         self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
+        self.noise_distribution = noise_distribution
         self.tempering = tempering
         self.moves = moves
         self.batch_size = batch_size

@@ -932,7 +932,7 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     effective_batch_size : float, int, Schedule or callable, default=0.5
         M: a share of the batch, a number of ratings, or a number at each step; see
         `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Of the weights of ratings, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         The temperature during training, see `sktemper.tempering`; None is T=1.
@@ -1094,7 +1094,7 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         component_variance=None,
         init=None,
         effective_batch_size=0.5,
-        distribution="dirichlet",
+        noise_distribution="dirichlet",
         tempering=None,
         temperature_of="user",
         batch_size=None,
@@ -1120,7 +1120,7 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         self.component_variance = component_variance
         self.init = init
         self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
+        self.noise_distribution = noise_distribution
         self.tempering = tempering
         self.temperature_of = temperature_of
         self.batch_size = batch_size
