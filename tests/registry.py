@@ -119,7 +119,7 @@ class Row(NamedTuple):
         return cls(**{"random_state": 0, **self.parameters, **parameters})
 
     def capabilities(self, known={}):  # noqa: B006, a cache
-        """Return what the model can do, see `sktemper.model.CAPABILITIES`."""
+        """Return the names of the capabilities of the model."""
         if self.name in known:
             return known[self.name]
         kind = "Annealed" if self.has_policies else ""

@@ -312,6 +312,18 @@ def test_what_is_off_has_no_parameters(slot, nested, example):
     assert getattr(lda, slot) is None
 
 
+@pytest.mark.parametrize("shortcut", ["global", "local"])
+def test_shortcuts_without_a_parameter_name_a_policy_that_has_it(shortcut):
+    lda = TemperedLDA(tempering=shortcut)
+    policy = {"global": GlobalTempering(), "local": LocalTempering()}[shortcut]
+    message = rf"{re.escape(repr(policy))}, which has no parameter 'schedule'\."
+    with pytest.raises(ValueError, match=message + r".*tempering=.*Annealing\(\)"):
+        lda.set_params(tempering__schedule__start=2.0)
+    assert lda.tempering == shortcut
+    lda.set_params(tempering=Annealing(), tempering__schedule__start=2.0)
+    assert lda.tempering.schedule.start == 2
+
+
 def test_unknown_nested_parameters_are_refused():
     with pytest.raises(ValueError, match="Invalid parameter 'offsett'"):
         AnnealedLDA().set_params(learning_rate__offsett=3)

@@ -442,7 +442,8 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -664,7 +665,8 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -884,7 +886,8 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
         moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -1104,7 +1107,8 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -1329,7 +1333,8 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -1552,7 +1557,8 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
         moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
