@@ -17,7 +17,7 @@ from .._loop import QUIETLY, Problem, State, Workers, run_pieces
 from .._policy import Slot, SlotsMixin
 from .._sklearn import CallbackSupportMixin, with_callbacks
 from ..learning_rates import RobbinsMonro, as_learning_rate
-from ..model import NOT_FINITE, IllDefined, all_finite
+from ..model import IllDefined, all_finite
 from ..moves import as_moves
 from ..noise import as_noise
 from ..tempering import as_tempering
@@ -355,7 +355,7 @@ class TemperedEstimator(
         with QUIETLY():
             hyper = model.initial_hyper(X, sample_weight)
         if not all_finite(hyper):
-            raise IllDefined(NOT_FINITE)
+            raise IllDefined()
         for _ in range(self.n_init):
             with QUIETLY():
                 globals_ = model.initial_globals(X, random, hyper, sample_weight)

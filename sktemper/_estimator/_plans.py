@@ -122,7 +122,7 @@ def _batch_size(estimator, problem, total):
     if estimator.batch_size is None:
         return len(problem.data)
     if estimator.batch_size == "auto":
-        X, _ = problem.data.sample(problem.model.rows_looked_at)
+        X, _ = problem.data.sample(problem.model.max_start_rows)
         return problem.model.auto_batch_size(X, total)
     return estimator.batch_size
 

@@ -114,7 +114,7 @@ class Problem:
     @functools.cached_property
     def sample(self):
         """The rows that a model looks at before the first step, and their weights."""
-        X, rows = self.data.sample(self.model.rows_looked_at)
+        X, rows = self.data.sample(self.model.max_start_rows)
         weight = self.sample_weight
         return X, None if weight is None else weight[rows]
 

@@ -14,7 +14,6 @@ from scipy.special import psi
 from .._expfam import _dirichlet
 from .._linalg import entries_of_rows, is_canonical
 from ..model import (
-    NOT_FINITE,
     ConjugateModel,
     IllDefined,
     LocalStep,
@@ -74,7 +73,7 @@ class LDAModel(StartsMixin, ConjugateModel):
     """
 
     steps_in_place = True
-    rows_looked_at = ROWS_ANALYSED
+    max_start_rows = ROWS_ANALYSED
 
     def __init__(
         self,
@@ -252,7 +251,7 @@ class LDAModel(StartsMixin, ConjugateModel):
         factor = rate * scale / (1.0 if renew else decay)
         added = sum(float(rows.sum()) for _, rows in statistics.parts)
         if not math.isfinite(factor * added + float(totals.sum())):
-            raise IllDefined(NOT_FINITE)
+            raise IllDefined()
         if renew:
             u *= decay
             totals = u.sum(axis=0)
