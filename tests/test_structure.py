@@ -84,6 +84,7 @@ MAY_IMPORT = {
         "_sklearn",
         "_validation",
     },
+    "text": {"_arguments", "_frames", "_notices", "_sklearn"},
     "base": {"_estimator"},
     "dask": {"_data", "_estimator", "_extras", "_linalg", "_loop", "_notices", "model"},
     "__init__": {"_check_build", "_estimator", *MODELS},
