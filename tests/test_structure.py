@@ -74,7 +74,6 @@ MAY_IMPORT = {
     "metrics": {"_data", "_ranking", "_validation", "model_selection"} | ARGUMENTS,
     "plotting": {"_data", "critical_temperatures"},  # a public function
     "report": {"_data", "_extras", "metrics", "plotting", "text"},
-    "text": {"_arguments", "_frames"},
     "datasets": {
         "_arguments",
         "_data",
