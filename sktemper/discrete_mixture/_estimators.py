@@ -32,7 +32,7 @@ class _DiscreteMixture(
     TransformerMixin,
     TemperedEstimator,
 ):
-    """What the estimators of both mixtures share."""
+    """Base of the estimators of both mixtures."""
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -117,7 +117,7 @@ class _DiscreteMixture(
 
 
 class _MultinomialMixture(CountsMixin, _DiscreteMixture):
-    """What the estimators of the mixture of multinomials share."""
+    """Base of the estimators of the mixture of multinomials."""
 
     _model = MultinomialMixtureModel
     _parameter_constraints = {
@@ -141,7 +141,7 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
         n_samples : int, default=1
             Number of documents.
         doc_length : int, default=50
-            Tokens of each document.
+            Number of tokens of each document.
 
         Returns
         -------
@@ -183,7 +183,7 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
         Parameters
         ----------
         feature_names : array-like of shape (n_features,), default=None
-            The words; None takes the column names of the training data, or column
+            The words.  None uses the column names of the training data, or else column
             numbers.
         n_words : int, default=10
             Number of words of each component.
@@ -196,8 +196,8 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
         Raises
         ------
         ValueError
-            If there are not as many names as features, or ``n_words`` is less than 1,
-            or no integer.
+            If the number of names is not that of features, or ``n_words`` is not an
+            integer of at least 1.
         """
         return self._top_words(feature_names, n_words)
 
@@ -210,7 +210,7 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
 
 
 class _BernoulliMixture(_DiscreteMixture):
-    """What the estimators of the mixture of Bernoullis share."""
+    """Base of the estimators of the mixture of Bernoullis."""
 
     _model = BernoulliMixtureModel
     _options = (2,)
@@ -276,7 +276,7 @@ class _BernoulliMixture(_DiscreteMixture):
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            Of 0 and 1.
+            Values 0 and 1.
         y : ndarray of shape (n_samples,)
             Their components.
 

@@ -13,15 +13,16 @@ from ._topics import Topics
 
 __all__ = ["SizesMixin"]
 
-#: Times that topics are merged at most, and fitted on, where their number is to be
-#: found: passes after a merge show more of them to be one.
+#: Largest number of merges, each followed by passes, if the number of topics is to be
+#: found.  After the passes more topics may be found to be equal.
 N_MERGES = 3
-#: Pairs of topics whose merge is tried before the number of topics is taken as found.
+#: Number of pairs of topics whose merge is tried before the search for the number of
+#: topics ends.
 N_TRIALS = 3
 
 
 class SizesMixin:
-    """Of an LDA: how many topics it has, and how many words."""
+    """Mixin of LDA with methods that change the numbers of topics and words."""
 
     @property
     def n_components_(self):
@@ -29,37 +30,37 @@ class SizesMixin:
         return self._state().globals_.u.shape[1]
 
     def merge_topics(self, n_components=None):
-        r"""Return the fitted model, with topics merged that the evidence joins.
+        r"""Return a fitted model in which similar topics are merged by the evidence.
 
-        Again and again the pair of topics whose merge raises the evidence of their
-        words most becomes one, whose expected tokens are those of both.  To start from
-        about twice the topics and merge them finds topics that a direct fit misses.
+        Repeatedly merges the pair of topics whose merge raises the evidence of their
+        words most.  The merged topic has the expected tokens of both.  A fit that
+        starts with about twice the number of topics, and then merges them, finds topics
+        that a direct fit misses.
 
         Parameters
         ----------
         n_components : int, default=None
-            How many topics to leave.  None merges while the evidence rises and the
-            topics have a cosine above .3, and takes in empty topics: what is left are
-            the distinct topics of this fit.
+            Number of topics of the result.  None merges pairs with a cosine above .3
+            while the evidence rises, and merges empty topics, so that the distinct
+            topics of this fit remain.
 
         Returns
         -------
         merged : object
-            A new fitted estimator; this one stays as it is.  Its ``n_components`` is
-            the number of topics left; where priors are arrays of a value a topic,
-            ``doc_topic_prior`` has the sums of those merged, and ``topic_word_prior``
-            their rows; ``init``, if it is an array, becomes None.  `fit` with
-            ``warm_start=True`` and `partial_fit` go on from it; to make a few passes
-            more is worth it.
+            A new fitted estimator; this one does not change.  ``n_components`` is the
+            new number of topics.  If priors have one value for each topic, those in
+            ``doc_topic_prior`` are summed, and rows of ``topic_word_prior`` are merged.
+            An array ``init`` becomes None.  `fit` with ``warm_start=True`` and
+            `partial_fit` continue from the result; a few more passes improve it.
 
         Raises
         ------
         ValueError
-            If ``n_components`` is less than 1, or more than there are.
+            If ``n_components`` is less than 1, or more than the present number.
 
         See Also
         --------
-        sktemper.metrics.match_components : Which topics of two fits are the same.
+        sktemper.metrics.match_components : Pairs of corresponding topics of two fits.
 
         Notes
         -----
@@ -69,10 +70,9 @@ class SizesMixin:
         .. math:: F(c) = \log \frac{\Gamma(\sum_v \eta_v)}{\Gamma(\sum_v c_v + \eta_v)}
             + \sum_v \log \frac{\Gamma(c_v + \eta_v)}{\Gamma(\eta_v)},
 
-        and the pair with the least :math:`F(c_i) + F(c_j) - F(c_i + c_j)` is merged,
-        of each topic and its 8 nearest by the Hellinger distance.  Topics whose
-        ``topic_word_prior`` seeds them with words of their own are not merged with
-        each other.
+        and the pair with the smallest :math:`F(c_i) + F(c_j) - F(c_i + c_j)` is merged.
+        Each topic is compared with the 8 nearest ones by the Hellinger distance.  Two
+        topics that ``topic_word_prior`` seeds with words are not merged.
 
         Examples
         --------
@@ -99,12 +99,12 @@ class SizesMixin:
         return self._merged(tokens, groups)
 
     def _merged(self, tokens, groups):
-        """Return a fitted estimator in which the topics of each group are one.
+        """Return a fitted estimator in which the topics of each group are merged.
 
         Parameters
         ----------
         tokens : ndarray of shape (n_topics, n_features)
-            Expected ones of the present topics.
+            Expected tokens of the present topics.
         groups : ndarray of int of shape (n_topics,)
         """
         parameters = self._parameters_of_groups(groups)
@@ -208,15 +208,15 @@ class SizesMixin:
         self._take_state(merged.state_)
 
     def _fit_on(self, max_iter, X, sample_weight, X_val):
-        """Make half as many passes as a fit has, from where this one ended."""
+        """Continue the fit by half the number of passes of a fit."""
         self.set_params(warm_start=True, max_iter=math.ceil(max_iter / 2))
         self.fit(X, None, sample_weight, X_val=X_val)
 
     def _distinct(self, X, sample_weight):
         """Return the fit with pairs of topics merged while the lower bound rises.
 
-        The evidence of the words alone leaves topics apart that differ by noise: each
-        has its words, and only the documents tell that they have the same ones.
+        The evidence of the words alone does not merge topics that differ by noise.  The
+        documents show that they are the same.
         """
         with self._fitted_problem(X, sample_weight) as problem:
             n_rows, weight = len(problem.data), problem.sample_weight
@@ -238,7 +238,7 @@ class SizesMixin:
         return best
 
     def _bound_by(self, X, sample_weight, scale):
-        """Return the lower bound of data of which these are a sample."""
+        """Return the lower bound of the data from a sample of them."""
         with self._fitted_problem(X, sample_weight) as problem:
             return problem.bound(self.state_.globals_, self.state_.hyper, scale=scale)
 
