@@ -19,8 +19,8 @@ from registry import ESTIMATORS, ROWS  # noqa: E402
 __all__ = ["ANNEALED", "ESTIMATORS", "ROOT", "ROWS"]
 #: One estimator of each model, the annealed one if there are several.
 ANNEALED = {name: "Annealed" if row.has_policies else "" for name, row in ROWS.items()}
-#: Attributes that may differ between two runs of the same fit: times, and the pass of the
-#: last check for early stopping, which is noted just after the last step of the pass.
+#: Attributes that may differ between two runs of the same fit: times, and the pass of
+#: the last check for early stopping, which is noted just after the pass's last step.
 TIMES = "seconds", "checked_passes"
 
 
