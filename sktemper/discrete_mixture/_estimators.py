@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from .._arguments import Interval, positive_int
 from .._estimator import (
     AnnealedMixin,
+    ColumnsMixin,
     CountsMixin,
     MixtureMixin,
     SVIPlusMixin,
@@ -25,6 +26,7 @@ from ._model import BernoulliMixtureModel, MultinomialMixtureModel
 
 
 class _DiscreteMixture(
+    ColumnsMixin,
     MixtureMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,

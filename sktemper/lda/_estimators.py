@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from .._arguments import Interval, WholeNumber, check_flag, refuse
 from .._estimator import (
     AnnealedMixin,
+    ColumnsMixin,
     CountsMixin,
     SVIPlusMixin,
     TemperedEstimator,
@@ -40,14 +41,13 @@ class _LDA(
     TablesMixin,
     SizesMixin,
     PriorsMixin,
+    ColumnsMixin,
     CountsMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     TemperedEstimator,
 ):
     """Common parts of the estimators of latent Dirichlet allocation."""
-
-    _remedy_for_new_words = ", or add the new words' columns by expand_features."
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,

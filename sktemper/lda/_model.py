@@ -286,6 +286,11 @@ class LDAModel(StartsMixin, ConjugateModel):
         """Return whether all of lambda is positive."""
         return bool((globals_.dense() > 0).all())
 
+    def on_features(self, globals_, hyper, places, start_share):
+        """Return the topics of other words, and the same priors of documents."""
+        prior = self.topic_word_prior.T
+        return globals_.on_words(places, prior, start_share), hyper
+
     # -- dense vectors ---------------------------------------------------------------
     def natural_parameters(self, globals_):
         """Return lambda - 1, words in rows, as a vector."""

@@ -1,11 +1,10 @@
-"""Fitted models of other sizes: fewer topics, or more words."""
+"""Fitted models of other sizes: fewer topics, or other words."""
 
 import copy
 import math
 from dataclasses import replace
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._arguments import positive_int, refuse
 from ._merging import Merging, groups_of_topics, merged_rows
@@ -150,16 +149,6 @@ class SizesMixin:
         fewer = auto_prior_of_fewer(float(alpha[0]), len(alpha), n_left)
         return np.full(n_left, fewer)
 
-    def _other(self, parameters):
-        """Return the same estimator, fitted as it is, with other parameters."""
-        other = object.__new__(type(self))
-        vars(other).update(vars(self), _warned={})
-        return other.set_params(**parameters)
-
-    def _take_state(self, state):
-        """Take a state that is of these parameters."""
-        self.state_ = replace(state, fixed=copy.deepcopy(self._fixed()))
-
     # -- a fit from more topics --------------------------------------------------------
     def _starts_with_more(self):
         """Return whether a fit is to start from more topics, which are then merged.
@@ -253,103 +242,12 @@ class SizesMixin:
         with self._fitted_problem(X, sample_weight) as problem:
             return problem.bound(self.state_.globals_, self.state_.hyper, scale=scale)
 
-    # -- a growing vocabulary ----------------------------------------------------------
-    def expand_features(self, new_features):
-        """Add words to the vocabulary of a fitted model, which then goes on with them.
-
-        For a stream with words that were not known when it began.  They are as if they
-        had been there from the start, and in no document so far.
-
-        Parameters
-        ----------
-        new_features : int or array-like of str
-            How many words, or their names: names if the training data had some.  Their
-            columns come after those of the present ones.
-
-        Returns
-        -------
-        self : object
-            The columns of the present words in ``components_`` keep their bits; their
-            probabilities fall a little, as the new ones take a share.  An array
-            ``topic_word_prior`` is replaced by a longer one, in which new words have
-            the least value of each topic; an adaptive learning rate warms up again.
-
-        Raises
-        ------
-        ValueError
-            If the number is less than 1, or there are names where there were none, or
-            none where there were some, or a name comes twice.
-
-        Examples
-        --------
-        >>> from sktemper import AnnealedLDA
-        >>> from sktemper.datasets import make_lda_documents
-        >>> X = make_lda_documents(300, 80, 5, random_state=0)
-        >>> lda = AnnealedLDA(5, total_samples=300, random_state=0)
-        >>> lda = lda.partial_fit(X[:200, :60]).expand_features(20)
-        >>> lda.partial_fit(X[200:]).components_.shape
-        (5, 80)
-        """
-        check_is_fitted(self, "state_")
-        names = self._names_with(new_features)
-        n_old = self.state_.n_features
-        n_new = len(names) - n_old if names is not None else int(new_features)
-        parameters = self._longer_prior(n_new)
-        other = self._other(parameters)
-        model = other._make_model(n_old + n_new, self.state_.dtype)
-        topics = self.state_.globals_.with_words(
-            n_new, model.topic_word_prior.T, self.state_.convergence.start_share
-        )
-        state = replace(
-            self.state_,
-            globals_=topics,
-            n_features=n_old + n_new,
-            best=None,
-            policies=replace(self.state_.policies, learning_rate=None),
-            progress=replace(self.state_.progress, first_row=None),
-        )
-        self.set_params(**parameters)
-        self.n_features_in_ = n_old + n_new
-        if names is not None:
-            self.feature_names_in_ = names
-        self._take_state(state)
-        return self
-
-    def _names_with(self, new_features):
-        """Return the names of all words, or None if they have none."""
-        old = getattr(self, "feature_names_in_", None)
-        if np.ndim(new_features) == 0 and not isinstance(new_features, str):
-            positive_int(new_features, "new_features")
-            if old is not None:
-                raise ValueError(
-                    "The training data had column names: new_features must be the "
-                    "names of the new words."
-                )
-            return None
-        new = np.asarray(new_features, dtype=object)
-        if new.ndim != 1 or len(new) == 0:
-            raise ValueError(
-                "new_features must be a number of words, or a list of their names."
-            )
-        if old is None:
-            raise ValueError(
-                "The training data had no column names: new_features must be the "
-                "number of new words."
-            )
-        if not all(isinstance(name, str) for name in new):
-            raise ValueError(
-                f"new_features must be names of type str, got {list(new)}."
-            )
-        names = np.concatenate([old, new])
-        if len(set(names)) < len(names):
-            raise ValueError("new_features has names that are there already, or twice.")
-        return names
-
-    def _longer_prior(self, n_new):
-        """Return the parameter that must grow with the vocabulary, if it must."""
+    # -- other words -------------------------------------------------------------------
+    def _parameters_on(self, places):
+        """Return the parameters that have a value for each word, for other words."""
         prior = (self.state_.fixed or self._fixed())["topic_word_prior"]
         if np.ndim(prior) == 0:
             return {}
         prior = np.asarray(prior, dtype=np.float64)
-        least = np.repeat(prior.min(axis=-1, keepdims=True), n_new, axis=-1)
-        return {"topic_word_prior": np.concatenate([prior, least], axis=-1)}
+        least = prior.min(axis=-1, keepdims=True)
+        return {"topic_word_prior": np.where(places < 0, least, prior[..., places])}

@@ -189,23 +189,26 @@ class Topics:
         """Return expected tokens, lambda minus the prior, (n_features, n_topics)."""
         return np.maximum(self.dense() - self.prior, 0.0)
 
-    def with_words(self, n_words, prior, start_share):
-        """Return the topics with more words, after the present ones and so far unseen.
+    def on_words(self, places, prior, start_share):
+        """Return the topics of other words.
 
-        They have what is left of a start at 1, the mean of all starts, and their prior.
+        New words have the remaining share of a start at 1, the mean of all starts, and
+        their prior.
 
         Parameters
         ----------
-        n_words : int
-        prior : ndarray of shape (1 or n_features + n_words, 1 or n_topics)
+        places : ndarray of int of shape (n_words,)
+            Row of each word in the present topics, -1 for a new word.
+        prior : ndarray of shape (1 or n_words, 1 or n_topics)
         start_share : float
-            The weight that the start still has.
+            Weight of the start in the present topics.
         """
-        n_old, n_topics = self.u.shape
-        of_new = np.broadcast_to(prior, (n_old + n_words, n_topics))[n_old:]
+        is_new = places < 0
+        u = self.u[places]
+        of_new = np.broadcast_to(prior, u.shape)[is_new]
         start = start_share + (1.0 - start_share) * of_new
-        rows = (start - self.prior_share * of_new - self.base_share) / self.decay
-        u = np.concatenate([self.u, rows])
+        rest = start - self.prior_share * of_new - self.base_share
+        u[is_new] = rest / self.decay
         return replace(self, u=u, u_totals=u.sum(axis=0), prior=prior)
 
     def rows(self, words):

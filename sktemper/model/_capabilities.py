@@ -17,6 +17,7 @@ _CAPABILITIES = {
     "critical_temperatures": ("critical_temperatures",),
     "births": ("propose_birth",),
     "splits": ("propose_split_merge",),
+    "other_features": ("on_features",),
 }
 
 
@@ -258,3 +259,24 @@ class Capabilities:
             The proposal; None instead of all three if none promises a better bound.
         """
         raise ValueError(f"{type(self).__name__} makes no split and merge moves.")
+
+    # -- other_features: for data with more columns, or fewer --------------------------
+    def on_features(self, globals_, hyper, places, start_share):
+        """Return the parameters of a model with other features as those of this one.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+            Parameters and hyperparameters of the other model.
+        places : ndarray of int of shape (n_features,)
+            Column of the other model for each feature of this one, -1 for a new
+            feature.  New features have been in no sample so far.
+        start_share : float
+            Weight of the initial parameters in the present ones.
+
+        Returns
+        -------
+        globals_, hyper : object
+            Parameters and hyperparameters of this model.
+        """
+        raise NotImplementedError
