@@ -66,6 +66,11 @@ class WishartPrecision:
         halves = 0.5 * (np.asarray(freedom)[..., None] - np.arange(self.n_features))
         return 0.5 * polygamma(1, halves).sum(axis=-1)
 
+    def log_gammas(self, freedom):
+        """Return the logarithm of the normaliser's Gamma functions and factors of 2."""
+        halves = 0.5 * (np.asarray(freedom)[..., None] - np.arange(self.n_features))
+        return gammaln(halves).sum(axis=-1) + 0.5 * self.n_features * LOG_2 * freedom
+
     def terms(self, precision, freedom, log_determinants):
         """Return terms of lower bounds.
 

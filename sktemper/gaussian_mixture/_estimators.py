@@ -1,6 +1,7 @@
 """The estimators of the Gaussian mixture."""
 
 import functools
+import math
 from numbers import Integral, Real
 
 import numpy as np
@@ -23,6 +24,12 @@ from ._empirical import FREE_DEGREES, LEARNED
 from ._model import COVARIANCE_TYPES, GaussianMixtureModel
 from ._parameters import Hyper
 from ._starts import STARTS
+
+
+#: Nats a sample by which another component has to raise the log-likelihood, unless it
+#: is given or as in scikit-learn.  Clusters that are not quite Gaussian would otherwise
+#: be cut into more and more parts as samples are added.
+COMPONENT_COST = 0.01
 
 
 class _GaussianMixture(
@@ -136,12 +143,19 @@ class _GaussianMixture(
         """Return whether the covariance prior starts with few degrees of freedom."""
         return self.covariance_type != "tied" and self.priors == "learned"
 
-    def _priors(self, mean, covariance, dtype):
+    def _concentration(self, n_samples):
+        """Return the concentration of the weights."""
+        if self.weight_concentration_prior is not None:
+            return self.weight_concentration_prior
+        concentration = 1.0 / self.n_components
+        if self.priors == "learned":
+            concentration = min(concentration, math.exp(-COMPONENT_COST * n_samples))
+        return max(concentration, LEAST_CONCENTRATION)
+
+    def _priors(self, mean, covariance, n_samples, dtype):
         """Return the priors; None stands for a choice for such data, or a start."""
         n_features = len(mean)
-        concentration = self.weight_concentration_prior
-        if concentration is None:
-            concentration = 1.0 / self.n_components
+        concentration = self._concentration(n_samples)
         precision = self.mean_precision_prior
         freedom = self.degrees_of_freedom_prior
         least = n_features - 1 if self._has_wishart() else 0
@@ -364,7 +378,10 @@ class TemperedGaussianMixture(_GaussianMixture):
         process [4]_.
     weight_concentration_prior : float, default=None
         Concentration of this prior, at least 1e-12.  With small values components that
-        are not needed stay empty.  None is ``1 / n_components``.
+        are not needed stay empty.  None is ``1 / n_components``, or with
+        ``priors="learned"`` ``exp(-n_samples / 100)`` if this is less: one more
+        component then has to gain 0.01 nats a sample, but at most the 28 nats that
+        1e-12 takes.
     mean_prior : array-like of shape (n_features,), default=None
         None is the mean of the data.
     mean_precision_prior : float, default=None
@@ -661,7 +678,10 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         process [4]_.
     weight_concentration_prior : float, default=None
         Concentration of this prior, at least 1e-12.  With small values components that
-        are not needed stay empty.  None is ``1 / n_components``.
+        are not needed stay empty.  None is ``1 / n_components``, or with
+        ``priors="learned"`` ``exp(-n_samples / 100)`` if this is less: one more
+        component then has to gain 0.01 nats a sample, but at most the 28 nats that
+        1e-12 takes.
     mean_prior : array-like of shape (n_features,), default=None
         None is the mean of the data.
     mean_precision_prior : float, default=None
@@ -955,7 +975,10 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         process [4]_.
     weight_concentration_prior : float, default=None
         Concentration of this prior, at least 1e-12.  With small values components that
-        are not needed stay empty.  None is ``1 / n_components``.
+        are not needed stay empty.  None is ``1 / n_components``, or with
+        ``priors="learned"`` ``exp(-n_samples / 100)`` if this is less: one more
+        component then has to gain 0.01 nats a sample, but at most the 28 nats that
+        1e-12 takes.
     mean_prior : array-like of shape (n_features,), default=None
         None is the mean of the data.
     mean_precision_prior : float, default=None
