@@ -254,8 +254,7 @@ class _LDA(
             temperature = positive(temperature, "temperature", [(n_rows,)])
             if np.min(temperature) < LEAST_TEMPERATURE:
                 raise ValueError(f"temperature must be at least {LEAST_TEMPERATURE:g}.")
-            prior = self._hyper_of_predictions()
-            prepared = problem.model.prepare(self.state_.globals_, prior)
+            prepared = self._prepared(problem.model)
             of_rows, shared = None, (prepared, 1.0 / temperature)
             if np.ndim(temperature):
                 of_rows, shared = 1.0 / temperature, (prepared, None)
