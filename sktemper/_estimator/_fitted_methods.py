@@ -3,12 +3,14 @@
 import contextlib
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._arguments import positive_int, refuse
 from .._data import data_of
 from .._limits import checked_weights
+from .._linalg import one_blas_thread
 from .._loop import InlineWorkers, Problem, Workers
 from .._validation import check_unmasked
 from ..model import Request
@@ -84,6 +86,27 @@ class FittedMethodsMixin:
             return False
         return sum(X.size for X in data.validated) <= self._max_inline_values
 
+    def _is_few_rows(self, X):
+        """Return whether data that are not validated yet are one small matrix."""
+        is_matrix = type(X) is np.ndarray or issparse(X)
+        return (
+            is_matrix
+            and X.ndim == 2
+            and 0 < X.shape[0] <= self._max_inline_rows
+            and X.size <= self._max_inline_values
+            and vars(self).get("_ready") is not None
+        )
+
+    def _of_few_rows(self, X, function):
+        """Return ``function(model, block, prepared)`` of rows that are one block."""
+        X = self._validate(X, reset=False)
+        self._check_weighted(X, None)
+        model = self._ready.model(self)
+        warn_if_above_one(self)
+        with one_blas_thread():
+            block = model.take(X, slice(0, X.shape[0]))
+            return function(model, block, self._prepared(model))
+
     def _names(self, feature_names=None):
         """Return the names of the features: those given, or those of the training data.
 
@@ -155,6 +178,8 @@ class FittedMethodsMixin:
 
     def _map(self, X, function):
         """Return ``function(model, block, prepared)`` of each block of ``X``."""
+        if self._is_few_rows(X):
+            return [self._of_few_rows(X, function)]
         with self._fitted_problem(X) as problem:
             model = problem.model
             return list(problem.map(function, self._prepared(model)))
