@@ -88,9 +88,9 @@ class FittedMethodsMixin:
 
     def _is_few_rows(self, X):
         """Return whether data that are not validated yet are one small matrix."""
-        is_matrix = type(X) is np.ndarray or issparse(X)
+        is_array = isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray)
         return (
-            is_matrix
+            (is_array or issparse(X))
             and X.ndim == 2
             and 0 < X.shape[0] <= self._max_inline_rows
             and X.size <= self._max_inline_values
