@@ -29,6 +29,11 @@ from .matrix_factorization import (
     SVIPlusMatrixFactorization,
     TemperedMatrixFactorization,
 )
+from .mixed_mixture import (
+    AnnealedMixedMixture,
+    SVIPlusMixedMixture,
+    TemperedMixedMixture,
+)
 
 __version__ = "0.1.0.dev0"
 
@@ -38,6 +43,7 @@ __all__ = [
     "AnnealedGaussianMixture",
     "AnnealedLDA",
     "AnnealedMatrixFactorization",
+    "AnnealedMixedMixture",
     "AnnealedMultinomialMixture",
     "ImplicitFactorization",
     "SVIPlusBernoulliMixture",
@@ -45,12 +51,14 @@ __all__ = [
     "SVIPlusGaussianMixture",
     "SVIPlusLDA",
     "SVIPlusMatrixFactorization",
+    "SVIPlusMixedMixture",
     "SVIPlusMultinomialMixture",
     "TemperedBernoulliMixture",
     "TemperedFactorialMixture",
     "TemperedGaussianMixture",
     "TemperedLDA",
     "TemperedMatrixFactorization",
+    "TemperedMixedMixture",
     "TemperedMultinomialMixture",
     "__version__",
     "critical_temperatures",
