@@ -1,5 +1,6 @@
 """Columns of data of several kinds, and the numbers that stand for their values."""
 
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,14 +49,17 @@ class Column(NamedTuple):
         return max(1, len(self.categories)) if self.kind in WITH_OPTIONS else 0
 
     @property
-    def is_coded(self):
-        """Whether the codes of the values are these numbers themselves."""
-        if self.kind == "binned":
-            return False
-        return not self.n_options or self.categories == tuple(range(self.n_options))
+    def option_values(self):
+        """The numbers that stand for the options of a categorical column.
 
-    def coded(self, values):
-        """Return numbers that stand for values, and the values that are unknown.
+        They are the categories themselves, or the codes of text.
+        """
+        if all(isinstance(category, Real) for category in self.categories):
+            return np.array(self.categories, dtype=float)
+        return np.arange(len(self.categories), dtype=float)
+
+    def numbers(self, values):
+        """Return the numbers that stand for values, and the values that are unknown.
 
         Parameters
         ----------
@@ -63,22 +67,31 @@ class Column(NamedTuple):
 
         Returns
         -------
-        codes : ndarray of float of shape (n_rows,)
-            NaN where a value is missing, or unknown.
+        numbers : ndarray of float of shape (n_rows,)
+            NaN where a value is missing.
         unknown : list
             Different values that are no category.
+
+        Raises
+        ------
+        ValueError
+            If values are not of the kind of the column.
         """
         if self.kind in ("categorical", "binary"):
-            return values.coded(self.categories)
+            return values.coded(self.categories, self.option_values)
         numbers = values.numbers()
-        if self.kind == "binned":
-            codes = np.searchsorted(self.edges, numbers, side="left").astype(float)
-            codes[np.isnan(numbers)] = np.nan
-            return codes, []
+        if self.kind == "poisson":
+            _check_counts(numbers, values.name)
         return numbers, []
 
     def decoded(self, codes):
-        """Return values for codes, an array of the type of the categories."""
+        """Return the values of options, an array of the type of the categories.
+
+        Parameters
+        ----------
+        codes : ndarray
+            Places of options; of a column without options its values.
+        """
         if self.kind == "binned":
             return np.asarray(self.centres)[codes.astype(int)]
         if not self.n_options:
@@ -160,6 +173,7 @@ def described(values, kind, categories=None, n_bins=5):
     Parameters
     ----------
     values : Values
+        Its weights count in means and quantiles.
     kind : str or None
         None takes it by the type of the values.
     categories : sequence or None
@@ -184,21 +198,15 @@ def described(values, kind, categories=None, n_bins=5):
         categories = tuple(_plain(category) for category in categories)
         _check_categories(kind, categories, values.name)
         return Column(kind, categories)
-    numbers = values.numbers()
-    known = numbers[~np.isnan(numbers)]
-    if kind == "poisson":
-        if (known < 0).any() or (known != np.rint(known)).any():
-            raise ValueError(
-                f"{values.name} is of the kind 'poisson', but has values that are no "
-                f"counts: negative numbers, or fractions. {REMEDY}"
-            )
-        return Column(kind)
+    known, weight = values.known()
     if kind == "binned":
-        return _binned(known, n_bins)
-    if not len(known):
+        return _binned(known, weight, n_bins)
+    if kind == "poisson":
+        _check_counts(known, values.name)
+    if kind == "poisson" or not len(known):
         return Column(kind)
-    location = float(known.mean())
-    scale = float(np.sqrt(np.mean((known - location) ** 2)))
+    location = float(weight @ known / weight.sum())
+    scale = float(np.sqrt(weight @ (known - location) ** 2 / weight.sum()))
     return Column(kind, location=location, scale=scale if scale > 0 else 1.0)
 
 
@@ -206,12 +214,19 @@ def _kind_by_type(values):
     """Return the kind of a column by the type of its values."""
     if not values.is_numeric or values.declared is not None:
         return "categorical"
-    numbers = values.numbers()
-    known = numbers[~np.isnan(numbers)]
+    known, _ = values.known()
     is_whole = len(known) > 0 and bool((known == np.rint(known)).all())
     if is_whole and len(np.unique(known)) <= FEW_VALUES:
         return "categorical"
     return "gaussian"
+
+
+def _check_counts(numbers, name):
+    if (numbers < 0).any() or (numbers != np.rint(numbers))[~np.isnan(numbers)].any():
+        raise ValueError(
+            f"{name} is of the kind 'poisson', but has values that are no counts: "
+            f"negative numbers, or fractions. {REMEDY}"
+        )
 
 
 def _check_categories(kind, categories, name):
@@ -224,17 +239,19 @@ def _check_categories(kind, categories, name):
         )
 
 
-def _binned(known, n_bins):
+def _binned(known, weight, n_bins):
     """Return the column of intervals between quantiles."""
     edges = np.empty(0)
     if len(known):
-        inner = np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
-        edges = np.unique(np.quantile(known, inner, method="inverted_cdf"))
+        order = np.argsort(known, kind="stable")
+        below = np.cumsum(weight[order])
+        inner = np.arange(1, n_bins) * below[-1] / n_bins
+        edges = np.unique(known[order][np.searchsorted(below, inner)])
         edges = edges[edges < known.max()]
     codes = np.searchsorted(edges, known, side="left")
-    sums = np.bincount(codes, known, len(edges) + 1)
-    counts = np.bincount(codes, minlength=len(edges) + 1)
-    centres = sums / np.maximum(counts, 1)
+    sums = np.bincount(codes, weight * known, len(edges) + 1)
+    totals = np.bincount(codes, weight, len(edges) + 1)
+    centres = sums / np.where(totals > 0, totals, 1.0)
     ends = [-np.inf, *edges.tolist(), np.inf]
     labels = [
         f"> {low:.6g}" if high == np.inf else f"({low:.6g}, {high:.6g}]"

@@ -40,10 +40,18 @@ class MixedFamily(ProductFamily):
         self.normals = np.flatnonzero((sizes == 0) & ~is_count)
         self.sizes = sizes[self.options]
         self.option_columns = np.repeat(self.options, self.sizes)
-        self.option_codes = np.concatenate([np.arange(n) for n in self.sizes] or [[]])
+        self.option_values = np.concatenate(
+            [self._values_of(self.columns[number]) for number in self.options] or [[]]
+        )
         used = [self.columns[number] for number in self.normals]
         self.location = np.array([column.location for column in used])
         self.scale = np.array([column.scale for column in used])
+        ends = np.cumsum(self.sizes)
+        self.binned = [
+            (slice(end - size, end), number)
+            for end, size, number in zip(ends, self.sizes, self.options, strict=True)
+            if self.columns[number].kind == "binned"
+        ]
         parts = []
         if len(self.options):
             parts.append(CategoricalFamily(self.sizes))
@@ -53,6 +61,13 @@ class MixedFamily(ProductFamily):
             parts.append(NormalGammaFamily(len(self.normals)))
         super().__init__(parts)
 
+    @staticmethod
+    def _values_of(column):
+        """Return the numbers of options; NaN, which equals none, of intervals."""
+        if column.kind == "binned" or not column.categories:
+            return np.full(column.n_options, np.nan)
+        return column.option_values
+
     def of_kinds(self, values):
         """Return the columns of natural parameters for options, counts and normals.
 
@@ -60,7 +75,7 @@ class MixedFamily(ProductFamily):
         ----------
         values : ndarray of shape (n_rows, n_natural)
         """
-        ends = np.cumsum([len(self.option_codes), 2 * len(self.counts)])
+        ends = np.cumsum([len(self.option_values), 2 * len(self.counts)])
         return np.split(values, ends, axis=1)
 
     # -- data --------------------------------------------------------------------------
@@ -69,19 +84,24 @@ class MixedFamily(ProductFamily):
         rows = np.asarray(rows, dtype=np.float64)
         moments = np.empty((len(rows), self.n_natural))
         log_base = np.zeros(len(rows))
-        known = len(self.columns) - np.isnan(rows).sum(axis=1, dtype=float)
         options, counts, normals = self.of_kinds(moments)
         np.equal(
             rows[:, self.option_columns],
-            self.option_codes,
+            self.option_values,
             out=options,
             casting="unsafe",
         )
+        for own, number in self.binned:
+            options[:, own] = _intervals(rows[:, number], self.columns[number].edges)
+        known = options.sum(axis=1)
         if len(self.counts):
             log_base -= _counts(rows[:, self.counts], counts)
+            known += counts[:, len(self.counts) :].sum(axis=1)
         if len(self.normals):
             values = (rows[:, self.normals] - self.location) / self.scale
-            log_base -= _normals(values, normals) @ np.log(self.scale)
+            present = _normals(values, normals)
+            log_base -= present @ np.log(self.scale)
+            known += present.sum(axis=1)
         return MomentRows(moments, log_base, known)
 
     def coordinates(self, block, row_weight):
@@ -112,6 +132,13 @@ class MixedFamily(ProductFamily):
         spread = np.sqrt((weight * values**2).sum(axis=0) / totals)
         spread[: options.shape[1]] = 0.5
         return values / np.where(spread > 0, spread, 1.0)
+
+
+def _intervals(values, edges):
+    """Return which interval each value is in, (n_rows, n_intervals)."""
+    above = values[:, None] > np.array([-np.inf, *edges])
+    above[:, :-1] &= ~above[:, 1:]
+    return above
 
 
 def _counts(values, out):

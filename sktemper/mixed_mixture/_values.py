@@ -23,10 +23,33 @@ class Values:
         Of float, with NaN for missing values; or of object, with None for them.
     declared : tuple or None
         The categories that the type of the column names.
+    weight : ndarray of shape (n_rows,) or None
+        How often each row counts; None is once.
+
+    Raises
+    ------
+    ValueError
+        If a value is infinite.
     """
 
-    def __init__(self, name, values, declared=None):
+    def __init__(self, name, values, declared=None, weight=None):
         self.name, self.values, self.declared = name, values, declared
+        self.weight = weight
+        if self.is_numeric and np.isinf(values).any():
+            raise ValueError(f"Input X contains infinity: {name}.")
+
+    def weighted(self, weight):
+        """Return the same values with weights; rows of weight 0 are left out."""
+        counts = weight > 0
+        values = self.values[counts]
+        return Values(self.name, values, self.declared, weight[counts])
+
+    def known(self):
+        """Return the numbers that are not missing, and their weights."""
+        numbers = self.numbers()
+        is_known = ~np.isnan(numbers)
+        weight = np.ones(len(numbers)) if self.weight is None else self.weight
+        return numbers[is_known], weight[is_known]
 
     @property
     def is_numeric(self):
@@ -56,44 +79,51 @@ class Values:
         # bool, then numbers, then text: values of several types have an order
         return sorted(known, key=lambda v: (isinstance(v, str), v))
 
-    def coded(self, categories):
-        """Return the numbers of the values among categories, and those unknown.
+    def coded(self, categories, option_values):
+        """Return numbers that stand for categories, and the values that are none.
 
-        See `Column.coded`.
+        Parameters
+        ----------
+        categories : tuple
+        option_values : ndarray of shape (n_categories,)
+            The numbers that stand for them.
+
+        Returns
+        -------
+        numbers : ndarray of shape (n_rows,)
+            NaN for missing values, and for text that is no category.
+        unknown : list
         """
         if self.is_numeric:
-            return self._numbers_coded(categories)
-        places = {category: float(code) for code, category in enumerate(categories)}
-        places[None] = np.nan
-        codes = np.array([places.get(v, -1.0) for v in self.values], dtype=float)
-        unknown = codes == -1.0
-        codes[unknown] = np.nan
-        return codes, sorted(set(self.values[unknown]), key=str)
+            known = np.isin(self.values, option_values) | np.isnan(self.values)
+            if not known.all():
+                return self.values, np.unique(self.values[~known]).tolist()
+            return self.values, []
+        numbers = dict(zip(categories, option_values.tolist(), strict=True))
+        found = np.array([numbers.get(v, np.nan) for v in self.values], dtype=float)
+        unknown = np.isnan(found) & (self.values != None)  # noqa: E711, item by item
+        return found, sorted(set(self.values[unknown]), key=str)
 
-    def _numbers_coded(self, categories):
-        values = self.values
-        if categories == tuple(range(len(categories))):
-            codes = values
-            with np.errstate(invalid="ignore"):
-                fits = (values >= 0) & (values < len(categories))
-                fits &= values == np.rint(values)
-        else:
-            numbers = [_number(category) for category in categories]
-            order = np.argsort(numbers, kind="stable")
-            known = np.asarray(numbers)[order]
-            places = np.searchsorted(known, values)
-            places = np.minimum(places, max(len(known) - 1, 0))
-            fits = known[places] == values if len(known) else np.zeros(len(values), "?")
-            codes = order[places].astype(float) if len(known) else values
-        unknown = ~fits & ~np.isnan(values)
-        if not fits.all():
-            codes = np.where(fits, codes, np.nan)
-        return codes, np.unique(values[unknown]).tolist()
+    def compressed(self, most=None):
+        """Return the different numbers in their order, with their weights.
 
+        If there are more than ``most``, each that is kept stands for its neighbours.
+        """
+        known, weight = self.known()
+        numbers, places = np.unique(known, return_inverse=True)
+        totals = np.bincount(places, weight, len(numbers))
+        if most is not None and len(numbers) > most:
+            below = np.cumsum(totals)
+            kept = np.searchsorted(below, np.arange(1, most) * below[-1] / most)
+            kept = np.unique(np.concatenate([[0], kept, [len(numbers) - 1]]))
+            numbers, totals = numbers[kept], np.diff(below[kept], prepend=0.0)
+        return Values(self.name, numbers, self.declared, totals)
 
-def _number(category):
-    """Return a category as a float; NaN, the last in order, if it is none."""
-    return float(category) if isinstance(category, Real) else np.nan
+    def joined(self, other, most):
+        """Return these numbers and others, compressed."""
+        values = np.concatenate([self.values, other.values])
+        weight = np.concatenate([self.weight, other.weight])
+        return Values(self.name, values, self.declared, weight).compressed(most)
 
 
 def is_frame(X):
@@ -202,7 +232,6 @@ def _of_polars(name, series):
     if dtype.is_temporal():
         raise TypeError(NO_VALUES.format(name, dtype))
     declared = None
-    if dtype in (polars.Enum, polars.Categorical):
-        declared = tuple(series.cat.get_categories().to_list())
-        declared = declared if dtype == polars.Enum else tuple(sorted(declared))
+    if isinstance(dtype, polars.Enum):
+        declared = tuple(dtype.categories.to_list())
     return _of_objects(name, np.array(series.to_list(), dtype=object), declared)
