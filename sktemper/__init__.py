@@ -76,6 +76,7 @@ LAZY = (
     "plotting",
     "report",
     "testing",
+    "text",
 )
 
 

@@ -11,6 +11,7 @@ __all__ = [
     "WholeNumber",
     "check_flag",
     "check_scale",
+    "columns_of",
     "is_integer",
     "is_number",
     "positive_int",
@@ -74,3 +75,41 @@ def check_scale(clip):
         raise ValueError(
             f"clip must be the two ends of a scale, such as (1, 5), got {clip!r}."
         )
+
+
+def columns_of(features, n_features, names=None):
+    """Return features as column numbers, in increasing order.
+
+    Parameters
+    ----------
+    features : array-like of str, int or bool
+        Names, columns, or which of all columns.
+    n_features : int
+        Number of columns.
+    names : array-like of str or None, default=None
+        Names of the columns.
+
+    Raises
+    ------
+    ValueError
+        If a feature does not exist.
+    """
+    features = np.asarray(features)
+    if features.ndim != 1:
+        refuse("features", "a list of names or of columns", features)
+    if features.dtype.kind == "b":
+        if len(features) != n_features:
+            raise ValueError(f"features has {len(features)} of {n_features} flags.")
+        return np.flatnonzero(features)
+    if features.dtype.kind in "iu" or not len(features):
+        columns = np.unique(features).astype(np.intp)
+        if len(columns) and not 0 <= columns[0] <= columns[-1] < n_features:
+            raise ValueError(f"features must be columns from 0 to {n_features - 1}.")
+        return columns
+    if names is None:
+        raise ValueError("The columns have no names: features must be their numbers.")
+    places = {name: place for place, name in enumerate(names)}
+    unknown = [name for name in features.tolist() if name not in places]
+    if unknown:
+        raise ValueError(f"There is no feature {unknown[0]!r}.")
+    return np.unique([places[name] for name in features.tolist()])

@@ -334,7 +334,7 @@ class MoveSequence(Moves):
 
 _SHORTCUTS = {
     "birth": BirthMoves,
-    "split-merge": SplitMergeMoves,
+    "split_merge": SplitMergeMoves,
     "all": lambda: MoveSequence([SplitMergeMoves(), ReheatMoves(), BirthMoves()]),
 }
 
@@ -345,7 +345,7 @@ def as_moves(value):
     Raises
     ------
     sklearn.utils._param_validation.InvalidParameterError
-        If ``value`` is neither a policy, nor "birth", "split-merge", "all" or None.
+        If ``value`` is neither a policy, nor "birth", "split_merge", "all" or None.
     """
     if value is None:
         return NoMoves()

@@ -119,7 +119,7 @@ class Row(NamedTuple):
         return cls(**{"random_state": 0, **self.parameters, **parameters})
 
     def capabilities(self, known={}):  # noqa: B006, a cache
-        """Return what the model can do, see `sktemper.model.CAPABILITIES`."""
+        """Return the names of the capabilities of the model."""
         if self.name in known:
             return known[self.name]
         kind = "Annealed" if self.has_policies else ""
@@ -305,9 +305,9 @@ FACTORIAL_MIXTURE = Row(
     {"n_components": 3, "moves": None},
     {"local_tol": 1e-13, "max_local_iter": 10_000},
     {
-        **of_types(posterior=("structured", "factorised")),
+        **of_types(posterior=("structured", "factorized")),
         "NaN": Setting({}, with_gaps),
-        "NaN, factorised": Setting({"posterior": "factorised"}, with_gaps),
+        "NaN, factorized": Setting({"posterior": "factorized"}, with_gaps),
         "float32": Setting(
             {"local_tol": 1e-6, "max_local_iter": 1000}, single, OF_FLOAT32
         ),
@@ -318,8 +318,8 @@ FACTORIAL_MIXTURE = Row(
     NO_CONTINUOUS_LOCAL | NO_HALVES,
     moves=BirthMoves(n_moves=2),
     others={
-        "factorised": {
-            "posterior": "factorised",
+        "factorized": {
+            "posterior": "factorized",
             "noise_variance": 0.02,
             "inclusion_probability": 0.4,
         }

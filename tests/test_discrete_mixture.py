@@ -321,7 +321,7 @@ def test_components_are_recovered(estimator, weight_prior):
 
 
 @pytest.mark.every(4)
-@pytest.mark.parametrize("moves", ["birth", "split-merge", "all"])
+@pytest.mark.parametrize("moves", ["birth", "split_merge", "all"])
 @pytest.mark.parametrize("estimator", [MULTINOMIAL[0], BERNOULLI[0]])
 def test_moves_raise_the_bound(estimator, moves):
     X = data_of(estimator())

@@ -41,6 +41,11 @@ ARGUMENTS = {
         "--n-components=3",
         "--max-iter=5",
     ],
+    "cluster_embeddings": [
+        "--max-documents=300",
+        "--n-columns=8",
+        "--n-components=4",
+    ],
     "how_many_topics": [
         "--max-documents=200",
         "--true=3",
@@ -69,6 +74,11 @@ EXPECTED = {
     "gaussian_mixture_clusters": "Clusters found, where there are 4",
     "gaussian_mixture_landscape": "annealed from T=100    the true ones in 2",
     "grid_search_temperature": "the best, fitted to all: ExponentialSchedule(",
+    "cluster_embeddings": (
+        "The page with the clusters is "
+        if importlib.util.find_spec("bokeh") and importlib.util.find_spec("pandas")
+        else "no package bokeh or pandas"
+    ),
     "how_many_topics": "within one standard error of the best score: ",
     "larger_than_memory": (
         "equal, bit for bit"

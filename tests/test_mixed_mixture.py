@@ -316,7 +316,7 @@ def test_yes_and_no_alone_are_the_mixture_of_bernoullis():
 def test_temperatures_are_inferred():
     X, y = survey()
     mixture = TemperedMixedMixture(
-        6, kinds={"visits": "poisson"}, moves="split-merge", random_state=0
+        6, kinds={"visits": "poisson"}, moves="split_merge", random_state=0
     ).fit(X)
     assert mixture.temperature_ == pytest.approx(1.0, abs=0.01)
     assert adjusted_rand_score(y, mixture.labels_) > 0.8

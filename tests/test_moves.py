@@ -87,7 +87,7 @@ class Snapshots(Hooks):
     "mixture",
     [
         moving(),
-        moving(posterior="factorised"),
+        moving(posterior="factorized"),
         moving(batch_size=50),
         moving(moves=BirthMoves(12, max_samples=100)),
         moving(moves=BirthMoves(12, n_iter=6, start=10.0)),
@@ -594,7 +594,7 @@ def test_rows_of_no_weight_hinder_no_moves():
 
 
 def test_moves_that_a_model_does_not_make_are_refused_at_once():
-    for moves in ("split-merge", "all"):
+    for moves in ("split_merge", "all"):
         mixture = moving(moves=moves)
         with pytest.raises(
             ValueError, match="SplitMergeMoves.* needs a model with splits"

@@ -87,7 +87,7 @@ def of_weights(estimator):
         TemperedLDA(**QUICK, tempering="local", init_params="random"),
         TemperedLDA(**QUICK, tempering=Annealing(), n_init=2),
         SVIPlusLDA(**QUICK, init_params="random"),
-        SVIPlusLDA(**QUICK, distribution="gaussian", tempering="global"),
+        SVIPlusLDA(**QUICK, noise_distribution="gaussian", tempering="global"),
         AnnealedLDA(
             3,
             max_iter=40,
@@ -102,7 +102,7 @@ def of_weights(estimator):
             )
             for target in TARGETS
         ),
-        TemperedFactorialMixture(**BRIEF, posterior="factorised", n_init=2),
+        TemperedFactorialMixture(**BRIEF, posterior="factorized", n_init=2),
         TemperedFactorialMixture(3, max_iter=8, tempering="local"),
         SVIPlusFactorialMixture(**BRIEF),
         TemperedFactorialMixture(**QUICK, batch_size="auto"),
@@ -117,7 +117,9 @@ def of_weights(estimator):
         SVIPlusMatrixFactorization(3, max_iter=9),
         ImplicitFactorization(3, max_iter=9),
         ImplicitFactorization(**QUICK, batch_size="auto", zero_weight=0.5),
-        SVIPlusMatrixFactorization(**QUICK, batch_size=10, distribution="gaussian"),
+        SVIPlusMatrixFactorization(
+            **QUICK, batch_size=10, noise_distribution="gaussian"
+        ),
     ],
     expected_failed_checks=expected_failures,
 )
@@ -308,6 +310,18 @@ def test_what_is_off_has_no_parameters(slot, nested, example):
     with pytest.raises(ValueError, match=re.escape(f"{slot}={example}")):
         lda.set_params(**{f"{slot}__{nested}": 3})
     assert getattr(lda, slot) is None
+
+
+@pytest.mark.parametrize("shortcut", ["global", "local"])
+def test_shortcuts_without_a_parameter_name_a_policy_that_has_it(shortcut):
+    lda = TemperedLDA(tempering=shortcut)
+    policy = {"global": GlobalTempering(), "local": LocalTempering()}[shortcut]
+    message = rf"{re.escape(repr(policy))}, which has no parameter 'schedule'\."
+    with pytest.raises(ValueError, match=message + r".*tempering=.*Annealing\(\)"):
+        lda.set_params(tempering__schedule__start=2.0)
+    assert lda.tempering == shortcut
+    lda.set_params(tempering=Annealing(), tempering__schedule__start=2.0)
+    assert lda.tempering.schedule.start == 2
 
 
 def test_unknown_nested_parameters_are_refused():

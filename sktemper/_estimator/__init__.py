@@ -4,11 +4,13 @@
 `partial_fit`; `_plans` decides batches, policies and passes before the first step;
 `_fit_runs` makes the runs of a fit; `_end_of_fit` warns at its end; `_fitted_methods`
 has the methods of a fitted estimator; `_pickles` saves and loads it; `_variants` has
-the parts of tempered, annealed and SVI+ estimators that differ; `_critical` finds the
+the parts of tempered, annealed and SVI+ estimators that differ; `_columns` adds and
+removes columns; `_critical` finds the
 critical temperatures of data.
 """
 
 from ._base_estimator import TemperedEstimator
+from ._columns import ColumnsMixin
 from ._counts import CountsMixin
 from ._critical import critical_temperatures
 from ._end_of_fit import LARGEST_START_SHARE, is_above_one, warn_if_above_one
@@ -20,6 +22,7 @@ from ._variants import AnnealedMixin, SVIPlusMixin
 __all__ = [
     "LARGEST_START_SHARE",
     "AnnealedMixin",
+    "ColumnsMixin",
     "CountsMixin",
     "MixtureMixin",
     "SVIPlusMixin",

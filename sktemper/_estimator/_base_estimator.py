@@ -17,7 +17,7 @@ from .._loop import QUIETLY, Problem, State, Workers, run_pieces
 from .._policy import Slot, SlotsMixin
 from .._sklearn import CallbackSupportMixin, with_callbacks
 from ..learning_rates import RobbinsMonro, as_learning_rate
-from ..model import NOT_FINITE, IllDefined, all_finite
+from ..model import IllDefined, all_finite
 from ..moves import as_moves
 from ..noise import as_noise
 from ..tempering import as_tempering
@@ -112,6 +112,13 @@ class TemperedEstimator(
 
     def _check_enough(self, data):
         """Raise if `Data` are too few for a `fit`; not called for a stream."""
+
+    def _widened_for(self, X):
+        """Return the estimator that continues with ``X``: a copy if ``X`` is wider."""
+        return self
+
+    def _take_columns(self, other):
+        """Take the columns of the data of another estimator."""
 
     def _check_weighted(self, X, sample_weight):
         """Raise if valid data cannot have these weights."""
@@ -256,20 +263,20 @@ class TemperedEstimator(
         if fresh:
             self._warned = {}
         with self._restored_on_error():
-            data = self._training_data(X, fresh)
-            problem = self._problem(data, sample_weight, fresh)
+            other = self if fresh else self._widened_for(X)
+            data = other._training_data(X, fresh)
+            problem = other._problem(data, sample_weight, fresh)
             state = (
-                next(self._starts(problem)) if fresh else self._state_to_go_on_from()
+                next(self._starts(problem)) if fresh else other._state_to_go_on_from()
             )
+
+            def install():
+                self._take_columns(other)
+                self._install(state, policies)
+
             policies, size = plan_stream(self, problem, state, fresh)
             with problem.workers:
-                run_pieces(
-                    problem,
-                    policies,
-                    state,
-                    size,
-                    lambda: self._install(state, policies),
-                )
+                run_pieces(problem, policies, state, size, install)
                 self._finish(problem, state)
         if not is_above_one(self):
             self._warned.pop("hot", None)
@@ -355,7 +362,7 @@ class TemperedEstimator(
         with QUIETLY():
             hyper = model.initial_hyper(X, sample_weight)
         if not all_finite(hyper):
-            raise IllDefined(NOT_FINITE)
+            raise IllDefined()
         for _ in range(self.n_init):
             with QUIETLY():
                 globals_ = model.initial_globals(X, random, hyper, sample_weight)

@@ -38,7 +38,13 @@ from ._precisions import (
     log_chisquare,
 )
 from ._product import MomentRows, ProductFamily
-from ._spectrum import ROWS_ANALYSED, effective_rows, even_sample, leading_axes
+from ._spectrum import (
+    ROWS_ANALYSED,
+    effective_rows,
+    even_sample,
+    leading_axes,
+    sample_counts,
+)
 from ._weights import LEAST_CONCENTRATION, WEIGHTS
 from ._wide import Wide
 from ._wide_mixture import WideMixtureModel
@@ -90,6 +96,7 @@ __all__ = [
     "packed",
     "packed_fisher_product",
     "rate_to_zero",
+    "sample_counts",
     "times",
     "unpacked",
 ]

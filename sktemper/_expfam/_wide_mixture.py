@@ -249,6 +249,24 @@ class WideMixtureModel(MixtureModel):
             ),
         )
 
+    def on_features(self, globals_, hyper, places, start_share):
+        """Return the parameters of other features; see `ConjugateModel.on_features`.
+
+        New features had no entry in any row.
+        """
+        n_each, components = len(self.none), globals_.components
+        one = hyper.component[:n_each]
+        hyper = hyper._replace(component=np.tile(one, len(places)))
+        if isinstance(components, Wide):
+            other = components.placed(places)
+        else:
+            prior = self.weights.prior(hyper.weight_concentration)
+            counts = self.weights.counts(globals_.weights - prior)
+            values = components.reshape(len(components), -1, n_each)[:, places]
+            values[:, places < 0] = one + np.outer(counts, self.none)[:, None]
+            other = values.reshape(len(values), -1)
+        return Mixture(globals_.weights, other), hyper
+
     def is_valid(self, globals_):
         """Return whether these are parameters of distributions."""
         if isinstance(globals_.components, Wide):

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from .._arguments import Interval, positive_int
 from .._estimator import (
     AnnealedMixin,
+    ColumnsMixin,
     CountsMixin,
     MixtureMixin,
     SVIPlusMixin,
@@ -25,12 +26,13 @@ from ._model import BernoulliMixtureModel, MultinomialMixtureModel
 
 
 class _DiscreteMixture(
+    ColumnsMixin,
     MixtureMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     TemperedEstimator,
 ):
-    """What the estimators of both mixtures share."""
+    """Base of the estimators of both mixtures."""
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -115,7 +117,7 @@ class _DiscreteMixture(
 
 
 class _MultinomialMixture(CountsMixin, _DiscreteMixture):
-    """What the estimators of the mixture of multinomials share."""
+    """Base of the estimators of the mixture of multinomials."""
 
     _model = MultinomialMixtureModel
     _parameter_constraints = {
@@ -139,7 +141,7 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
         n_samples : int, default=1
             Number of documents.
         doc_length : int, default=50
-            Tokens of each document.
+            Number of tokens of each document.
 
         Returns
         -------
@@ -181,7 +183,7 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
         Parameters
         ----------
         feature_names : array-like of shape (n_features,), default=None
-            The words; None takes the column names of the training data, or column
+            The words.  None uses the column names of the training data, or else column
             numbers.
         n_words : int, default=10
             Number of words of each component.
@@ -194,8 +196,8 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
         Raises
         ------
         ValueError
-            If there are not as many names as features, or ``n_words`` is less than 1,
-            or no integer.
+            If the number of names is not that of features, or ``n_words`` is not an
+            integer of at least 1.
         """
         return self._top_words(feature_names, n_words)
 
@@ -208,7 +210,7 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
 
 
 class _BernoulliMixture(_DiscreteMixture):
-    """What the estimators of the mixture of Bernoullis share."""
+    """Base of the estimators of the mixture of Bernoullis."""
 
     _model = BernoulliMixtureModel
     _options = (2,)
@@ -274,7 +276,7 @@ class _BernoulliMixture(_DiscreteMixture):
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            Of 0 and 1.
+            Values 0 and 1.
         y : ndarray of shape (n_samples,)
             Their components.
 
@@ -321,7 +323,7 @@ class TemperedMultinomialMixture(_MultinomialMixture):
 
     Parameters
     ----------
-    n_components : int, default=8
+    n_components : int, default=10
         Number of components K; more than are needed stay empty.
     feature_prior : float or "auto", default="auto"
         Concentration of the Dirichlet prior of the word probabilities of a component.
@@ -340,9 +342,9 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         The temperature during training, see `sktemper.tempering`: "global" is
         `GlobalTempering` as it comes, "local" `LocalTempering`, and None is T=1: plain
         variational inference.
-    moves : Moves, "birth", "split-merge", "all" or None, default=None
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
         `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
         former.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
@@ -442,7 +444,8 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -478,7 +481,7 @@ class TemperedMultinomialMixture(_MultinomialMixture):
 
     def __init__(
         self,
-        n_components=8,
+        n_components=10,
         *,
         feature_prior="auto",
         weight_concentration_prior_type="dirichlet_distribution",
@@ -540,7 +543,7 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
 
     Parameters
     ----------
-    n_components : int, default=8
+    n_components : int, default=10
         Number of components K; more than are needed stay empty.
     feature_prior : float or "auto", default="auto"
         Concentration of the Dirichlet prior of the word probabilities of a component.
@@ -560,9 +563,9 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         What the temperature flattens, see `sktemper.tempering.Annealing`.
-    moves : Moves, "birth", "split-merge", "all" or None, default="split-merge"
+    moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
         `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
         former.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
@@ -664,7 +667,8 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -698,14 +702,14 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
 
     def __init__(
         self,
-        n_components=8,
+        n_components=10,
         *,
         feature_prior="auto",
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         schedule=None,
         target="local_step",
-        moves="split-merge",
+        moves="split_merge",
         batch_size=None,
         learning_rate=None,
         gradient_noise=None,
@@ -762,7 +766,7 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
 
     Parameters
     ----------
-    n_components : int, default=8
+    n_components : int, default=10
         Number of components K; more than are needed stay empty.
     feature_prior : float or "auto", default="auto"
         Concentration of the Dirichlet prior of the word probabilities of a component.
@@ -780,13 +784,13 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
     effective_batch_size : float, int, Schedule or callable, default=0.5
         M: a share of the batch, a number of documents, or a number at each step; see
         `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Of the weights of documents, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         The temperature during training, see `sktemper.tempering`; None is T=1.
-    moves : Moves, "birth", "split-merge", "all" or None, default=None
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
         `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
         former.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
@@ -884,7 +888,8 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
         moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -918,13 +923,13 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
 
     def __init__(
         self,
-        n_components=8,
+        n_components=10,
         *,
         feature_prior="auto",
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         effective_batch_size=0.5,
-        distribution="dirichlet",
+        noise_distribution="dirichlet",
         tempering=None,
         moves=None,
         batch_size=None,
@@ -947,7 +952,7 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
         self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
+        self.noise_distribution = noise_distribution
         self.tempering = tempering
         self.moves = moves
         self.batch_size = batch_size
@@ -981,7 +986,7 @@ class TemperedBernoulliMixture(_BernoulliMixture):
 
     Parameters
     ----------
-    n_components : int, default=8
+    n_components : int, default=10
         Number of components K; more than are needed stay empty.
     feature_prior : float, default=1.0
         Both concentrations of the Beta prior of the
@@ -1002,9 +1007,9 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         The temperature during training, see `sktemper.tempering`: "global" is
         `GlobalTempering` as it comes, "local" `LocalTempering`, and None is T=1: plain
         variational inference.
-    moves : Moves, "birth", "split-merge", "all" or None, default=None
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
         `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
         former.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
@@ -1104,7 +1109,8 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -1139,7 +1145,7 @@ class TemperedBernoulliMixture(_BernoulliMixture):
 
     def __init__(
         self,
-        n_components=8,
+        n_components=10,
         *,
         feature_prior=1.0,
         binarize=0.0,
@@ -1203,7 +1209,7 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
 
     Parameters
     ----------
-    n_components : int, default=8
+    n_components : int, default=10
         Number of components K; more than are needed stay empty.
     feature_prior : float, default=1.0
         Both concentrations of the Beta prior of the
@@ -1225,9 +1231,9 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         What the temperature flattens, see `sktemper.tempering.Annealing`.
-    moves : Moves, "birth", "split-merge", "all" or None, default="split-merge"
+    moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
         `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
         former.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
@@ -1329,7 +1335,8 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -1362,7 +1369,7 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
 
     def __init__(
         self,
-        n_components=8,
+        n_components=10,
         *,
         feature_prior=1.0,
         binarize=0.0,
@@ -1370,7 +1377,7 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         weight_concentration_prior=None,
         schedule=None,
         target="local_step",
-        moves="split-merge",
+        moves="split_merge",
         batch_size=None,
         learning_rate=None,
         gradient_noise=None,
@@ -1428,7 +1435,7 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
 
     Parameters
     ----------
-    n_components : int, default=8
+    n_components : int, default=10
         Number of components K; more than are needed stay empty.
     feature_prior : float, default=1.0
         Both concentrations of the Beta prior of the
@@ -1448,13 +1455,13 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
     effective_batch_size : float, int, Schedule or callable, default=0.5
         M: a share of the batch, a number of samples, or a number at each step; see
         `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         The temperature during training, see `sktemper.tempering`; None is T=1.
-    moves : Moves, "birth", "split-merge", "all" or None, default=None
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
         `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
         former.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
@@ -1552,7 +1559,8 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
         moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -1585,14 +1593,14 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
 
     def __init__(
         self,
-        n_components=8,
+        n_components=10,
         *,
         feature_prior=1.0,
         binarize=0.0,
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         effective_batch_size=0.5,
-        distribution="dirichlet",
+        noise_distribution="dirichlet",
         tempering=None,
         moves=None,
         batch_size=None,
@@ -1616,7 +1624,7 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
         self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
+        self.noise_distribution = noise_distribution
         self.tempering = tempering
         self.moves = moves
         self.batch_size = batch_size

@@ -42,7 +42,7 @@ class _FactorialMixture(
         "component_variance": [Interval(Real, 0, None, closed="neither"), None],
         "learn_noise_variance": ["boolean", StrOptions({"auto"})],
         "learn_inclusion_probability": ["boolean", StrOptions({"auto"})],
-        "posterior": [StrOptions({"structured", "factorised"})],
+        "posterior": [StrOptions({"structured", "factorized"})],
         "init": [StrOptions(set(STARTS)), "array-like"],
         "local_tol": [Interval(Real, 0, None, closed="left")],
         "max_local_iter": [Interval(Integral, 1, None, closed="left")],
@@ -262,7 +262,7 @@ class TemperedFactorialMixture(_FactorialMixture):
     learn_inclusion_probability : bool or "auto", default="auto"
         Whether the inclusion probabilities are learned, one for each feature; "auto" if
         ``inclusion_probability`` is None.
-    posterior : {"structured", "factorised"}, default="structured"
+    posterior : {"structured", "factorized"}, default="structured"
         Of the components: with correlations between them, which is exact given the
         features, or without, as in [1]_ (its means at their joint optimum).
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
@@ -378,7 +378,8 @@ class TemperedFactorialMixture(_FactorialMixture):
         where moves were made also, a row a move, "move_step", "move_seconds",
         "move_kept" and "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -518,7 +519,7 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     learn_inclusion_probability : bool or "auto", default="auto"
         Whether the inclusion probabilities are learned, one for each feature; "auto" if
         ``inclusion_probability`` is None.
-    posterior : {"structured", "factorised"}, default="structured"
+    posterior : {"structured", "factorized"}, default="structured"
         Of the components: with correlations between them, which is exact given the
         features, or without, as in [1]_ (its means at their joint optimum).
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
@@ -630,7 +631,8 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         where moves were made also, a row a move, "move_step", "move_seconds",
         "move_kept" and "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -772,7 +774,7 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
     learn_inclusion_probability : bool or "auto", default="auto"
         Whether the inclusion probabilities are learned, one for each feature; "auto" if
         ``inclusion_probability`` is None.
-    posterior : {"structured", "factorised"}, default="structured"
+    posterior : {"structured", "factorized"}, default="structured"
         Of the components: with correlations between them, which is exact given the
         features, or without, as in [1]_ (its means at their joint optimum).
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
@@ -783,7 +785,7 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
     effective_batch_size : float, int, Schedule or callable, default=0.5
         M: a share of the batch, a number of samples, or a number at each step; see
         `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         The temperature during training, see `sktemper.tempering`; None is T=1.
@@ -882,7 +884,8 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
         where moves were made also, a row a move, "move_step", "move_seconds",
         "move_kept" and "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -938,7 +941,7 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
         posterior="structured",
         init="random",
         effective_batch_size=0.5,
-        distribution="dirichlet",
+        noise_distribution="dirichlet",
         tempering=None,
         moves=None,
         batch_size=None,
@@ -968,7 +971,7 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
         self.posterior = posterior
         self.init = init
         self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
+        self.noise_distribution = noise_distribution
         self.tempering = tempering
         self.moves = moves
         self.batch_size = batch_size

@@ -352,7 +352,7 @@ class TemperedGaussianMixture(_GaussianMixture):
 
     Parameters
     ----------
-    n_components : int, default=1
+    n_components : int, default=10
         Number of components K; more than are needed stay empty.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
         Of the components: each its own matrix, all the same one, diagonal ones, or a
@@ -410,9 +410,9 @@ class TemperedGaussianMixture(_GaussianMixture):
           `AnnealedGaussianMixture` says it in fewer words, and is the first to try.
         - None, T=1: plain variational inference, the algorithm of scikit-learn's
           `BayesianGaussianMixture`.  A baseline.
-    moves : Moves, "birth", "split-merge", "all" or None, default=None
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
         `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
         former.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
@@ -519,7 +519,8 @@ class TemperedGaussianMixture(_GaussianMixture):
         where moves were made also, a row a move, "move_step", "move_seconds",
         "move_kept" and "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -566,7 +567,7 @@ class TemperedGaussianMixture(_GaussianMixture):
 
     def __init__(
         self,
-        n_components=1,
+        n_components=10,
         *,
         covariance_type="full",
         weight_concentration_prior_type="dirichlet_process",
@@ -643,7 +644,7 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
 
     Parameters
     ----------
-    n_components : int, default=1
+    n_components : int, default=10
         Number of components K; more than are needed stay empty.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
         Of the components: each its own matrix, all the same one, diagonal ones, or a
@@ -695,9 +696,9 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         What the temperature flattens, see `sktemper.tempering.Annealing`.
-    moves : Moves, "birth", "split-merge", "all" or None, default="all"
+    moves : Moves, "birth", "split_merge", "all" or None, default="all"
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
         `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
         former.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
@@ -806,7 +807,8 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         where moves were made also, a row a move, "move_step", "move_seconds",
         "move_kept" and "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -853,7 +855,7 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
 
     def __init__(
         self,
-        n_components=1,
+        n_components=10,
         *,
         covariance_type="full",
         weight_concentration_prior_type="dirichlet_process",
@@ -931,7 +933,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
 
     Parameters
     ----------
-    n_components : int, default=1
+    n_components : int, default=10
         Number of components K; more than are needed stay empty.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
         Of the components: each its own matrix, all the same one, diagonal ones, or a
@@ -981,13 +983,13 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     effective_batch_size : float, int, Schedule or callable, default=0.5
         M: a share of the batch, a number of samples, or a number at each step; see
         `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         The temperature during training, see `sktemper.tempering`; None is T=1.
-    moves : Moves, "birth", "split-merge", "all" or None, default=None
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
         `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
         former.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
@@ -1092,7 +1094,8 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         where moves were made also, a row a move, "move_step", "move_seconds",
         "move_kept" and "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -1137,7 +1140,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
 
     def __init__(
         self,
-        n_components=1,
+        n_components=10,
         *,
         covariance_type="full",
         weight_concentration_prior_type="dirichlet_process",
@@ -1150,7 +1153,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         priors="learned",
         init_params="kmeans",
         effective_batch_size=0.5,
-        distribution="dirichlet",
+        noise_distribution="dirichlet",
         tempering=None,
         moves=None,
         batch_size=None,
@@ -1181,7 +1184,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         self.priors = priors
         self.init_params = init_params
         self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
+        self.noise_distribution = noise_distribution
         self.tempering = tempering
         self.moves = moves
         self.batch_size = batch_size

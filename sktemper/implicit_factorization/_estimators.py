@@ -167,7 +167,8 @@ class ImplicitFactorization(
         moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -338,7 +339,7 @@ class ImplicitFactorization(
     def _inspect_training_data(self, data, fresh):
         super()._inspect_training_data(data, fresh)
         if fresh and self.pair_weight == "value":
-            X, _ = data.sample(ImplicitFactorizationModel.rows_looked_at)
+            X, _ = data.sample(ImplicitFactorizationModel.max_start_rows)
             _warn_of_weights(X.data)
 
     def _make_model(self, n_features, dtype):

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from .._arguments import Interval, WholeNumber, check_flag, refuse
 from .._estimator import (
     AnnealedMixin,
+    ColumnsMixin,
     CountsMixin,
     SVIPlusMixin,
     TemperedEstimator,
@@ -40,14 +41,13 @@ class _LDA(
     TablesMixin,
     SizesMixin,
     PriorsMixin,
+    ColumnsMixin,
     CountsMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     TemperedEstimator,
 ):
     """What the estimators of latent Dirichlet allocation share."""
-
-    _remedy_for_new_words = ", or add the new words' columns by expand_features."
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -507,7 +507,8 @@ class TemperedLDA(_LDA):
         where moves were made also, a row a move, "move_step", "move_seconds",
         "move_kept" and "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -769,7 +770,8 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         where moves were made also, a row a move, "move_step", "move_seconds",
         "move_kept" and "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -918,7 +920,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     effective_batch_size : float, int, Schedule or callable, default=0.5
         M: a share of the batch, a number of documents, or a number at each step; see
         `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Of the weights of documents, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         The temperature during training, see `sktemper.tempering`; None is T=1.
@@ -1029,7 +1031,8 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         where moves were made also, a row a move, "move_step", "move_seconds",
         "move_kept" and "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -1072,7 +1075,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         init_params="spectral",
         init=None,
         effective_batch_size=0.5,
-        distribution="dirichlet",
+        noise_distribution="dirichlet",
         tempering=None,
         batch_size="auto",
         learning_rate=None,
@@ -1100,7 +1103,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         self.init_params = init_params
         self.init = init
         self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
+        self.noise_distribution = noise_distribution
         self.tempering = tempering
         self.batch_size = batch_size
         self.learning_rate = learning_rate

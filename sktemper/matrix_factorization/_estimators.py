@@ -535,7 +535,8 @@ class TemperedMatrixFactorization(_MatrixFactorization):
         where moves were made also, a row a move, "move_step", "move_seconds",
         "move_kept" and "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -787,7 +788,8 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
         where moves were made also, a row a move, "move_step", "move_seconds",
         "move_kept" and "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -932,7 +934,7 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     effective_batch_size : float, int, Schedule or callable, default=0.5
         M: a share of the batch, a number of ratings, or a number at each step; see
         `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Of the weights of ratings, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         The temperature during training, see `sktemper.tempering`; None is T=1.
@@ -1039,7 +1041,8 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         where moves were made also, a row a move, "move_step", "move_seconds",
         "move_kept" and "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -1094,7 +1097,7 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         component_variance=None,
         init=None,
         effective_batch_size=0.5,
-        distribution="dirichlet",
+        noise_distribution="dirichlet",
         tempering=None,
         temperature_of="user",
         batch_size=None,
@@ -1120,7 +1123,7 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         self.component_variance = component_variance
         self.init = init
         self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
+        self.noise_distribution = noise_distribution
         self.tempering = tempering
         self.temperature_of = temperature_of
         self.batch_size = batch_size

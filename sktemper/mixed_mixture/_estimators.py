@@ -163,9 +163,9 @@ class TemperedMixedMixture(_MixedMixture):
         The temperature during training, see `sktemper.tempering`: "global" is
         `GlobalTempering` as it comes, "local" `LocalTempering`, and None is T=1: plain
         variational inference.
-    moves : Moves, "birth", "split-merge", "all" or None, default=None
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
         `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
         former.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
@@ -265,7 +265,8 @@ class TemperedMixedMixture(_MixedMixture):
         moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -404,9 +405,9 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         What the temperature flattens, see `sktemper.tempering.Annealing`.
-    moves : Moves, "birth", "split-merge", "all" or None, default="split-merge"
+    moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
         `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
         former.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
@@ -508,7 +509,8 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -554,7 +556,7 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         weight_concentration_prior=None,
         schedule=None,
         target="local_step",
-        moves="split-merge",
+        moves="split_merge",
         batch_size=None,
         learning_rate=None,
         gradient_noise=None,
@@ -649,9 +651,9 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
         Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         The temperature during training, see `sktemper.tempering`; None is T=1.
-    moves : Moves, "birth", "split-merge", "all" or None, default=None
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
         `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
         former.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
@@ -749,7 +751,8 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
         moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
