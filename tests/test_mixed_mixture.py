@@ -320,3 +320,122 @@ def test_temperatures_are_inferred():
     ).fit(X)
     assert mixture.temperature_ == pytest.approx(1.0, abs=0.01)
     assert adjusted_rand_score(y, mixture.labels_) > 0.8
+
+
+# -- results ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = survey(1500)
+    kinds = {"visits": "poisson", "likert": "binned"}
+    return AnnealedMixedMixture(5, kinds=kinds, random_state=0).fit(X), X, y
+
+
+def test_profiles_are_the_shares_of_known_classes(fitted):
+    mixture, X, _ = fitted
+    table = mixture.profiles()
+    assert list(table) == [
+        "class",
+        "size",
+        "item",
+        "kind",
+        "option",
+        "mean",
+        "low",
+        "high",
+    ]
+    assert (table["low"] <= table["mean"]).all()
+    assert (table["mean"] <= table["high"]).all()
+    labels, shares = mixture.labels_, mixture.predict_proba(X)
+    assert sorted(table["class"].unique()) == np.unique(labels).tolist()
+    of_options = table[table["kind"].isin(["categorical", "binned"])]
+    sums = of_options.groupby(["class", "item"])["mean"].sum()
+    np.testing.assert_allclose(sums, 1.0)
+    found = table.set_index(["class", "item", "option"])["mean"]
+    for k in np.unique(labels):
+        weight = shares[:, k]
+
+        def mean(values, weight=weight):
+            known = values.notna()
+            return weight[known] @ values[known].astype(float) / weight[known].sum()
+
+        tea = (X["drink"] == "tea").where(X["drink"].notna())
+        assert found[k, "drink", "tea"] == pytest.approx(mean(tea), abs=0.01)
+        assert found[k, "visits", "rate"] == pytest.approx(mean(X["visits"]), rel=0.01)
+        assert found[k, "income", "mean"] == pytest.approx(mean(X["income"]), rel=0.01)
+        around = (X["income"].astype(float) - found[k, "income", "mean"]) ** 2
+        spread = mean(around) ** 0.5
+        assert found[k, "income", "sd"] == pytest.approx(spread, rel=0.05)
+    narrow = mixture.profiles(interval=0.5, output="polars").to_pandas()
+    assert (narrow["high"] - narrow["low"] < table["high"] - table["low"] + 1e-9).all()
+
+
+def test_criteria_follow_their_formulas(fitted):
+    mixture, X, _ = fitted
+    shares = mixture.predict_proba(X)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = -np.nansum(shares * np.log(shares))
+    expected = 1 - entropy / (len(X) * np.log(3))
+    assert mixture.entropy_r2(X) == pytest.approx(expected)
+    # two for drink, one for smokes, three for mood, bins, a rate, two for income
+    n_bins = len(mixture.categories_["likert"])
+    n_parameters = 3 * (2 + 1 + 3 + n_bins - 1 + 1 + 2) + 2
+    deviance = -2 * mixture.score_samples(X).sum()
+    assert mixture.aic(X) == pytest.approx(deviance + 2 * n_parameters)
+    bic = deviance + n_parameters * np.log(len(X))
+    assert mixture.bic(X) == pytest.approx(bic)
+    assert mixture.icl(X) == pytest.approx(bic + 2 * entropy)
+    twice = np.full(len(X), 2.0)
+    assert mixture.entropy_r2(X, twice) == pytest.approx(expected)
+    assert mixture.aic(X, twice) == pytest.approx(2 * deviance + 2 * n_parameters)
+
+
+def test_samples_are_like_the_data(fitted):
+    mixture, X, _ = fitted
+    drawn, y = mixture.sample(4000)
+    assert list(drawn) == list(X) and (np.bincount(y) > 100).sum() == 3
+    assert set(drawn["drink"]) == {"tea", "coffee", "water"}
+    assert set(drawn["smokes"]) == {False, True}
+    for name in ("visits", "income"):
+        assert drawn[name].mean() == pytest.approx(
+            X[name].astype(float).mean(), rel=0.05
+        )
+    assert adjusted_rand_score(y, mixture.predict(drawn)) > 0.8
+
+
+@pytest.mark.parametrize("convert", [lambda X: X, as_polars, as_objects], ids=str)
+def test_gaps_are_filled_from_the_other_answers(convert):
+    whole, y = survey(1500, gaps=0.0)
+    gaps = np.random.default_rng(1).random(whole.shape) < 0.1
+    X = whole.mask(gaps)
+    given = convert(X)
+    mixture = AnnealedMixedMixture(4, random_state=0).fit(given)
+    filled = mixture.impute(given)
+    assert type(filled) is type(given)
+    if isinstance(filled, np.ndarray):
+        filled = pd.DataFrame(filled, columns=whole.columns)
+    if isinstance(filled, pl.DataFrame):
+        filled = pd.DataFrame(filled.to_dict(as_series=False))
+    assert filled.notna().all(axis=None)
+    drink = filled["drink"].to_numpy()
+    known = ~gaps[:, 0]
+    assert (drink[known] == whole["drink"].to_numpy()[known]).all()
+    right = (drink[~known] == whole["drink"].to_numpy()[~known]).mean()
+    assert right > 0.65  # the best possible is .8
+    income = filled["income"].to_numpy(dtype=float)
+    error = income[gaps[:, 5]] - whole["income"].to_numpy()[gaps[:, 5]]
+    assert error.std() < 1.3e3 < whole["income"].std()
+    assert pd.isna(X["drink"]).any()  # a copy
+
+
+def test_a_limit_that_is_reached_is_warned_of():
+    X, _ = survey(2000)
+    with pytest.warns(UserWarning, match="All 6 components are used"):
+        # yes or no to forty questions of as many kinds of people
+        random = np.random.default_rng(0)
+        chances = random.beta(0.2, 0.2, size=(12, 30))
+        many = random.random((1200, 30)) < chances[random.integers(12, size=1200)]
+        AnnealedMixedMixture(6, random_state=0).fit(many)
+    AnnealedMixedMixture(8, random_state=0).fit(X)  # some are empty
+    AnnealedMixedMixture(3, random_state=0).fit(X)  # as many as are wanted

@@ -17,10 +17,12 @@ from .._expfam import LEAST_CONCENTRATION, WEIGHTS
 from .._limits import check_prior
 from ._coding import CodedColumnsMixin
 from ._model import MixedMixtureModel
+from ._results import ClassResultsMixin, all_components_are_used
 
 
 class _MixedMixture(
     CodedColumnsMixin,
+    ClassResultsMixin,
     MixtureMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -49,6 +51,7 @@ class _MixedMixture(
         "weight_concentration_prior_type",
         "weight_concentration_prior",
     )
+    _end_of_fit_checks = (all_components_are_used,)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -133,7 +136,8 @@ class TemperedMixedMixture(_MixedMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Number of components K; more than are needed stay empty.
+        Number of components K; more than are needed stay empty.  If there are more than
+        5 and none stays empty, `fit` warns.
     kinds : "from_dtype", str, dict or sequence of str, default="from_dtype"
         The kind of each column: "categorical" (one of several options), "binary" (one
         of two), "gaussian" (a normal distribution), "poisson" (a count) or "binned"
@@ -374,7 +378,8 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Number of components K; more than are needed stay empty.
+        Number of components K; more than are needed stay empty.  If there are more than
+        5 and none stays empty, `fit` warns.
     kinds : "from_dtype", str, dict or sequence of str, default="from_dtype"
         The kind of each column: "categorical" (one of several options), "binary" (one
         of two), "gaussian" (a normal distribution), "poisson" (a count) or "binned"
@@ -618,7 +623,8 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Number of components K; more than are needed stay empty.
+        Number of components K; more than are needed stay empty.  If there are more than
+        5 and none stays empty, `fit` warns.
     kinds : "from_dtype", str, dict or sequence of str, default="from_dtype"
         The kind of each column: "categorical" (one of several options), "binary" (one
         of two), "gaussian" (a normal distribution), "poisson" (a count) or "binned"
@@ -647,7 +653,7 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
     effective_batch_size : float, int, Schedule or callable, default=0.5
         M: a share of the batch, a number of samples, or a number at each step; see
         `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         The temperature during training, see `sktemper.tempering`; None is T=1.
@@ -797,7 +803,7 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         effective_batch_size=0.5,
-        distribution="dirichlet",
+        noise_distribution="dirichlet",
         tempering=None,
         moves=None,
         batch_size=None,
@@ -823,7 +829,7 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
         self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
+        self.noise_distribution = noise_distribution
         self.tempering = tempering
         self.moves = moves
         self.batch_size = batch_size

@@ -44,6 +44,12 @@ class Values:
         values = self.values[counts]
         return Values(self.name, values, self.declared, weight[counts])
 
+    def missing(self):
+        """Return whether each value is missing."""
+        if self.is_numeric:
+            return np.isnan(self.values)
+        return np.array([value is None for value in self.values], dtype=bool)
+
     def known(self):
         """Return the numbers that are not missing, and their weights."""
         numbers = self.numbers()
