@@ -33,6 +33,7 @@ from .mixed_mixture import (
     AnnealedMixedMixture,
     SVIPlusMixedMixture,
     TemperedMixedMixture,
+    class_regression,
 )
 
 __version__ = "0.1.0.dev0"
@@ -61,6 +62,7 @@ __all__ = [
     "TemperedMixedMixture",
     "TemperedMultinomialMixture",
     "__version__",
+    "class_regression",
     "critical_temperatures",
     "seeded_prior",
 ]

@@ -5,5 +5,12 @@ from ._estimators import (
     SVIPlusMixedMixture,
     TemperedMixedMixture,
 )
+from ._regression import ClassRegression, class_regression
 
-__all__ = ["AnnealedMixedMixture", "SVIPlusMixedMixture", "TemperedMixedMixture"]
+__all__ = [
+    "AnnealedMixedMixture",
+    "ClassRegression",
+    "SVIPlusMixedMixture",
+    "TemperedMixedMixture",
+    "class_regression",
+]
