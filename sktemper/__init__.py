@@ -29,6 +29,12 @@ from .matrix_factorization import (
     SVIPlusMatrixFactorization,
     TemperedMatrixFactorization,
 )
+from .mixed_mixture import (
+    AnnealedMixedMixture,
+    SVIPlusMixedMixture,
+    TemperedMixedMixture,
+    class_regression,
+)
 
 __version__ = "0.1.0.dev0"
 
@@ -38,6 +44,7 @@ __all__ = [
     "AnnealedGaussianMixture",
     "AnnealedLDA",
     "AnnealedMatrixFactorization",
+    "AnnealedMixedMixture",
     "AnnealedMultinomialMixture",
     "ImplicitFactorization",
     "SVIPlusBernoulliMixture",
@@ -45,14 +52,17 @@ __all__ = [
     "SVIPlusGaussianMixture",
     "SVIPlusLDA",
     "SVIPlusMatrixFactorization",
+    "SVIPlusMixedMixture",
     "SVIPlusMultinomialMixture",
     "TemperedBernoulliMixture",
     "TemperedFactorialMixture",
     "TemperedGaussianMixture",
     "TemperedLDA",
     "TemperedMatrixFactorization",
+    "TemperedMixedMixture",
     "TemperedMultinomialMixture",
     "__version__",
+    "class_regression",
     "critical_temperatures",
     "seeded_prior",
 ]

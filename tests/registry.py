@@ -246,6 +246,27 @@ def answers_of(n_samples=120):
     return X
 
 
+@functools.cache
+def mixed_of(n_samples=120):
+    """Options, counts and numbers with gaps, of three kinds of rows; read-only."""
+    random = np.random.default_rng(0)
+    kind = np.arange(n_samples) % 3
+    chances = random.dirichlet(np.full(4, 0.5), size=(3, 2))
+    options = [
+        (chances[kind, j].cumsum(axis=1) < random.random((n_samples, 1))).sum(axis=1)
+        for j in range(2)
+    ]
+    yes = random.random((n_samples, 3)) < random.beta(0.5, 0.5, size=(3, 3))[kind]
+    counts = random.poisson(np.array([1.0, 5.0, 30.0])[kind])
+    numbers = (
+        random.normal(size=(n_samples, 2)) + 2.0 * random.normal(size=(3, 2))[kind]
+    )
+    X = np.column_stack([*options, yes, counts, numbers])
+    X[random.random(X.shape) < 0.1] = np.nan
+    X.flags.writeable = False
+    return X
+
+
 def single(X):
     return X.astype(np.float32)
 
@@ -587,6 +608,21 @@ BERNOULLI_MIXTURE = Row(
     moves=BirthMoves(n_moves=2),
     expected_failures=NO_CLASSIFIER,
 )
+MIXED_MIXTURE = Row(
+    "MixedMixture",
+    mixed_of,
+    2500,
+    {"n_components": 3, "kinds": {5: "poisson", 7: "binned"}},
+    {},
+    {
+        **of_types(weight_concentration_prior_type=WEIGHTS),
+        "float32": Setting({}, single, OF_FLOAT32),
+        "by type": Setting({"kinds": "from_dtype"}),
+        "numbers": Setting({"kinds": "gaussian"}),
+    },
+    OF_MIXTURES | NO_ITERATIONS,
+    moves=BirthMoves(n_moves=2),
+)
 
 ROWS = {
     row.name: row
@@ -598,6 +634,7 @@ ROWS = {
         GAUSSIAN_MIXTURE,
         MULTINOMIAL_MIXTURE,
         BERNOULLI_MIXTURE,
+        MIXED_MIXTURE,
     )
     if hasattr(sktemper, row.kinds[0] + row.name)
 }

@@ -14,13 +14,24 @@ from sktemper._expfam import (
     Family,
     GammaFamily,
     MultinomialFamily,
+    NormalGammaFamily,
 )
 from sktemper.discrete_mixture._model import BernoulliFamily
 from sktemper.gaussian_mixture._family import GaussianFamily
 from sktemper.gaussian_mixture._tied import TiedFamily
+from sktemper.mixed_mixture._columns import Column
+from sktemper.mixed_mixture._family import MixedFamily
 from sktemper.model import IllDefined
 
 D = 3
+#: Columns of all kinds that a row of a mixed family may have.
+COLUMNS = (
+    Column("categorical", ("a", "b", "c")),
+    Column("gaussian", location=1.0, scale=2.0),
+    Column("poisson"),
+    Column("binned", ("low", "high"), edges=(0.0,), centres=(-1.0, 1.0)),
+    Column("gaussian"),
+)
 
 
 class PoissonFamily(GammaFamily):
@@ -45,6 +56,8 @@ FAMILIES = {
     "Categorical": CategoricalFamily([2, 3, 2]),
     "Bernoulli": BernoulliFamily(D),
     "Poisson": PoissonFamily(D),
+    "normal-gamma": NormalGammaFamily(D),
+    "mixed": MixedFamily(COLUMNS),
     **{kind: gaussian(kind) for kind in COVARIANCES},
     "about": gaussian("full").about(np.array([1.0, -2.0, 3.0])),
     "tied": TiedFamily(4, D),
@@ -58,6 +71,13 @@ def data_of(family, n=30, seed=0):
         return random.normal(size=(n, D)) @ random.normal(size=(D, D)) + 1.0
     if isinstance(family, PoissonFamily):
         return random.poisson(3.0, size=(n, D)).astype(float)
+    if isinstance(family, NormalGammaFamily):
+        x, known = random.normal(size=(n, D)) + 1.0, random.random((n, D)) > 0.2
+        return np.hstack([known, known * x, known * x**2, known])
+    if isinstance(family, MixedFamily):
+        columns = random.integers(3, size=n), random.normal(size=n)
+        columns += random.poisson(3.0, size=n), random.integers(2, size=n)
+        return np.column_stack([*columns, random.normal(size=n)])
     if isinstance(family, BernoulliFamily):
         return random.integers(2, size=(n, D)).astype(float)
     if isinstance(family, CategoricalFamily):
@@ -79,6 +99,14 @@ def prior_of(family):
         )[0]
     if isinstance(family, GammaFamily):
         return np.repeat([0.6, 1.2], D)
+    if isinstance(family, NormalGammaFamily):
+        usual = np.full(
+            (4, 1, family.n_natural // 4), [[[0.7]], [[0.3]], [[1.6]], [[1.2]]]
+        )
+        return family.natural(usual)[0]
+    if isinstance(family, MixedFamily):
+        options, counts, normals = family.parts
+        return np.concatenate([prior_of(options), [0.6, 1.2], prior_of(normals)])
     return np.linspace(-0.5, 1.0, family.n_natural)
 
 
@@ -222,7 +250,10 @@ def evidence(family, prior, rows):
     return family.evidence(prior, statistics)[0] + base
 
 
-@pytest.mark.parametrize("name", ["Multinomial", "Categorical", "Poisson", "full"])
+PREDICTED = ["Multinomial", "Categorical", "Poisson", "normal-gamma", "mixed"]
+
+
+@pytest.mark.parametrize("name", [*PREDICTED, "full"])
 def test_the_evidence_is_a_product_of_predictive_densities(name):
     family = FAMILIES[name]
     prior, X = prior_of(family), data_of(family, 8)
@@ -340,6 +371,55 @@ def test_gaps_of_counts_are_sums_over_counts():
         total += np.exp(evidence(family, prior, X))
     X[3, 1] = np.nan
     assert evidence(family, prior, X) == pytest.approx(np.log(total), rel=1e-10)
+
+
+def integral(function):
+    """Return the integral of a density over all numbers, by a tanh-sinh rule."""
+    t = np.arange(-4.6, 4.6, 0.01)
+    x = np.sinh(0.5 * np.pi * np.sinh(t))
+    widths = 0.5 * np.pi * np.cosh(t) * np.cosh(0.5 * np.pi * np.sinh(t))
+    return (
+        sum(function(one) * width for one, width in zip(x, widths, strict=True)) * 0.01
+    )
+
+
+def test_gaps_of_mixed_rows_are_marginals():
+    """A sum over options or counts, or an integral over numbers, of each column."""
+    family = FAMILIES["mixed"]
+    prior, X = prior_of(family), data_of(family, 4)
+    tables = family.prepare(posterior_of(family))
+
+    def together(rows):
+        return np.exp(evidence(family, prior, rows))
+
+    def alone(rows):
+        return np.exp(family.log_predictive(family.block(rows[[2]]), tables)[0])
+
+    for column, (kind, *_) in enumerate(COLUMNS):
+        for density in together, alone:
+            gap = X.copy()
+            gap[2, column] = np.nan
+            whole = X.copy()
+
+            def of_value(value, whole=whole, column=column, density=density):
+                whole[2, column] = value
+                return density(whole)
+
+            if kind == "gaussian":
+                total = integral(of_value)
+            else:
+                n_values = COLUMNS[column].n_options or 400
+                total = sum(of_value(value) for value in range(n_values))
+            np.testing.assert_allclose(density(gap), total, rtol=1e-6)
+
+
+def test_the_evidence_of_normal_values_is_that_of_scipy():
+    family = NormalGammaFamily(1)
+    kappa, m, a, b = 0.7, 0.3, 1.6, 1.2
+    prior = family.natural(np.array([[[kappa]], [[m]], [[a]], [[b]]]))[0]
+    student = stats.t(2 * a, m, np.sqrt(b * (kappa + 1) / (a * kappa)))
+    moments = np.array([[1.0, -0.8, 0.64, 1.0]])
+    assert evidence(family, prior, moments) == pytest.approx(student.logpdf(-0.8))
 
 
 # -- clusters that take the place of others --------------------------------------------

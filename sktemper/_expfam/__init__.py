@@ -6,6 +6,7 @@ from ._counts import (
     DirichletFamily,
     GammaFamily,
     MultinomialFamily,
+    PoissonFamily,
     log_predictive_of_counts,
 )
 from ._covariances import COVARIANCES, ILL_DEFINED, Covariance
@@ -23,17 +24,20 @@ from ._gaussian import (
 from ._mixture import MixtureModel
 from ._mixture_values import Mixture, MixtureHyper
 from ._natural import LastCall, Natural, NaturalModel, rate_to_zero
+from ._normal_gamma import NormalGammaFamily
 from ._normal_wishart import (
     NormalWishartFamily,
     NormalWishartParts,
     Usual,
 )
+from ._partition import MixturePartition
 from ._precisions import (
     GammaPrecision,
     GammasPrecision,
     WishartPrecision,
     log_chisquare,
 )
+from ._product import MomentRows, ProductFamily
 from ._spectrum import (
     ROWS_ANALYSED,
     effective_rows,
@@ -65,12 +69,17 @@ __all__ = [
     "Mixture",
     "MixtureHyper",
     "MixtureModel",
+    "MixturePartition",
+    "MomentRows",
     "Moments",
     "MultinomialFamily",
     "Natural",
     "NaturalModel",
+    "NormalGammaFamily",
     "NormalWishartFamily",
     "NormalWishartParts",
+    "PoissonFamily",
+    "ProductFamily",
     "SharedGaussian",
     "Usual",
     "Wide",

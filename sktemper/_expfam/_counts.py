@@ -14,6 +14,7 @@ __all__ = [
     "DirichletFamily",
     "GammaFamily",
     "MultinomialFamily",
+    "PoissonFamily",
     "log_predictive_of_counts",
 ]
 
@@ -295,3 +296,23 @@ class GammaFamily(Family):
         """Return whether all shapes and rates are positive."""
         shape, rate = self.split(parameters)
         return bool((shape > -1).all() and (rate > 0).all())
+
+
+class PoissonFamily(GammaFamily):
+    """Independent Poisson counts, with a Gamma distribution for the rate of each.
+
+    A count x has the moments (x, 1), and a count that is missing (0, 0).
+    """
+
+    def log_predictive(self, block, tables, log_weights=0.0):
+        """Return the log probabilities of the counts, which are negative binomial.
+
+        Without log x!, which is the same in all components.
+        """
+        x, known = self.split(self.moments(block))
+        out = np.empty((len(block), len(tables.parameters)))
+        shapes, rates = self.split(tables.parameters)
+        for k, (shape, rate) in enumerate(zip(shapes + 1.0, rates, strict=True)):
+            logs = log_rising(shape, x) - x * np.log1p(rate)
+            out[:, k] = logs.sum(axis=1) - known @ (shape * np.log1p(1.0 / rate))
+        return out + log_weights

@@ -1,0 +1,16 @@
+"""Mixtures of rows of several kinds of values: options, counts and numbers."""
+
+from ._estimators import (
+    AnnealedMixedMixture,
+    SVIPlusMixedMixture,
+    TemperedMixedMixture,
+)
+from ._regression import ClassRegression, class_regression
+
+__all__ = [
+    "AnnealedMixedMixture",
+    "ClassRegression",
+    "SVIPlusMixedMixture",
+    "TemperedMixedMixture",
+    "class_regression",
+]

@@ -1,0 +1,248 @@
+"""Mixin of estimators whose data are coded before a model takes them."""
+
+import contextlib
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from .._arguments import refuse
+from .._data import InMemory, Source
+from .._estimator import warn_once
+from .._limits import check_values
+from .._loop import Problem
+from .._validation import check_data, check_unmasked
+from ..model import ConjugateModel
+from ._columns import by_number, described, kinds_of
+from ._values import columns_of, is_frame
+
+__all__ = ["CodedColumnsMixin"]
+
+#: Columns with more different texts than this share of the rows, and than this number,
+#: are identifiers rather than answers.
+SHARE_OF_ROWS, MANY_OPTIONS = 0.5, 50
+#: Different numbers of a column of data in parts that descriptions tell apart.
+MOST_KEPT = 4096
+#: Types of arrays that are not converted.
+FLOATS = [np.float64, np.float32]
+#: Columns that a message names at most.
+NAMED = 3
+
+
+class CodedColumnsMixin:
+    """Mixin of estimators of data whose columns are of several kinds.
+
+    The attribute ``columns_`` describes the columns, see `Column`.  Validation returns
+    an array of the numbers that stand for values, with NaN for missing values; it is
+    ``X`` itself if ``X`` is an array of floats.
+    """
+
+    #: Whether the data are a collection, of which only extremes are validated here.
+    _is_collection = False
+    #: The weights of the rows by which columns are described.
+    _weight_of_columns = None
+
+    def _validate(self, X, reset):
+        """Return ``X`` as an array of numbers that stand for its values."""
+        X = self._checked(X, reset)
+        if self._is_collection:  # X has the extremes of all columns together
+            return check_array(X, dtype=FLOATS, ensure_all_finite="allow-nan")
+        columns = list(columns_of(X))
+        if reset:
+            self.columns_ = self._described(columns)
+            self._warn_of_identifiers(columns)
+        coded = self._coded(X, columns)
+        check_values(coded, coded.dtype, training=reset)
+        return coded
+
+    def _checked(self, X, reset):
+        """Return a data frame, or an array of two dimensions; record its columns."""
+        if type(X).__name__ == "AnnData":
+            raise TypeError("X is an AnnData object: pass adata.X.")
+        if is_frame(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        check_unmasked(X)
+        if getattr(getattr(X, "dtype", None), "kind", "f") in "OU":
+            return validate_data(self, X, reset=reset, dtype=None)
+        return check_data(
+            self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan"
+        )
+
+    def _described(self, values):
+        """Return the `Column` of each column, by its values and the parameters."""
+        n_features, weight = len(values), self._weight_of_columns
+        if weight is not None and values[0].weight is None:
+            weight = np.asarray(weight, dtype=float)
+            if weight.shape == values[0].values.shape:  # checked later
+                values = [one.weighted(weight) for one in values]
+        values = [one.compressed() if one.is_numeric else one for one in values]
+        kinds = kinds_of(self.kinds, self._column_names(), n_features)
+        categories = self._declared(n_features)
+        return tuple(
+            described(one, kind, categories.get(number), self.n_bins)
+            for number, (one, kind) in enumerate(zip(values, kinds, strict=True))
+        )
+
+    def _column_names(self):
+        """Return the names of the columns of the training data, or None."""
+        return vars(self).get("feature_names_in_")
+
+    def _declared(self, n_features):
+        """Return the categories that the user declared, by numbers of columns."""
+        if self.categories is None:
+            return {}
+        if not isinstance(self.categories, dict):
+            refuse("categories", "a dict of lists by column, or None", self.categories)
+        names = self._column_names()
+        return by_number(self.categories, names, n_features, "categories")
+
+    def _coded(self, X, values):
+        """Return an array of numbers that stand for values, or ``X`` itself."""
+        pairs = zip(self.columns_, values, strict=True)
+        parts, unknown = [], {}
+        for column, one in pairs:
+            numbers, others = column.numbers(one)
+            parts.append(numbers)
+            if others:
+                unknown[one.name] = others
+        if unknown:
+            self._warn_of_unknown(unknown)
+        dtype = getattr(X, "dtype", None)
+        if dtype in (np.float32, np.float64) and all(
+            numbers is one.values for numbers, one in zip(parts, values, strict=True)
+        ):
+            return X
+        dtype = np.float32 if dtype == np.float32 else np.float64
+        coded = np.empty((X.shape[0], len(parts)), dtype)
+        for number, numbers in enumerate(parts):
+            coded[:, number] = numbers
+        return check_array(coded, dtype=dtype, ensure_all_finite="allow-nan")
+
+    def _warn_of_unknown(self, unknown):
+        named = [f"{name}: {values[:NAMED]}" for name, values in unknown.items()]
+        warn_once(
+            self,
+            "unknown",
+            "X has values that are none of the categories of the fit; they count as "
+            f"missing. {'; '.join(named[:NAMED])}",
+            UserWarning,
+        )
+
+    def _warn_of_identifiers(self, values):
+        for column, one in zip(self.columns_, values, strict=True):
+            most = max(MANY_OPTIONS, SHARE_OF_ROWS * len(one.values))
+            if column.n_options > most and one.declared is None:
+                warn_once(
+                    self,
+                    "identifiers",
+                    f"{one.name} has {column.n_options} different values in "
+                    f"{len(one.values)} rows, such as {column.categories[:NAMED]}: it "
+                    "looks like an identifier. Leave it out of X.",
+                    UserWarning,
+                )
+
+    def _fit(self, X, sample_weight, continued, X_val=None):
+        """Start a fit, or continue the present one."""
+        with self._weighing_columns(sample_weight):
+            return super()._fit(X, sample_weight, continued, X_val)
+
+    def partial_fit(self, X, y=None, sample_weight=None):
+        """Continue the training with a chunk of a stream.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Chunk of a stream.  It is cut, in order, into batches of ``batch_size``
+            rows; a smaller chunk is one batch.  With ``batch_size="auto"`` the batches
+            of a chunk have equal sizes.  The first chunk decides the kinds of the
+            columns, intervals, and categories: declare those that it may lack in
+            ``categories``.
+        y : None
+            Ignored; here by scikit-learn's convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, factors of their statistics.
+
+        Returns
+        -------
+        self : object
+            The estimator.  A fitted model continues at its temperature and learning
+            rate.  A new one has a single start; ``n_init`` is ignored.
+        """
+        with self._weighing_columns(sample_weight):
+            return super().partial_fit(X, y, sample_weight)
+
+    @contextlib.contextmanager
+    def _weighing_columns(self, sample_weight):
+        """Enter a context in which columns are described by weighted rows."""
+        self._weight_of_columns = sample_weight
+        try:
+            yield
+        finally:
+            vars(self).pop("_weight_of_columns", None)
+
+    def _training_data(self, X, fresh):
+        """Return validated training data; columns are described by all parts."""
+        with self._noting_collections(X):
+            data = super()._training_data(X, fresh)
+        is_whole = len(data.parts) == 1 and isinstance(data.parts[0], InMemory)
+        if fresh and not is_whole:
+            self.columns_ = self._described(self._summaries(data))
+        return data
+
+    def _with_validation(self, problem, X_val, fresh):
+        """Return the problem with the validation data of the user, if given."""
+        with self._noting_collections(X_val):
+            return super()._with_validation(problem, X_val, fresh)
+
+    @contextlib.contextmanager
+    def _fitted_problem(self, X, sample_weight=None):
+        """Yield the `Problem` of the fitted model and ``X``."""
+        fitted = super()._fitted_problem(X, sample_weight)
+        with self._noting_collections(X), fitted as problem:
+            yield problem
+
+    @contextlib.contextmanager
+    def _noting_collections(self, X):
+        """Enter a context in which validation knows whether ``X`` is a collection."""
+        if not isinstance(X, Source):
+            yield
+            return
+        self._is_collection = True
+        try:
+            yield
+        finally:
+            vars(self).pop("_is_collection", None)
+
+    def _summaries(self, data):
+        """Return compressed `Values` of the columns of data in parts."""
+        model, weight = Rows(), self._weight_of_columns
+        if weight is not None:
+            weight = np.asarray(weight, dtype=float)
+            weight = weight if weight.shape == (len(data),) else None
+        with self._workers(model, data) as workers:
+            problem = Problem(model, data, workers)
+            blocks = problem.map(_summary, None, values=weight)
+            total = next(iter(blocks))
+            for block in blocks:
+                total = [
+                    one.joined(other, MOST_KEPT)
+                    for one, other in zip(total, block, strict=True)
+                ]
+        return total
+
+
+class Rows(ConjugateModel):
+    """A model by which workers read rows as they are."""
+
+    block_size = 4096
+
+    def take(self, X, rows):
+        """Return ``X[rows]``."""
+        return np.asarray(X[rows])
+
+
+def _summary(model, block, prepared, weight=None):
+    """Return the compressed `Values` of the columns of some rows."""
+    weight = np.ones(len(block)) if weight is None else weight
+    return [one.weighted(weight).compressed(MOST_KEPT) for one in columns_of(block)]

@@ -1,0 +1,848 @@
+"""The estimators of mixtures of rows of several kinds of values."""
+
+from collections.abc import Sequence
+from numbers import Real
+
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._param_validation import StrOptions
+
+from .._arguments import Interval, WholeNumber
+from .._estimator import (
+    AnnealedMixin,
+    MixtureMixin,
+    SVIPlusMixin,
+    TemperedEstimator,
+)
+from .._expfam import LEAST_CONCENTRATION, WEIGHTS
+from .._limits import check_prior
+from ._coding import CodedColumnsMixin
+from ._model import MixedMixtureModel
+from ._results import ClassResultsMixin, all_components_are_used
+
+
+class _MixedMixture(
+    CodedColumnsMixin,
+    ClassResultsMixin,
+    MixtureMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    TemperedEstimator,
+):
+    """Base of the estimators."""
+
+    _parameter_constraints = {
+        **TemperedEstimator._parameter_constraints,
+        "kinds": [str, dict, Sequence, "array-like"],
+        "categories": [dict, None],
+        "n_bins": [WholeNumber(2)],
+        "feature_prior": [Interval(Real, LEAST_CONCENTRATION, None, closed="left")],
+        "weight_concentration_prior_type": [StrOptions(set(WEIGHTS))],
+        "weight_concentration_prior": [
+            Interval(Real, LEAST_CONCENTRATION, None, closed="left"),
+            None,
+        ],
+    }
+    _fixed_by_fit = (
+        "n_components",
+        "kinds",
+        "categories",
+        "n_bins",
+        "feature_prior",
+        "weight_concentration_prior_type",
+        "weight_concentration_prior",
+    )
+    _end_of_fit_checks = (all_components_are_used,)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _make_model(self, n_features, dtype):
+        check_prior(self.feature_prior, "feature_prior")
+        check_prior(self.weight_concentration_prior, "weight_concentration_prior")
+        return MixedMixtureModel(
+            self.n_components,
+            n_features,
+            columns=self.columns_,
+            feature_prior=self.feature_prior,
+            weight_prior=self.weight_concentration_prior_type,
+            weight_concentration=self.weight_concentration_prior,
+            dtype=dtype,
+        )
+
+    def _check_enough(self, data):
+        if len(data) < self.n_components:
+            raise ValueError(
+                "Expected n_samples >= n_components but got n_components = "
+                f"{self.n_components}, n_samples = {len(data)}"
+            )
+
+    def predict_proba(self, X):
+        """Return the responsibility of each component for each sample, a probability.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        responsibilities : ndarray of shape (n_samples, n_components)
+            Rows sum to 1.
+        """
+        return super().predict_proba(X).astype(self.state_.dtype, copy=False)
+
+    # -- views of the state ------------------------------------------------------------
+    @property
+    def kinds_(self):
+        """The kind of each column, by its name or number."""
+        return {name: column.kind for name, column in self._named_columns()}
+
+    @property
+    def categories_(self):
+        """The options of each column that has some, by its name or number."""
+        return {
+            name: list(column.categories)
+            for name, column in self._named_columns()
+            if column.n_options
+        }
+
+    def _named_columns(self):
+        """Return pairs of the name or number of a column, and its `Column`."""
+        self._state()
+        names = [
+            name.item() if hasattr(name, "item") else name for name in self._names()
+        ]
+        return list(zip(names, self.columns_, strict=True))
+
+
+class TemperedMixedMixture(_MixedMixture):
+    """Mixture of answers, counts and measurements, with any tempering, or none.
+
+    A latent class analysis of a table whose columns are of several kinds [1]_: options,
+    counts and numbers, which are independent given the class of a row.  Missing values
+    are left out.
+
+    Fitted under any tempering [4]_.
+
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``weight_concentration_prior``); temperature and step
+    (``tempering`` to ``gradient_noise``); length of the fit (``max_iter`` to
+    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of components K; more than are needed stay empty.  If there are more than
+        5 and none stays empty, `fit` warns.
+    kinds : "from_dtype", str, dict or sequence of str, default="from_dtype"
+        The kind of each column: "categorical" (one of several options), "binary" (one
+        of two), "gaussian" (a normal distribution), "poisson" (a count) or "binned"
+        (intervals between quantiles, for skewed numbers, or numbers with many zeros).
+        A dict has kinds by the name or the number of a column; a str is the kind of all
+        columns.  With "from_dtype", and in columns that a dict does not name, text,
+        booleans and categories of data frames are categorical; numbers are Gaussian,
+        but whole numbers with at most 10 different values are categorical.
+    categories : dict, default=None
+        The options of columns, a list by the name or the number of a column, in their
+        order.  For other columns they are the categories of the type of the column in a
+        data frame, or all values in the data of `fit`, or in the first chunk of
+        `partial_fit`.
+    n_bins : int, default=5
+        Intervals of a column of the kind "binned", about as many rows in each.
+    feature_prior : float, default=1.0
+        Concentration of the Dirichlet prior of the
+        probabilities of the options of a column, the same for all.
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+            default="dirichlet_distribution"
+        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
+        with the default concentration is the approximation of [2]_ to the same.
+    weight_concentration_prior : float, default=None
+        Small ones leave components empty; at least 1e-12.  None is
+        ``1 / n_components``.
+    tempering : Tempering, "global", "local" or None, default="global"
+        The temperature during training, see `sktemper.tempering`: "global" is
+        `GlobalTempering` as it comes, "local" `LocalTempering`, and None is T=1: plain
+        variational inference.
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 samples at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+    max_iter : int, default=100
+        Most passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the samples and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Posterior means of the weights.
+    kinds_ : dict
+        The kind of each column, by its name or number.
+    categories_ : dict
+        The options of each column that has some, by its name or number: a list.
+    columns_ : tuple of Column
+        Descriptions of the columns, by which values are coded.
+    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
+        Dirichlet parameters, or the Beta parameters of the sticks.
+    weight_concentration_prior_ : float
+        The concentration prior in use.
+    labels_ : ndarray of shape (n_samples,)
+        The components of what `fit` or `partial_fit` saw last.
+    n_active_components_ : int
+        Components with more than half a sample.
+    converged_ : bool
+        Whether the lower bound came to rest, in a `fit` of all samples at once.
+    lower_bound_ : float
+        The evidence lower bound of the training data at T=1, with every constant.
+    lower_bounds_ : list of float
+        It before each step at T=1 of a `fit` of all samples at once.
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
+        tempered bound of the batch, in nats per observation), "heldout_score" (NaN
+        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
+        fit of all samples at once perhaps "lower_bound" (before a step at T=1); where
+        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after it).
+    state_ : State
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
+
+    Notes
+    -----
+    NaN and None are missing values, taken to be missing at random.  A value that is no
+    category of the fit counts as missing, too, with a warning.  `score_samples` is the
+    posterior predictive density of the values that are not missing, and `score` is its
+    sum per sample.  Probabilities of options have Dirichlet priors, rates of counts
+    Gamma priors, and means and precisions of numbers normal-gamma priors that follow
+    the spread of the column.
+
+    References
+    ----------
+    .. [1] P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.
+    .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sktemper import TemperedMixedMixture
+    >>> X = pd.DataFrame({"likes": ["tea", "coffee"] * 20, "cups": [1, 4] * 20})
+    >>> TemperedMixedMixture(2, random_state=0).fit(X).predict_proba(X).shape
+    (40, 2)
+    """
+
+    _parameter_constraints = _MixedMixture._parameter_constraints
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        kinds="from_dtype",
+        categories=None,
+        n_bins=5,
+        feature_prior=1.0,
+        weight_concentration_prior_type="dirichlet_distribution",
+        weight_concentration_prior=None,
+        tempering="global",
+        moves=None,
+        batch_size=None,
+        learning_rate=None,
+        gradient_noise=None,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        warm_start=False,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+        shuffle=True,
+        total_samples=None,
+    ):
+        self.n_components = n_components
+        self.kinds = kinds
+        self.categories = categories
+        self.n_bins = n_bins
+        self.feature_prior = feature_prior
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.tempering = tempering
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+
+
+class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
+    """Mixture of answers, counts and measurements, by annealing and moves.
+
+    A latent class analysis of a table whose columns are of several kinds [1]_: options,
+    counts and numbers, which are independent given the class of a row.  Missing values
+    are left out.
+
+    Fitted by deterministic annealing [3]_, and then by moves that split and merge
+    components.
+
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``weight_concentration_prior``); temperature and step
+    (``schedule`` to ``gradient_noise``); length of the fit (``max_iter`` to
+    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of components K; more than are needed stay empty.  If there are more than
+        5 and none stays empty, `fit` warns.
+    kinds : "from_dtype", str, dict or sequence of str, default="from_dtype"
+        The kind of each column: "categorical" (one of several options), "binary" (one
+        of two), "gaussian" (a normal distribution), "poisson" (a count) or "binned"
+        (intervals between quantiles, for skewed numbers, or numbers with many zeros).
+        A dict has kinds by the name or the number of a column; a str is the kind of all
+        columns.  With "from_dtype", and in columns that a dict does not name, text,
+        booleans and categories of data frames are categorical; numbers are Gaussian,
+        but whole numbers with at most 10 different values are categorical.
+    categories : dict, default=None
+        The options of columns, a list by the name or the number of a column, in their
+        order.  For other columns they are the categories of the type of the column in a
+        data frame, or all values in the data of `fit`, or in the first chunk of
+        `partial_fit`.
+    n_bins : int, default=5
+        Intervals of a column of the kind "binned", about as many rows in each.
+    feature_prior : float, default=1.0
+        Concentration of the Dirichlet prior of the
+        probabilities of the options of a column, the same for all.
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+            default="dirichlet_distribution"
+        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
+        with the default concentration is the approximation of [2]_ to the same.
+    weight_concentration_prior : float, default=None
+        Small ones leave components empty; at least 1e-12.  None is
+        ``1 / n_components``.
+    schedule : Schedule or callable, default=None
+        The temperature at each step, see `sktemper.schedules`.  None is
+        ``ExponentialSchedule()``.
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        What the temperature flattens, see `sktemper.tempering.Annealing`.
+    moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 samples at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    gradient_noise : GradientNoise, default=None
+        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+    max_iter : int, default=100
+        Most passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the samples and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Posterior means of the weights.
+    kinds_ : dict
+        The kind of each column, by its name or number.
+    categories_ : dict
+        The options of each column that has some, by its name or number: a list.
+    columns_ : tuple of Column
+        Descriptions of the columns, by which values are coded.
+    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
+        Dirichlet parameters, or the Beta parameters of the sticks.
+    weight_concentration_prior_ : float
+        The concentration prior in use.
+    labels_ : ndarray of shape (n_samples,)
+        The components of what `fit` or `partial_fit` saw last.
+    n_active_components_ : int
+        Components with more than half a sample.
+    converged_ : bool
+        Whether the lower bound came to rest, in a `fit` of all samples at once.
+    lower_bound_ : float
+        The evidence lower bound of the training data at T=1, with every constant.
+    lower_bounds_ : list of float
+        It before each step at T=1 of a `fit` of all samples at once.
+    schedule_ : Schedule
+        The schedule in use, with its length resolved.
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
+        tempered bound of the batch, in nats per observation), "heldout_score" (NaN
+        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
+        fit of all samples at once perhaps "lower_bound" (before a step at T=1); where
+        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after it).
+    state_ : State
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
+
+    Notes
+    -----
+    NaN and None are missing values, taken to be missing at random.  A value that is no
+    category of the fit counts as missing, too, with a warning.  `score_samples` is the
+    posterior predictive density of the values that are not missing, and `score` is its
+    sum per sample.  Probabilities of options have Dirichlet priors, rates of counts
+    Gamma priors, and means and precisions of numbers normal-gamma priors that follow
+    the spread of the column.
+
+    References
+    ----------
+    .. [1] P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.
+    .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sktemper import AnnealedMixedMixture
+    >>> X = pd.DataFrame({"likes": ["tea", "coffee"] * 20, "cups": [1, 4] * 20})
+    >>> AnnealedMixedMixture(2, random_state=0).fit(X).predict_proba(X).shape
+    (40, 2)
+    """
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        kinds="from_dtype",
+        categories=None,
+        n_bins=5,
+        feature_prior=1.0,
+        weight_concentration_prior_type="dirichlet_distribution",
+        weight_concentration_prior=None,
+        schedule=None,
+        target="local_step",
+        moves="split_merge",
+        batch_size=None,
+        learning_rate=None,
+        gradient_noise=None,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        warm_start=False,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+        shuffle=True,
+        total_samples=None,
+    ):
+        self.n_components = n_components
+        self.kinds = kinds
+        self.categories = categories
+        self.n_bins = n_bins
+        self.feature_prior = feature_prior
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.schedule = schedule
+        self.target = target
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+
+
+class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
+    """Mixture of answers, counts and measurements, with tunable noise.
+
+    A latent class analysis of a table whose columns are of several kinds [1]_: options,
+    counts and numbers, which are independent given the class of a row.  Missing values
+    are left out.
+
+    Fitted by SVI+ [2]_, with tuneable noise on the gradients, see
+    `sktemper.noise.SVIPlusNoise`.
+
+    Parameters are in groups, each with its most important ones first: the model
+    (``n_components`` to ``weight_concentration_prior``); temperature and step
+    (``effective_batch_size`` to ``learning_rate``); length of the fit (``max_iter`` to
+    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of components K; more than are needed stay empty.  If there are more than
+        5 and none stays empty, `fit` warns.
+    kinds : "from_dtype", str, dict or sequence of str, default="from_dtype"
+        The kind of each column: "categorical" (one of several options), "binary" (one
+        of two), "gaussian" (a normal distribution), "poisson" (a count) or "binned"
+        (intervals between quantiles, for skewed numbers, or numbers with many zeros).
+        A dict has kinds by the name or the number of a column; a str is the kind of all
+        columns.  With "from_dtype", and in columns that a dict does not name, text,
+        booleans and categories of data frames are categorical; numbers are Gaussian,
+        but whole numbers with at most 10 different values are categorical.
+    categories : dict, default=None
+        The options of columns, a list by the name or the number of a column, in their
+        order.  For other columns they are the categories of the type of the column in a
+        data frame, or all values in the data of `fit`, or in the first chunk of
+        `partial_fit`.
+    n_bins : int, default=5
+        Intervals of a column of the kind "binned", about as many rows in each.
+    feature_prior : float, default=1.0
+        Concentration of the Dirichlet prior of the
+        probabilities of the options of a column, the same for all.
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+            default="dirichlet_distribution"
+        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
+        with the default concentration is the approximation of [2]_ to the same.
+    weight_concentration_prior : float, default=None
+        Small ones leave components empty; at least 1e-12.  None is
+        ``1 / n_components``.
+    effective_batch_size : float, int, Schedule or callable, default=0.5
+        M: a share of the batch, a number of samples, or a number at each step; see
+        `sktemper.noise.SVIPlusNoise`.
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
+    tempering : Tempering, "global", "local" or None, default=None
+        The temperature during training, see `sktemper.tempering`; None is T=1.
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
+        What `fit` does once it has settled at T=1, to leave a poor optimum, see
+        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
+        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
+        former.  The lower
+        bound of the training data never falls by it; after minibatches it is judged by
+        100,000 samples at most.  `partial_fit` makes none.
+    batch_size : int, "auto" or None, default=None
+        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+    learning_rate : LearningRate or float, default=None
+        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
+        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
+        `ConstantRate`.
+    max_iter : int, default=100
+        Most passes of `fit` over the data.
+    n_init : int, default=1
+        How many times `fit` fits, one after another and each time from another start.
+        The fit with the best `lower_bound` of the training data, their
+        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
+        If ``init`` is an array, only the order of the samples and the noise differ.
+        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+    tol : float, default=1e-3
+        Least improvement of the held-out score, in nats per sample.
+        A fit of all samples at once ends when the lower bound changes by less than
+        this in a step at T=1, and a move is kept if it raises the bound by more.
+    n_iter_no_change : int, default=None
+        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
+        the best state.  Only states at a settled temperature of 1 count.
+    evaluate_every : int, default=0
+        Score a held-out part of the data after each so many passes of `fit`, into
+        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
+        which are scored after each pass.
+    validation_fraction : float, default=0.1
+        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+    warm_start : bool, default=False
+        Whether `fit` goes on: it finishes an interrupted plan, or else adds
+        ``max_iter`` passes; temperature and rate go on from where they were.  An
+        interrupted pass goes on at the batch where it was, with another ``batch_size``
+        at the one of the first row not visited yet, and from its beginning where the
+        rows that it is trained on are others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of the order of the samples.
+    n_jobs : int, default=None
+        Threads at most: small pieces of work are done by one, which takes less time.
+        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
+        bit, for every value.
+    verbose : int, default=0
+        Whether to log a line a pass to the logger "sktemper".
+    shuffle : bool, default=True
+        Whether each pass of `fit` visits the samples in another order.
+    total_samples : int, default=None
+        Size of the data for which a batch stands.  None is the rows of `fit`, plus
+        those of later `partial_fit` calls.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Posterior means of the weights.
+    kinds_ : dict
+        The kind of each column, by its name or number.
+    categories_ : dict
+        The options of each column that has some, by its name or number: a list.
+    columns_ : tuple of Column
+        Descriptions of the columns, by which values are coded.
+    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
+        Dirichlet parameters, or the Beta parameters of the sticks.
+    weight_concentration_prior_ : float
+        The concentration prior in use.
+    labels_ : ndarray of shape (n_samples,)
+        The components of what `fit` or `partial_fit` saw last.
+    n_active_components_ : int
+        Components with more than half a sample.
+    converged_ : bool
+        Whether the lower bound came to rest, in a `fit` of all samples at once.
+    lower_bound_ : float
+        The evidence lower bound of the training data at T=1, with every constant.
+    lower_bounds_ : list of float
+        It before each step at T=1 of a `fit` of all samples at once.
+    tempering_, learning_rate_, gradient_noise_ : object
+        The policies in use, with "auto" resolved.
+    batch_size_ : int
+        Rows of a step.
+    temperature_ : float
+        Temperature of the last step.
+    n_iter_ : int
+        Passes of `fit` completed.
+    n_batch_iter_ : int
+        Steps completed.
+    n_samples_seen_ : int
+        Rows seen, repeats included.
+    history_ : dict of ndarrays
+        A row a step (thinned when there are too many): "step", "passes", "seconds",
+        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
+        tempered bound of the batch, in nats per observation), "heldout_score" (NaN
+        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
+        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
+        fit of all samples at once perhaps "lower_bound" (before a step at T=1); where
+        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after it).
+    state_ : State
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if the data had any.
+
+    Notes
+    -----
+    NaN and None are missing values, taken to be missing at random.  A value that is no
+    category of the fit counts as missing, too, with a warning.  `score_samples` is the
+    posterior predictive density of the values that are not missing, and `score` is its
+    sum per sample.  Probabilities of options have Dirichlet priors, rates of counts
+    Gamma priors, and means and precisions of numbers normal-gamma priors that follow
+    the spread of the column.
+
+    References
+    ----------
+    .. [1] P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.
+    .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sktemper import SVIPlusMixedMixture
+    >>> X = pd.DataFrame({"likes": ["tea", "coffee"] * 20, "cups": [1, 4] * 20})
+    >>> SVIPlusMixedMixture(2, random_state=0).fit(X).predict_proba(X).shape
+    (40, 2)
+    """
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        kinds="from_dtype",
+        categories=None,
+        n_bins=5,
+        feature_prior=1.0,
+        weight_concentration_prior_type="dirichlet_distribution",
+        weight_concentration_prior=None,
+        effective_batch_size=0.5,
+        noise_distribution="dirichlet",
+        tempering=None,
+        moves=None,
+        batch_size=None,
+        learning_rate=None,
+        max_iter=100,
+        n_init=1,
+        tol=1e-3,
+        n_iter_no_change=None,
+        evaluate_every=0,
+        validation_fraction=0.1,
+        warm_start=False,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+        shuffle=True,
+        total_samples=None,
+    ):
+        self.n_components = n_components
+        self.kinds = kinds
+        self.categories = categories
+        self.n_bins = n_bins
+        self.feature_prior = feature_prior
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.effective_batch_size = effective_batch_size
+        self.noise_distribution = noise_distribution
+        self.tempering = tempering
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples

@@ -1,0 +1,107 @@
+"""Log C of rows of several kinds of values."""
+
+import numpy as np
+from scipy.special import gammaln, logsumexp, xlogy
+
+from .._arguments import refuse
+from .._expfam import MixturePartition
+from .._expfam._dirichlet import log_draws
+
+__all__ = ["draw_partition"]
+
+LOG_2_PI = np.log(2.0 * np.pi)
+#: Poisson rates above this have the log C of a normal distribution.
+LARGE_RATE = 100.0
+#: Logarithms of terms that are negligible.
+VANISHED = -40.0
+
+
+def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples):
+    r"""Return a `MixturePartition`, see `ConjugateModel.log_partition`.
+
+    The log C of a value depends on its column.  That of a row is estimated by the
+    number of its values times the mean over all columns.
+
+    Parameters
+    ----------
+    model : MixedMixtureModel
+    inverse_temperatures : ndarray of shape (n_temperatures,)
+    hyper : MixtureHyper
+    random : numpy.random.Generator
+    priors : pair of float, str or None
+        The concentrations of weights and of options.  None, "global" and "local" are
+        those of the model.
+    n_samples : int
+        Number of mixtures that are drawn.
+
+    Returns
+    -------
+    partition : MixturePartition
+    """
+    family, concentration = model.family, hyper.weight_concentration
+    options, counts, normals = family.of_kinds(hyper.component[None])
+    if priors is not None and not isinstance(priors, str):
+        concentration, of_options = _pair(priors)
+        options = np.full_like(options, of_options - 1.0)
+    b, n_draws = np.asarray(inverse_temperatures), n_samples * model.n_components
+    log_weights = np.stack(
+        [model.weights.log_draws(concentration, random) for _ in range(n_samples)]
+    )
+    total = np.zeros((n_draws, len(b)))
+    ends = np.cumsum(family.sizes)
+    for end, size in zip(ends, family.sizes, strict=True):
+        own = options[0, end - size : end] + 1.0
+        logs = log_draws(np.broadcast_to(own, (n_draws, size)), random)
+        total += logsumexp(b[:, None] * logs[:, None], axis=-1)
+    if len(family.counts):
+        shapes, rates = np.split(counts[0], 2)
+        for shape, rate in zip(shapes + 1.0, rates, strict=True):
+            total += _of_counts(random.gamma(shape, 1.0 / rate, n_draws), b)
+    if len(family.normals):
+        _, _, shapes, rates = family.parts[-1].usual(normals)
+        for shape, rate, scale in zip(shapes[0], rates[0], family.scale, strict=True):
+            tau = random.gamma(shape, 1.0 / rate, n_draws)
+            total += _of_normals(np.log(tau) - 2.0 * np.log(scale), b)
+    means = total.reshape(n_samples, model.n_components, len(b)) / len(family.columns)
+    return MixturePartition(log_weights[..., None] * b, means)
+
+
+def _of_normals(log_precision, b):
+    """Return the logarithms of integrals of normal densities to the power b."""
+    spread = np.multiply.outer(log_precision - LOG_2_PI, 0.5 * (b - 1.0))
+    return spread - 0.5 * np.log(b)
+
+
+def _of_counts(rates, b):
+    """Return the logarithms of sums of Poisson probabilities to the power b."""
+    rates = np.maximum(rates, np.finfo(float).tiny)
+    # at b = 1 both ways are 0
+    logs = _of_normals(-np.log(rates), b)
+    small = rates <= LARGE_RATE
+    if not small.any():
+        return logs
+    own, least = rates[small], b.min()
+    largest = 64.0
+    while least * _log_poisson(largest, own.max()) > VANISHED:
+        largest *= 2.0
+    x = np.arange(largest + 1.0)
+    terms = _log_poisson(x, own[:, None])
+    logs[small] = np.stack([logsumexp(one * terms, axis=1) for one in b], axis=1)
+    return logs
+
+
+def _log_poisson(x, rate):
+    """Return the log probability of a count."""
+    return xlogy(x, rate) - rate - gammaln(x + 1.0)
+
+
+def _pair(priors):
+    """Return the concentrations of weights and options."""
+    pair = np.asarray(priors, dtype=np.float64)
+    if pair.shape != (2,) or not ((pair > 0) & np.isfinite(pair)).all():
+        refuse(
+            "partition_priors",
+            "a pair of positive numbers, the concentrations of weights and of options",
+            priors,
+        )
+    return pair.tolist()

@@ -1,0 +1,441 @@
+"""The mixture of rows of several kinds of values."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from registry import mixed_of
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sktemper import (
+    AnnealedBernoulliMixture,
+    AnnealedMixedMixture,
+    SVIPlusMixedMixture,
+    TemperedMixedMixture,
+)
+from sktemper.schedules import ConstantSchedule
+
+CLASSES = (TemperedMixedMixture, AnnealedMixedMixture, SVIPlusMixedMixture)
+
+
+def survey(n_samples=600, seed=0, gaps=0.1):
+    """Return a data frame of answers of three classes, and the classes."""
+    random = np.random.default_rng(seed)
+    y = random.integers(3, size=n_samples)
+
+    def options(values, probabilities):
+        codes = (np.cumsum(probabilities, 1)[y] < random.random((len(y), 1))).sum(1)
+        return np.asarray(values, dtype=object)[codes]
+
+    X = pd.DataFrame(
+        {
+            "drink": options(["tea", "coffee", "water"], np.eye(3) * 0.7 + 0.1),
+            "smokes": random.random(n_samples) < np.array([0.1, 0.5, 0.9])[y],
+            "mood": pd.Categorical(
+                options(
+                    ["low", "fair", "high"],
+                    [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]],
+                ),
+                ["low", "fair", "high", "never seen"],
+                ordered=True,
+            ),
+            "likert": random.binomial(4, np.array([0.2, 0.5, 0.8])[y]) + 1,
+            "visits": random.poisson(np.array([2.0, 6.0, 20.0])[y]),
+            "income": random.normal(np.array([-1.0, 0.0, 2.0])[y] * 1e3 + 2e4, 1e3),
+        }
+    )
+    return X.mask(random.random(X.shape) < gaps), y
+
+
+def expected_failures(estimator):
+    reason = (
+        "A fit starts at random rows, which are others in another order, and noise of "
+        "more columns than rows has many optima."
+    )
+    return {"check_sample_weight_equivalence_on_dense_data": reason}
+
+
+@parametrize_with_checks(
+    [
+        AnnealedMixedMixture(3, max_iter=8),
+        TemperedMixedMixture(3, max_iter=8, kinds="binned"),
+        SVIPlusMixedMixture(3, max_iter=8, kinds="gaussian"),
+    ],
+    expected_failed_checks=expected_failures,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+# -- kinds of columns ------------------------------------------------------------------
+
+
+def test_kinds_by_type_are_those_of_the_guide():
+    X, y = survey()
+    mixture = AnnealedMixedMixture(8, random_state=0).fit(X)
+    assert mixture.kinds_ == {
+        "drink": "categorical",
+        "smokes": "categorical",
+        "mood": "categorical",
+        "likert": "categorical",
+        "visits": "gaussian",  # a count only if the user says so
+        "income": "gaussian",
+    }
+    assert mixture.categories_ == {
+        "drink": ["coffee", "tea", "water"],
+        "smokes": [False, True],
+        "mood": ["low", "fair", "high", "never seen"],
+        "likert": [1, 2, 3, 4, 5],
+    }
+    assert mixture.n_active_components_ == 3
+    assert adjusted_rand_score(y, mixture.labels_) > 0.85
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        {"visits": "poisson", "income": "binned"},
+        {4: "poisson", 0: "categorical", "income": "binned"},
+        ["categorical", "binary", "categorical", "categorical", "poisson", "binned"],
+    ],
+    ids=["names", "numbers", "sequence"],
+)
+def test_kinds_are_named(kinds):
+    X, y = survey()
+    mixture = AnnealedMixedMixture(6, kinds=kinds, n_bins=4, random_state=0).fit(X)
+    assert mixture.kinds_["visits"] == "poisson"
+    assert mixture.kinds_["income"] == "binned"
+    assert len(mixture.categories_["income"]) == 4
+    assert adjusted_rand_score(y, mixture.labels_) > 0.85
+
+
+def as_polars(X):
+    return pl.DataFrame(
+        {
+            name: pl.Series(
+                [None if pd.isna(v) else v for v in X[name]],
+                dtype=pl.Enum(X[name].cat.categories.to_list())
+                if name == "mood"
+                else None,
+            )
+            for name in X
+        }
+    )
+
+
+def as_objects(X):
+    return X.astype(object).where(X.notna(), None).to_numpy()
+
+
+@pytest.mark.parametrize("convert", [as_polars, as_objects], ids=["polars", "objects"])
+def test_other_containers_give_the_same_bits(convert):
+    X, _ = survey()
+    mixture = AnnealedMixedMixture(
+        4, categories={2: ["low", "fair", "high", "never seen"]}, random_state=0
+    )
+    one, other = clone(mixture).fit(X), clone(mixture).fit(convert(X))
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(convert(X)))
+    assert list(one.categories_.values()) == list(other.categories_.values())
+
+
+def test_codes_are_used_as_they_are():
+    X = mixed_of(60)
+    categories = {0: range(4), 1: range(4)}
+    mixture = AnnealedMixedMixture(2, categories=categories)
+    mixture._validate_training(X, reset=True)
+    assert mixture._validate(X, reset=False) is X  # without a copy
+    single = X.astype(np.float32)
+    assert mixture._validate(single, reset=False) is single
+
+
+def test_options_in_another_code_have_the_same_fit():
+    X, _ = survey(300)
+    mixture = AnnealedMixedMixture(3, random_state=0)
+    names = {"tea": "A", "coffee": "0", "water": "Z"}  # another order
+    other = X.assign(drink=X["drink"].map(names))
+    one, two = clone(mixture).fit(X), clone(mixture).fit(other)
+    assert one.lower_bound_ == pytest.approx(two.lower_bound_, abs=1e-6)
+
+
+def test_an_unknown_category_counts_as_missing_with_one_warning():
+    X, _ = survey(200)
+    mixture = AnnealedMixedMixture(3, random_state=0).fit(X)
+    strange, gap = X.copy(), X.copy()
+    strange.loc[:9, "drink"] = "beer"
+    gap.loc[:9, "drink"] = None
+    with pytest.warns(UserWarning, match="none of the categories.*'drink'.*'beer'"):
+        found = mixture.predict_proba(strange)
+    np.testing.assert_array_equal(found, mixture.predict_proba(gap))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mixture.predict_proba(strange)
+
+
+def test_a_row_without_values_has_the_weights():
+    X, _ = survey(200)
+    mixture = AnnealedMixedMixture(3, random_state=0).fit(X)
+    nothing = X[:1].astype(object)
+    nothing.loc[:, :] = None
+    shares = mixture.predict_proba(nothing)[0]
+    np.testing.assert_allclose(shares, mixture.weights_, atol=0.01)
+    assert mixture.score_samples(nothing)[0] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_column_without_any_value_changes_nothing():
+    X, _ = survey(200)
+    mixture = AnnealedMixedMixture(3, random_state=0)
+    one = clone(mixture).fit(X)
+    other = clone(mixture).fit(X.assign(empty=np.nan))
+    np.testing.assert_allclose(
+        one.predict_proba(X), other.predict_proba(X.assign(empty=np.nan)), atol=1e-9
+    )
+
+
+# -- faults ----------------------------------------------------------------------------
+
+
+class AnnData:
+    """A stand-in for the class of anndata, by its name."""
+
+    shape = (3, 2)
+    X = np.ones((3, 2))
+
+
+@pytest.mark.parametrize(
+    ("change", "parameters", "message"),
+    [
+        (lambda X: X, {"kinds": "likert"}, "kinds must be"),
+        (lambda X: X, {"kinds": {"nobody": "binary"}}, "'nobody', which is no column"),
+        (lambda X: X, {"kinds": {17: "binary"}}, "17, which is no column"),
+        (lambda X: X, {"kinds": ["binary"]}, "1 entries, but X has 6 columns"),
+        (lambda X: X, {"kinds": {"drink": "gaussian"}}, "'drink' has values that are"),
+        (lambda X: X, {"kinds": {"drink": "binary"}}, "has 3 values"),
+        (lambda X: X, {"kinds": {"income": "poisson"}}, "no counts"),
+        (lambda X: X, {"categories": {"drink": ["a", "a"]}}, "not all different"),
+        (lambda X: X.assign(visits=np.inf), {}, "infinity"),
+        (lambda X: X[:2], {}, "Expected n_samples >= n_components"),
+    ],
+)
+def test_bad_input_is_refused(change, parameters, message):
+    X, _ = survey(50)
+    with pytest.raises(ValueError, match=message):
+        AnnealedMixedMixture(3, **parameters).fit(change(X))
+
+
+def test_what_is_no_table_is_refused():
+    X, _ = survey(50)
+    mixture = AnnealedMixedMixture(3)
+    dates = X.assign(day=pd.Timestamp("2020-02-02"))
+    for wrong, message in (
+        (dates, "'day' has the dtype"),
+        (X.assign(many=[[1, 2]] * len(X)), "'many' has a value of the type"),
+        (AnnData(), "pass adata.X"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            mixture.fit(wrong)
+    with pytest.raises(ValueError, match="feature names"):
+        mixture.fit(X).predict(X[X.columns[::-1]])
+
+
+def test_identifiers_are_warned_of():
+    X, _ = survey(120)
+    named = X.assign(name=[f"person {i}" for i in range(len(X))])
+    with pytest.warns(UserWarning, match="'name'.*looks like an identifier"):
+        AnnealedMixedMixture(2, random_state=0).fit(named)
+
+
+# -- the face --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_a_pickle_predicts_the_same(cls):
+    X, _ = survey(200)
+    mixture = cls(3, kinds={"visits": "poisson"}, random_state=0).fit(X)
+    loaded = pickle.loads(pickle.dumps(mixture))
+    np.testing.assert_array_equal(loaded.predict_proba(X), mixture.predict_proba(X))
+    assert loaded.categories_ == mixture.categories_
+
+
+def test_weights_are_repetitions():
+    X, _ = survey(200)
+    weight = np.random.default_rng(0).integers(0, 3, len(X))
+    mixture = AnnealedMixedMixture(3, random_state=0)
+    weighted = clone(mixture).fit(X, sample_weight=weight)
+    repeated = clone(mixture).fit(X.loc[X.index.repeat(weight)])
+    assert weighted.lower_bound_ == pytest.approx(repeated.lower_bound_, rel=1e-6)
+
+
+def test_parts_are_described_together():
+    """A value that only one part has is a category of all."""
+    X = mixed_of(300)
+    mixture = AnnealedMixedMixture(3, kinds={5: "poisson"}, random_state=0)
+    whole, parts = clone(mixture).fit(X), clone(mixture).fit([X[:20], X[20:]])
+    assert whole.categories_ == parts.categories_
+    assert whole.lower_bound_ == pytest.approx(parts.lower_bound_, rel=1e-8)
+
+
+def test_a_stream_has_the_categories_that_were_declared():
+    X, y = survey(3000)
+    first = X[(X["drink"] != "water") & (X["likert"] != 5)][:200]
+    categories = {"drink": ["coffee", "tea", "water"], "likert": [1, 2, 3, 4, 5]}
+    mixture = TemperedMixedMixture(
+        4, categories=categories, tempering=None, random_state=0, total_samples=3000
+    )
+    mixture.partial_fit(first)
+    for start in range(0, len(X), 500):
+        mixture.partial_fit(X[start : start + 500])  # warns of nothing
+    assert mixture.categories_["drink"] == ["coffee", "tea", "water"]
+    assert adjusted_rand_score(y, mixture.predict(X)) > 0.6
+    undeclared = clone(mixture).set_params(categories=None).partial_fit(first)
+    with pytest.warns(UserWarning, match="none of the categories"):
+        undeclared.partial_fit(X[:500])
+
+
+def test_yes_and_no_alone_are_the_mixture_of_bernoullis():
+    """The same bound, up to the order of sums, from the same start."""
+    random = np.random.default_rng(0)
+    y = random.integers(3, size=400)
+    chances = random.beta(0.3, 0.3, size=(3, 10))[y]
+    X = (random.random((400, 10)) < chances).astype(float)
+    settings = {"random_state": 0, "schedule": ConstantSchedule(1.0), "moves": None}
+    settings |= {"n_components": 3, "tol": 1e-11, "max_iter": 300}
+    one = AnnealedMixedMixture(**settings).fit(X)
+    other = AnnealedBernoulliMixture(**settings).fit(X)
+    assert one.lower_bound_ == pytest.approx(other.lower_bound_, rel=1e-9)
+    np.testing.assert_allclose(
+        np.sort(one.score_samples(X)), np.sort(other.score_samples(X)), rtol=1e-6
+    )
+
+
+def test_temperatures_are_inferred():
+    X, y = survey()
+    mixture = TemperedMixedMixture(
+        6, kinds={"visits": "poisson"}, moves="split_merge", random_state=0
+    ).fit(X)
+    assert mixture.temperature_ == pytest.approx(1.0, abs=0.01)
+    assert adjusted_rand_score(y, mixture.labels_) > 0.8
+
+
+# -- results ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = survey(1500)
+    kinds = {"visits": "poisson", "likert": "binned"}
+    return AnnealedMixedMixture(5, kinds=kinds, random_state=0).fit(X), X, y
+
+
+def test_profiles_are_the_shares_of_known_classes(fitted):
+    mixture, X, _ = fitted
+    table = mixture.profiles()
+    assert list(table) == [
+        "class",
+        "size",
+        "item",
+        "kind",
+        "option",
+        "mean",
+        "low",
+        "high",
+    ]
+    assert (table["low"] <= table["mean"]).all()
+    assert (table["mean"] <= table["high"]).all()
+    labels, shares = mixture.labels_, mixture.predict_proba(X)
+    assert sorted(table["class"].unique()) == np.unique(labels).tolist()
+    of_options = table[table["kind"].isin(["categorical", "binned"])]
+    sums = of_options.groupby(["class", "item"])["mean"].sum()
+    np.testing.assert_allclose(sums, 1.0)
+    found = table.set_index(["class", "item", "option"])["mean"]
+    for k in np.unique(labels):
+        weight = shares[:, k]
+
+        def mean(values, weight=weight):
+            known = values.notna()
+            return weight[known] @ values[known].astype(float) / weight[known].sum()
+
+        tea = (X["drink"] == "tea").where(X["drink"].notna())
+        assert found[k, "drink", "tea"] == pytest.approx(mean(tea), abs=0.01)
+        assert found[k, "visits", "rate"] == pytest.approx(mean(X["visits"]), rel=0.01)
+        assert found[k, "income", "mean"] == pytest.approx(mean(X["income"]), rel=0.01)
+        around = (X["income"].astype(float) - found[k, "income", "mean"]) ** 2
+        spread = mean(around) ** 0.5
+        assert found[k, "income", "sd"] == pytest.approx(spread, rel=0.05)
+    narrow = mixture.profiles(interval=0.5, output="polars").to_pandas()
+    assert (narrow["high"] - narrow["low"] < table["high"] - table["low"] + 1e-9).all()
+
+
+def test_criteria_follow_their_formulas(fitted):
+    mixture, X, _ = fitted
+    shares = mixture.predict_proba(X)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = -np.nansum(shares * np.log(shares))
+    expected = 1 - entropy / (len(X) * np.log(3))
+    assert mixture.entropy_r2(X) == pytest.approx(expected)
+    # two for drink, one for smokes, three for mood, bins, a rate, two for income
+    n_bins = len(mixture.categories_["likert"])
+    n_parameters = 3 * (2 + 1 + 3 + n_bins - 1 + 1 + 2) + 2
+    deviance = -2 * mixture.score_samples(X).sum()
+    assert mixture.aic(X) == pytest.approx(deviance + 2 * n_parameters)
+    bic = deviance + n_parameters * np.log(len(X))
+    assert mixture.bic(X) == pytest.approx(bic)
+    assert mixture.icl(X) == pytest.approx(bic + 2 * entropy)
+    twice = np.full(len(X), 2.0)
+    assert mixture.entropy_r2(X, twice) == pytest.approx(expected)
+    assert mixture.aic(X, twice) == pytest.approx(2 * deviance + 2 * n_parameters)
+
+
+def test_samples_are_like_the_data(fitted):
+    mixture, X, _ = fitted
+    drawn, y = mixture.sample(4000)
+    assert list(drawn) == list(X) and (np.bincount(y) > 100).sum() == 3
+    assert set(drawn["drink"]) == {"tea", "coffee", "water"}
+    assert set(drawn["smokes"]) == {False, True}
+    for name in ("visits", "income"):
+        assert drawn[name].mean() == pytest.approx(
+            X[name].astype(float).mean(), rel=0.05
+        )
+    assert adjusted_rand_score(y, mixture.predict(drawn)) > 0.8
+
+
+@pytest.mark.parametrize("convert", [lambda X: X, as_polars, as_objects], ids=str)
+def test_gaps_are_filled_from_the_other_answers(convert):
+    whole, y = survey(1500, gaps=0.0)
+    gaps = np.random.default_rng(1).random(whole.shape) < 0.1
+    X = whole.mask(gaps)
+    given = convert(X)
+    mixture = AnnealedMixedMixture(4, random_state=0).fit(given)
+    filled = mixture.impute(given)
+    assert type(filled) is type(given)
+    if isinstance(filled, np.ndarray):
+        filled = pd.DataFrame(filled, columns=whole.columns)
+    if isinstance(filled, pl.DataFrame):
+        filled = pd.DataFrame(filled.to_dict(as_series=False))
+    assert filled.notna().all(axis=None)
+    drink = filled["drink"].to_numpy()
+    known = ~gaps[:, 0]
+    assert (drink[known] == whole["drink"].to_numpy()[known]).all()
+    right = (drink[~known] == whole["drink"].to_numpy()[~known]).mean()
+    assert right > 0.65  # the best possible is .8
+    income = filled["income"].to_numpy(dtype=float)
+    error = income[gaps[:, 5]] - whole["income"].to_numpy()[gaps[:, 5]]
+    assert error.std() < 1.3e3 < whole["income"].std()
+    assert pd.isna(X["drink"]).any()  # a copy
+
+
+def test_a_limit_that_is_reached_is_warned_of():
+    X, _ = survey(2000)
+    with pytest.warns(UserWarning, match="All 6 components are used"):
+        # yes or no to forty questions of as many kinds of people
+        random = np.random.default_rng(0)
+        chances = random.beta(0.2, 0.2, size=(12, 30))
+        many = random.random((1200, 30)) < chances[random.integers(12, size=1200)]
+        AnnealedMixedMixture(6, random_state=0).fit(many)
+    AnnealedMixedMixture(8, random_state=0).fit(X)  # some are empty
+    AnnealedMixedMixture(3, random_state=0).fit(X)  # as many as are wanted
