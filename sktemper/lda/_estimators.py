@@ -345,7 +345,7 @@ class TemperedLDA(_LDA):
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``tempering`` to
     ``doc_update``); length of the fit (``max_iter`` to ``topic_drop_tol``); data and
-    machine (``random_state`` to ``total_samples``).
+    machine (``random_state`` to ``renewals``).
 
     Parameters
     ----------
@@ -470,6 +470,17 @@ class TemperedLDA(_LDA):
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change.  It sets the learning rate and the scale of the statistics
+        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
+        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
+        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
+        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
+        sample of its data becomes the memory of a stream that follows.
+    renewals : Renewals, "auto" or None, default="auto"
+        Renewals of components in a stream with a half-life, see
+        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
 
     Attributes
     ----------
@@ -506,6 +517,13 @@ class TemperedLDA(_LDA):
         in a fit of all documents at once perhaps "lower_bound" (before a step at T=1);
         where moves were made also, a row a move, "move_step", "move_seconds",
         "move_kept" and "move_bound" (the lower bound after it).
+    renewals_ : dict of ndarrays
+        Renewals of a stream with a half-life, an entry each: "sample" and "step" (rows
+        and steps before it), "time" (of the last row before it, or None), "reason"
+        ("start", "schedule" or "alarm"), "kept" (whether it replaced the parameters;
+        None while this is not decided), "decided" (rows before the decision), "gain"
+        (mean gain of the rows that decided, in nats per observation) and "columns"
+        (tuple of the new components).
     state_ : State
         All that changes during a fit.
     n_features_in_ : int
@@ -573,6 +591,8 @@ class TemperedLDA(_LDA):
         verbose=0,
         shuffle=True,
         total_samples=None,
+        half_life=None,
+        renewals="auto",
     ):
         self.n_components = n_components
         self.doc_topic_prior = doc_topic_prior
@@ -600,6 +620,8 @@ class TemperedLDA(_LDA):
         self.verbose = verbose
         self.shuffle = shuffle
         self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals
 
 
 class AnnealedLDA(AnnealedMixin, _LDA):
@@ -614,7 +636,7 @@ class AnnealedLDA(AnnealedMixin, _LDA):
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``schedule`` to
     ``doc_update``); length of the fit (``max_iter`` to ``topic_drop_tol``); data and
-    machine (``random_state`` to ``total_samples``).
+    machine (``random_state`` to ``renewals``).
 
     Parameters
     ----------
@@ -730,6 +752,17 @@ class AnnealedLDA(AnnealedMixin, _LDA):
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change.  It sets the learning rate and the scale of the statistics
+        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
+        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
+        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
+        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
+        sample of its data becomes the memory of a stream that follows.
+    renewals : Renewals, "auto" or None, default="auto"
+        Renewals of components in a stream with a half-life, see
+        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
 
     Attributes
     ----------
@@ -768,6 +801,13 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         in a fit of all documents at once perhaps "lower_bound" (before a step at T=1);
         where moves were made also, a row a move, "move_step", "move_seconds",
         "move_kept" and "move_bound" (the lower bound after it).
+    renewals_ : dict of ndarrays
+        Renewals of a stream with a half-life, an entry each: "sample" and "step" (rows
+        and steps before it), "time" (of the last row before it, or None), "reason"
+        ("start", "schedule" or "alarm"), "kept" (whether it replaced the parameters;
+        None while this is not decided), "decided" (rows before the decision), "gain"
+        (mean gain of the rows that decided, in nats per observation) and "columns"
+        (tuple of the new components).
     state_ : State
         All that changes during a fit.
     n_features_in_ : int
@@ -835,6 +875,8 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         verbose=0,
         shuffle=True,
         total_samples=None,
+        half_life=None,
+        renewals="auto",
     ):
         self.n_components = n_components
         self.doc_topic_prior = doc_topic_prior
@@ -863,6 +905,8 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         self.verbose = verbose
         self.shuffle = shuffle
         self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals
 
 
 class SVIPlusLDA(SVIPlusMixin, _LDA):
@@ -876,7 +920,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``effective_batch_size`` to
     ``doc_update``); length of the fit (``max_iter`` to ``topic_drop_tol``); data and
-    machine (``random_state`` to ``total_samples``).
+    machine (``random_state`` to ``renewals``).
 
     Parameters
     ----------
@@ -992,6 +1036,17 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change.  It sets the learning rate and the scale of the statistics
+        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
+        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
+        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
+        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
+        sample of its data becomes the memory of a stream that follows.
+    renewals : Renewals, "auto" or None, default="auto"
+        Renewals of components in a stream with a half-life, see
+        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
 
     Attributes
     ----------
@@ -1028,6 +1083,13 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         in a fit of all documents at once perhaps "lower_bound" (before a step at T=1);
         where moves were made also, a row a move, "move_step", "move_seconds",
         "move_kept" and "move_bound" (the lower bound after it).
+    renewals_ : dict of ndarrays
+        Renewals of a stream with a half-life, an entry each: "sample" and "step" (rows
+        and steps before it), "time" (of the last row before it, or None), "reason"
+        ("start", "schedule" or "alarm"), "kept" (whether it replaced the parameters;
+        None while this is not decided), "decided" (rows before the decision), "gain"
+        (mean gain of the rows that decided, in nats per observation) and "columns"
+        (tuple of the new components).
     state_ : State
         All that changes during a fit.
     n_features_in_ : int
@@ -1092,6 +1154,8 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         verbose=0,
         shuffle=True,
         total_samples=None,
+        half_life=None,
+        renewals="auto",
     ):
         self.n_components = n_components
         self.doc_topic_prior = doc_topic_prior
@@ -1120,3 +1184,5 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         self.verbose = verbose
         self.shuffle = shuffle
         self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals
