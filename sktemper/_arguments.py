@@ -1,5 +1,8 @@
 """Checks of arguments.  Unlike in scikit-learn, a bool is no number."""
 
+import datetime
+import math
+import re
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,6 +15,7 @@ __all__ = [
     "check_flag",
     "check_scale",
     "columns_of",
+    "half_life_of",
     "is_integer",
     "is_number",
     "positive_int",
@@ -113,3 +117,36 @@ def columns_of(features, n_features, names=None):
     if unknown:
         raise ValueError(f"There is no feature {unknown[0]!r}.")
     return np.unique([places[name] for name in features.tolist()])
+
+
+def half_life_of(value):
+    """Return a half-life, a float number of rows or a `numpy.timedelta64`.
+
+    Parameters
+    ----------
+    value : float, str, datetime.timedelta or numpy.timedelta64
+        A string is a whole number and a unit: "W", "D", "h", "min" or "s".
+
+    Raises
+    ------
+    sklearn.utils._param_validation.InvalidParameterError
+        If ``value`` is neither a positive number nor a positive duration.
+    """
+    if isinstance(value, datetime.timedelta | np.timedelta64):
+        duration = np.timedelta64(value)
+        fixed = np.datetime_data(duration.dtype)[0] not in ("Y", "M", "generic")
+        if fixed and duration > np.timedelta64(0, "s"):
+            return duration
+    elif is_number(value):
+        if 0 < value < math.inf:
+            return float(value)
+    elif isinstance(value, str):
+        found = re.fullmatch(r"\s*([0-9]{1,9})\s*(W|D|h|min|s)\s*", value)
+        if found and int(found[1]) > 0:
+            unit = "m" if found[2] == "min" else found[2]
+            return np.timedelta64(int(found[1]), unit)
+    refuse(
+        "half_life",
+        'a positive number of samples, or a duration such as "30D", "12h" or "90min"',
+        value,
+    )

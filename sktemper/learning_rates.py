@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from sklearn.utils._param_validation import StrOptions
 
-from ._arguments import Interval, is_number, refuse
+from ._arguments import Interval, half_life_of, is_number, refuse
 from ._policy import Policy
 
-__all__ = ["AdaptiveRate", "ConstantRate", "LearningRate", "RobbinsMonro"]
+__all__ = ["AdaptiveRate", "ConstantRate", "HalfLife", "LearningRate", "RobbinsMonro"]
 
 
 class LearningRate(Policy):
@@ -17,6 +17,9 @@ class LearningRate(Policy):
     A rate in [0, 1] is the weight of the target of a step.  A step of rate 1 replaces
     the parameters by the target, and a step of rate 0 leaves them unchanged.
     """
+
+    #: Whether the rate forgets old data by their age, see `HalfLife`.
+    forgets = False
 
     def initial_state(self):
         """Return the initial state, a picklable value that is kept between steps."""
@@ -80,8 +83,91 @@ class RobbinsMonro(LearningRate):
         return self(clock.steps + 1), state
 
 
+class Population(NamedTuple):
+    """Data that still count, as `HalfLife` keeps them between steps.
+
+    Attributes
+    ----------
+    size : float
+        n, the sum of the weights of all rows so far, each halved with every half-life.
+    weight : float
+        Sum of the weights of the rows of the next step, which `size` includes.
+    """
+
+    size: float = 0.0
+    weight: float = 0.0
+
+    def with_rows(self, weight, half_lives):
+        """Return the population after more rows, and time in half-lives."""
+        return Population(self.size * 2.0**-half_lives + weight, weight)
+
+
+class HalfLife(LearningRate):
+    r"""Rates and scales under which the weight of old rows is halved steadily.
+
+    .. math:: n \leftarrow 2^{-S / H} n + S, \quad \rho = S / n, \quad
+        \hat\lambda = \lambda_0 + (n / S) \sum_i E[t_i]
+
+    n is the number of rows that still count, S that of the rows of a step.  The
+    posterior is thus that of a population of n rows, of which old ones fade (compare
+    the population posterior of [1]_).  It forgets, so that it is for `partial_fit`
+    only; `fit` ignores it.  ``half_life=H`` of an estimator stands for this policy.
+
+    Parameters
+    ----------
+    samples : float or duration, default=10000
+        H: number of rows, or their sum of weights, after which the weight of a row is
+        one half.  A duration, such as "30D", "12h" or a `datetime.timedelta`, counts
+        time instead; `partial_fit` then needs ``times``.
+
+    References
+    ----------
+    .. [1] J. McInerney, R. Ranganath, D. Blei, "The population posterior and Bayesian
+       modeling on streams", NIPS 2015.
+
+    Examples
+    --------
+    >>> from sktemper.learning_rates import HalfLife
+    >>> HalfLife(20_000)
+    HalfLife(samples=20000)
+    """
+
+    forgets = True
+    _parameter_constraints = {"samples": "no_validation"}
+
+    def __init__(self, samples=10_000):
+        self.samples = samples
+
+    def validate(self):
+        """Check the half-life; return self."""
+        self.unit()
+        return self
+
+    def unit(self):
+        """Return the half-life, a float number of rows or a `numpy.timedelta64`.
+
+        Raises
+        ------
+        sklearn.utils._param_validation.InvalidParameterError
+            If it is neither a positive number nor a positive duration.
+        """
+        return half_life_of(self.samples)
+
+    def knows(self, state):
+        """Return whether this policy can continue from ``state``."""
+        return isinstance(state, Population)
+
+    def initial_state(self):
+        """Return an empty population."""
+        return Population()
+
+    def next_rate(self, state, clock, gradient):
+        """Return the share of the rows of the step in the population."""
+        return (state.weight / state.size if state.size > 0 else 0.0), state
+
+
 class ConstantRate(LearningRate):
-    """The same learning rate at every step, for data that drift.
+    """The same learning rate at every step.
 
     Parameters
     ----------

@@ -34,6 +34,7 @@ from sktemper.lda._model import LDAModel
 from sktemper.learning_rates import (
     AdaptiveRate,
     ConstantRate,
+    HalfLife,
     LearningRate,
     RobbinsMonro,
     as_learning_rate,
@@ -49,6 +50,7 @@ from sktemper.moves import (
     SplitMergeMoves,
 )
 from sktemper.noise import GradientNoise, NoNoise, SVIPlusNoise, as_noise
+from sktemper.renewals import NoRenewals, Renewals
 from sktemper.schedules import (
     AUTO_LENGTH,
     AUTO_START,
@@ -111,7 +113,14 @@ TEMPERINGS = [
     GlobalTempering(temperatures=[1, 2, 4], temperature_prior=[1, 0, 1], cap=None),
     LocalTempering(),
 ]
-LEARNING_RATES = [RobbinsMonro(), RobbinsMonro(0, 1), ConstantRate(), AdaptiveRate()]
+LEARNING_RATES = [
+    RobbinsMonro(),
+    RobbinsMonro(0, 1),
+    ConstantRate(),
+    AdaptiveRate(),
+    HalfLife(),
+    HalfLife("30D"),
+]
 NOISES = [
     NoNoise(),
     SVIPlusNoise(),
@@ -127,7 +136,8 @@ MOVES = [
     ReheatMoves(n_moves=2, n_iter=9, start=3.0),
     MoveSequence([SplitMergeMoves(patience=2), BirthMoves()]),
 ]
-POLICIES = SCHEDULES + TEMPERINGS + LEARNING_RATES + NOISES + MOVES
+RENEWALS = [NoRenewals(), Renewals(), Renewals(memory=500, births=0.1)]
+POLICIES = SCHEDULES + TEMPERINGS + LEARNING_RATES + NOISES + MOVES + RENEWALS
 
 
 def subclasses(cls):

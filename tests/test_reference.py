@@ -23,6 +23,7 @@ MODULES = [
     "moves",
     "noise",
     "plotting",
+    "renewals",
     "report",
     "schedules",
     "tempering",

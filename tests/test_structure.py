@@ -27,7 +27,7 @@ GROUND = {
     "_linalg",
     "_simd",
 } | ARGUMENTS
-POLICIES = {"schedules", "tempering", "learning_rates", "noise", "moves"}
+POLICIES = {"schedules", "tempering", "learning_rates", "noise", "moves", "renewals"}
 CHECKS = {"_limits", "_validation"}
 FACE = GROUND | POLICIES | CHECKS | {"_data", "_loop", "_estimator"}
 USERS_AND_ITEMS = {"_frames", "_ranking"}
@@ -53,6 +53,7 @@ MAY_IMPORT = {
     "tempering": {"_arguments", "_policy", "model", "schedules"},
     "noise": {"_arguments", "_policy", "model", "schedules"},
     "moves": {"_arguments", "_policy", "model", "schedules", "tempering"},
+    "renewals": {"_arguments", "_policy", "model", "schedules"},
     "_data": {"_cache", "_linalg"},
     "_loop": GROUND | POLICIES | {"_data", "_tasks"},
     "_estimator": GROUND | POLICIES | CHECKS | {"_data", "_loop", "_sklearn"},

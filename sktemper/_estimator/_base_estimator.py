@@ -13,25 +13,21 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._arguments import Interval, WholeNumber
 from .._data import data_of
-from .._loop import QUIETLY, InlineWorkers, Problem, State, Workers, run_pieces
+from .._loop import QUIETLY, InlineWorkers, Problem, State, Workers
 from .._policy import Slot, SlotsMixin
 from .._sklearn import CallbackSupportMixin, with_callbacks
 from ..learning_rates import RobbinsMonro, as_learning_rate
 from ..model import IllDefined, all_finite
 from ..moves import as_moves
 from ..noise import as_noise
+from ..renewals import as_renewals
 from ..tempering import as_tempering
-from ._end_of_fit import (
-    is_above_one,
-    largest_final_change,
-    warn_of_a_long_stream,
-    warn_of_the_end,
-)
+from ._end_of_fit import largest_final_change, warn_of_the_end
 from ._fit_runs import run_fits
 from ._fitted_methods import FittedMethodsMixin
 from ._pickles import PicklesMixin, Validation, writable
-from ._plans import plan_stream
 from ._ready import ReadyModel
+from ._streams import StreamsMixin
 
 __all__ = ["TemperedEstimator"]
 
@@ -40,7 +36,12 @@ MOST_SAMPLES = 2**53
 
 
 class TemperedEstimator(
-    FittedMethodsMixin, PicklesMixin, CallbackSupportMixin, SlotsMixin, BaseEstimator
+    FittedMethodsMixin,
+    StreamsMixin,
+    PicklesMixin,
+    CallbackSupportMixin,
+    SlotsMixin,
+    BaseEstimator,
 ):
     """Base of estimators that fit a `ConjugateModel` under any policies.
 
@@ -55,6 +56,7 @@ class TemperedEstimator(
     n_init, max_iter, batch_size, total_samples = 1, 10, "auto", None
     shuffle, evaluate_every, validation_fraction = True, 0, 0.1
     n_iter_no_change, tol = None, 1e-3
+    half_life, renewals = None, "auto"
     warm_start, n_jobs, random_state, verbose = False, None, None, 0
 
     _slots = {
@@ -62,6 +64,7 @@ class TemperedEstimator(
         "learning_rate": Slot(lambda value: as_learning_rate(value, RobbinsMonro())),
         "gradient_noise": Slot(as_noise, True, "sktemper.noise.SVIPlusNoise()"),
         "moves": Slot(as_moves, True, "sktemper.moves.BirthMoves()"),
+        "renewals": Slot(as_renewals, True, "sktemper.renewals.Renewals()"),
     }
     _parameter_constraints: dict = {
         "n_components": [WholeNumber(1)],
@@ -69,6 +72,8 @@ class TemperedEstimator(
         "learning_rate": "no_validation",
         "gradient_noise": "no_validation",
         "moves": "no_validation",
+        "half_life": "no_validation",
+        "renewals": "no_validation",
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [
@@ -226,55 +231,10 @@ class TemperedEstimator(
                 starts, n_runs = iter([state]), 1
             else:
                 starts, n_runs = self._starts(problem), self.n_init
+            self._forgetting_rate()
             run = run_fits(self, problem, starts, n_runs)
+            self._remember_fit(problem, run.state)
         warn_of_the_end(self, run)
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None, sample_weight=None):
-        """Continue the training with a chunk of a stream.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Chunk of a stream.  It is cut, in order, into batches of ``batch_size``
-            rows; a smaller chunk is one batch.  With ``batch_size="auto"`` the batches
-            of a chunk have equal sizes.  Unless ``total_samples`` is given, the rows of
-            the whole chunk count as known from its first batch on, so that the same
-            stream in other chunks gives another fit.
-        y : None
-            Ignored; here by scikit-learn's convention.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, factors of their statistics.
-
-        Returns
-        -------
-        self : object
-            The estimator.  A fitted model continues at its temperature and learning
-            rate.  A new one has a single start; ``n_init`` is ignored.
-        """
-        fresh = not hasattr(self, "state_")
-        if fresh:
-            self._warned = {}
-        with self._restored_on_error():
-            other = self if fresh else self._widened_for(X)
-            data = other._training_data(X, fresh)
-            problem = other._problem(data, sample_weight, fresh)
-            state = (
-                next(self._starts(problem)) if fresh else other._state_to_go_on_from()
-            )
-
-            def install():
-                self._take_columns(other)
-                self._install(state, policies)
-
-            policies, size = plan_stream(self, problem, state, fresh)
-            with problem.workers:
-                run_pieces(problem, policies, state, size, install)
-                self._finish(problem, state)
-        if not is_above_one(self):
-            self._warned.pop("hot", None)
-        warn_of_a_long_stream(self)
         return self
 
     def _training_data(self, X, fresh):

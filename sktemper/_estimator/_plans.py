@@ -10,6 +10,7 @@ from scipy import sparse
 from .._data import Rows
 from .._loop import HeldOut, Policies, State, generator
 from ..learning_rates import ConstantRate, RobbinsMonro, as_learning_rate
+from ..renewals import NoRenewals
 from ..schedules import Plan
 
 __all__ = ["AGAIN", "Run", "held_out_rows", "plan_fit", "plan_stream", "tasks_left"]
@@ -83,7 +84,9 @@ def plan_stream(estimator, problem, state, fresh):
         )
     if fresh:
         state.policies.plan = _plan_of_stream(estimator, problem, state)
-    policies = _resolved_policies(estimator, model, state, RobbinsMonro())
+    policies = _resolved_policies(
+        estimator, model, state, estimator._forgetting_rate() or RobbinsMonro()
+    )
     state.best = None
     if estimator.total_samples is not None:
         state.progress.first_row = _noted(state.progress.first_row, data)
@@ -168,11 +171,15 @@ def _plan_passes(estimator, state, n_rows, moves):
 
 def _resolved_policies(estimator, model, state, default_rate):
     """Return the resolved policies; give each a state if it has none that it knows."""
+    rate = as_learning_rate(estimator.learning_rate, default_rate)
+    if rate.forgets:  # it is for streams
+        rate = default_rate
     policies = Policies(
         estimator._tempering().validate().resolved(state.policies.plan),
-        as_learning_rate(estimator.learning_rate, default_rate).validate(),
+        rate.validate(),
         estimator._noise().validate().resolved(state.policies.plan),
         estimator._moves().validate(),
+        estimator._renewals().validate() if rate.forgets else NoRenewals(),
     )
     policies.check(model)
     random = generator(state.seed, 0, POLICIES)

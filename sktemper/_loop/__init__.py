@@ -3,7 +3,8 @@
 Each module uses those before it in this list: `_sums` (sums in a fixed order),
 `_workers` (threads), `_problem` (a model with its data, weights and workers; batches
 and their blocks), `_policies` (policies, with checks of their results), `_history`,
-`_state`, `_step`, `_passes`, `_ascent` (steps on trial parameters), `_moves` and
+`_stream` (state of a stream with a half-life), `_state`, `_step`, `_passes`, `_ascent`
+(steps on trial parameters), `_moves`, `_renewals` (challengers), `_streaming` and
 `_stopping` (held-out scores).
 """
 
@@ -15,10 +16,16 @@ from ._problem import QUIETLY, Batch, Problem, generator
 from ._state import MoveProgress, State
 from ._step import Steps
 from ._stopping import Best, HeldOut, check_scorable, heldout_score
+from ._stream import Stream
+from ._streaming import Chunk, Listener, run_stream
 from ._sums import combined, compacted, tree_sum
 from ._workers import InlineWorkers, Workers
 
 __all__ = [
+    "Chunk",
+    "Listener",
+    "run_stream",
+    "Stream",
     "QUIETLY",
     "Batch",
     "InlineWorkers",

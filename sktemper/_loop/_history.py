@@ -35,6 +35,9 @@ class _Row(NamedTuple):
 class History:
     """History of a fit with one row for each step, thinned evenly above a limit.
 
+    The column "prequential_score" has the score per observation of the rows of a step
+    before they were learned, in a stream with a half-life.
+
     Rows with a held-out score are thinned separately, because they are few among the
     rows of all steps.
 
@@ -59,6 +62,7 @@ class History:
         "heldout_score",
         "mean_iterations",
         "lower_bound",
+        "prequential_score",
     )
 
     def __init__(self, limit=1000):

@@ -9,6 +9,7 @@ from ..learning_rates import LearningRate
 from ..model import Powers
 from ..moves import Moves, NoMoves, Proposal
 from ..noise import GradientNoise
+from ..renewals import NoRenewals
 from ..schedules import HOTTEST
 from ..tempering import Tempering
 
@@ -29,10 +30,11 @@ class Policies(NamedTuple):
     learning_rate: LearningRate
     gradient_noise: GradientNoise
     moves: Moves = NoMoves()
+    renewals: NoRenewals = NoRenewals()
 
     def check(self, model):
         """Raise ValueError if the model lacks what a policy requires."""
-        for policy in (*self[:3], *self.moves.phases()):
+        for policy in (*self[:3], *self.moves.phases(), self.renewals):
             policy.check(model)
 
     def temperature(self, state, clock):

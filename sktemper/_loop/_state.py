@@ -175,6 +175,8 @@ class State:
     best : Best or None
         Best state so far by the held-out score, for early stopping.
     history : History
+    stream : Stream or None
+        State of a stream with a half-life.
     """
 
     globals_: Any
@@ -190,6 +192,7 @@ class State:
     moves: MoveProgress = MoveProgress()
     best: Any = None
     history: History = field(default_factory=History)
+    stream: Any = None
 
     def clock(self, total_samples=None):
         """Return the clock of the next step; it starts after the idle steps."""

@@ -92,7 +92,15 @@ class Steps:
         self.problem, self.policies, self.state = problem, policies, state
         self._prepared = None
 
-    @QUIETLY()
+    @property
+    def prepared(self):
+        """The present parameters, prepared."""
+        if self._prepared is None:
+            self._prepared = prepared_of(
+                self.problem.model, self.state.globals_, self.state.hyper
+            )
+        return self._prepared
+
     def take(self, batch, on_commit=lambda: None, last=False):
         """Take one step on a batch.
 
@@ -112,6 +120,24 @@ class Steps:
         IllDefined
             If the step leaves the domain of the parameters.  It is not committed.
         """
+        self.problem.workers.run_whole(self.commit_of(batch, on_commit, last))
+
+    @QUIETLY()
+    def commit_of(self, batch, on_commit=lambda: None, last=False, **noted):
+        """Return the function that commits a step, see `take`.
+
+        Parameters
+        ----------
+        batch, on_commit, last
+            As in `take`.
+        **noted : float
+            Further columns of the row of the history.
+
+        Returns
+        -------
+        commit : callable
+            Raises `IllDefined`, before it changes the state, if the step is invalid.
+        """
         begin = time.perf_counter()
         problem, state = self.problem, self.state
         inputs = self._inputs(batch)
@@ -129,18 +155,20 @@ class Steps:
             _commit(state, globals_, batch, inputs, outcome)
             state.progress.seconds += time.perf_counter() - begin
             state.history.append(
-                step=state.progress.steps, seconds=state.progress.seconds, **row
+                step=state.progress.steps,
+                seconds=state.progress.seconds,
+                **row,
+                **noted,
             )
             on_commit()
 
-        problem.workers.run_whole(commit)
+        return commit
 
     def _inputs(self, batch):
         """Return the inputs of the local steps."""
         state, policies, model = self.state, self.policies, self.problem.model
         clock = state.clock(batch.total_of_clock)
-        if self._prepared is None:
-            self._prepared = prepared_of(model, state.globals_, state.hyper)
+        prepared = self.prepared
         draws = model.is_random or policies.gradient_noise.is_random
         random = generator(state.seed, state.progress.steps) if draws else None
         units, n_units = self.problem.units(batch.rows)
@@ -148,7 +176,7 @@ class Steps:
             clock,
             policies.temperature(state.policies.tempering, clock),
             policies.powers(state.policies.tempering, clock, n_units),
-            self._prepared,
+            prepared,
             random,
             units,
             policies.unit_noise(n_units, clock, random),

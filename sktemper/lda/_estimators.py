@@ -357,7 +357,7 @@ class TemperedLDA(_LDA):
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``tempering`` to
     ``doc_update``); length of the fit (``max_iter`` to ``topic_drop_tol``); data and
-    machine (``random_state`` to ``total_samples``).
+    machine (``random_state`` to ``renewals``).
 
     Parameters
     ----------
@@ -483,6 +483,17 @@ class TemperedLDA(_LDA):
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change.  It sets the learning rate and the scale of the statistics
+        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
+        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
+        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
+        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
+        sample of its data becomes the memory of a stream that follows.
+    renewals : Renewals, "auto" or None, default="auto"
+        Renewals of components in a stream with a half-life, see
+        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
 
     Attributes
     ----------
@@ -520,6 +531,14 @@ class TemperedLDA(_LDA):
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
+    renewals_ : dict of ndarrays
+        Renewals of a stream with a half-life.  Each array has an entry for each
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
+        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether it replaced the parameters; None while this is not decided),
+        "decided" (number of rows before the decision), "gain" (mean gain of the rows
+        that decided, in nats per observation) and "columns" (tuple of the new
+        components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -589,6 +608,8 @@ class TemperedLDA(_LDA):
         verbose=0,
         shuffle=True,
         total_samples=None,
+        half_life=None,
+        renewals="auto",
     ):
         self.n_components = n_components
         self.doc_topic_prior = doc_topic_prior
@@ -616,6 +637,8 @@ class TemperedLDA(_LDA):
         self.verbose = verbose
         self.shuffle = shuffle
         self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals
 
 
 class AnnealedLDA(AnnealedMixin, _LDA):
@@ -629,7 +652,7 @@ class AnnealedLDA(AnnealedMixin, _LDA):
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``schedule`` to
     ``doc_update``); length of the fit (``max_iter`` to ``topic_drop_tol``); data and
-    machine (``random_state`` to ``total_samples``).
+    machine (``random_state`` to ``renewals``).
 
     Parameters
     ----------
@@ -747,6 +770,17 @@ class AnnealedLDA(AnnealedMixin, _LDA):
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change.  It sets the learning rate and the scale of the statistics
+        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
+        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
+        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
+        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
+        sample of its data becomes the memory of a stream that follows.
+    renewals : Renewals, "auto" or None, default="auto"
+        Renewals of components in a stream with a half-life, see
+        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
 
     Attributes
     ----------
@@ -786,6 +820,14 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
+    renewals_ : dict of ndarrays
+        Renewals of a stream with a half-life.  Each array has an entry for each
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
+        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether it replaced the parameters; None while this is not decided),
+        "decided" (number of rows before the decision), "gain" (mean gain of the rows
+        that decided, in nats per observation) and "columns" (tuple of the new
+        components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -855,6 +897,8 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         verbose=0,
         shuffle=True,
         total_samples=None,
+        half_life=None,
+        renewals="auto",
     ):
         self.n_components = n_components
         self.doc_topic_prior = doc_topic_prior
@@ -883,6 +927,8 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         self.verbose = verbose
         self.shuffle = shuffle
         self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals
 
 
 class SVIPlusLDA(SVIPlusMixin, _LDA):
@@ -895,7 +941,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``effective_batch_size`` to
     ``doc_update``); length of the fit (``max_iter`` to ``topic_drop_tol``); data and
-    machine (``random_state`` to ``total_samples``).
+    machine (``random_state`` to ``renewals``).
 
     Parameters
     ----------
@@ -1013,6 +1059,17 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change.  It sets the learning rate and the scale of the statistics
+        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
+        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
+        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
+        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
+        sample of its data becomes the memory of a stream that follows.
+    renewals : Renewals, "auto" or None, default="auto"
+        Renewals of components in a stream with a half-life, see
+        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
 
     Attributes
     ----------
@@ -1050,6 +1107,14 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
+    renewals_ : dict of ndarrays
+        Renewals of a stream with a half-life.  Each array has an entry for each
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
+        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether it replaced the parameters; None while this is not decided),
+        "decided" (number of rows before the decision), "gain" (mean gain of the rows
+        that decided, in nats per observation) and "columns" (tuple of the new
+        components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -1116,6 +1181,8 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         verbose=0,
         shuffle=True,
         total_samples=None,
+        half_life=None,
+        renewals="auto",
     ):
         self.n_components = n_components
         self.doc_topic_prior = doc_topic_prior
@@ -1144,3 +1211,5 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         self.verbose = verbose
         self.shuffle = shuffle
         self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals

@@ -27,6 +27,7 @@ from . import _kernels
 from ._checks import positive
 from ._correspondence import ROWS_ANALYSED
 from ._partition import log_partition
+from ._renewing import RenewingMixin
 from ._starts import StartsMixin
 from ._topics import Documents, Prepared, Topics, WordStatistics, deal_words
 
@@ -49,7 +50,7 @@ ROWS_OF_BLOCK, MORE_ROWS, NARROW_ROW = 256, 512, 256
 TOKENS_PER_BATCH, TOKENS_PER_PIECE = 30_000, 20_000
 
 
-class LDAModel(StartsMixin, ConjugateModel):
+class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
     """Latent Dirichlet allocation.
 
     Parameters

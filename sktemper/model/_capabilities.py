@@ -18,6 +18,7 @@ _CAPABILITIES = {
     "births": ("propose_birth",),
     "splits": ("propose_split_merge",),
     "other_features": ("on_features",),
+    "renewals": ("with_births", "joined", "merged", "matched", "blended"),
 }
 
 
@@ -278,5 +279,100 @@ class Capabilities:
         -------
         globals_, hyper : object
             Parameters and hyperparameters of this model.
+        """
+        raise NotImplementedError
+
+    # -- renewals: for streams whose components appear and die -------------------------
+    def with_births(self, globals_, hyper, n_births, X, random):
+        """Return a larger model whose prior contains the present components.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+            Present parameters.
+        n_births : int
+            Number of new components, which come after the present ones.
+        X : array-like
+            Recent rows, to which the larger model will be fitted.
+        random : numpy.random.Generator
+
+        Returns
+        -------
+        model : ConjugateModel
+            With the same `stop`.
+        globals_, hyper : object
+            Parameters from which its fit starts.
+        """
+        raise NotImplementedError
+
+    def joined(self, globals_, hyper, born):
+        """Return a model with the present components and the new ones.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+            Present parameters.
+        born : object
+            Parameters of the model of `with_births`, fitted.
+
+        Returns
+        -------
+        model : ConjugateModel
+            With the prior of this model for all components.
+        globals_, hyper : object
+        """
+        raise NotImplementedError
+
+    def merged(self, globals_, hyper, present, present_hyper):
+        """Merge the components of `joined` to the number of this model.
+
+        Components that continue a present one keep its place.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+            Parameters of the model of `joined`, fitted.
+        present, present_hyper : object
+            Present parameters.
+
+        Returns
+        -------
+        globals_, hyper : object
+        is_new : ndarray of bool of shape (n_components,)
+            Places of new components.
+        """
+        raise NotImplementedError
+
+    def matched(self, present, fresh):
+        """Order the components of a new fit such that those of each place are alike.
+
+        Parameters
+        ----------
+        present, fresh : object
+            Present global parameters, and those of a new fit.
+
+        Returns
+        -------
+        globals_ : object
+        is_same : ndarray of bool of shape (n_components,)
+            Whether the component of a place is the present one.
+        """
+        raise NotImplementedError
+
+    def blended(self, globals_, present, may_be_same, share):
+        """Return components with information of the present ones that are alike.
+
+        Parameters
+        ----------
+        globals_, present : object
+            Parameters after a renewal, and present ones.
+        may_be_same : ndarray of bool of shape (n_components,)
+            Places to be compared.
+        share : float
+            Weight of the information of the present components.
+
+        Returns
+        -------
+        globals_ : object
         """
         raise NotImplementedError

@@ -46,7 +46,8 @@ class ConjugateModel(Options, Capabilities):
         `target_parameters`), "fisher_products" (`fisher_product`), "largest_rates"
         (`largest_rate`, `is_valid`), "log_partitions" (`log_partition`),
         "critical_temperatures" (`critical_temperatures`), "births" (`propose_birth`),
-        "splits" (`propose_split_merge`) and "other_features" (`on_features`).  A model
+        "splits" (`propose_split_merge`), "other_features" (`on_features`) and
+        "renewals" (`with_births`, `joined`, `merged`, `matched`, `blended`).  A model
         has a capability if it defines all its methods; `capabilities` returns the
         names.
 

@@ -1,0 +1,267 @@
+"""Streams with a half-life: parameters, times of rows, memory and records."""
+
+from dataclasses import replace
+
+import numpy as np
+from sklearn.base import _fit_context
+
+from .._arguments import half_life_of
+from .._data import as_slice
+from .._loop import Chunk, Listener, Stream, generator, run_pieces, run_stream
+from ..learning_rates import HalfLife, LearningRate, Population
+from ..renewals import as_renewals
+from ._end_of_fit import is_above_one, warn_of_a_long_stream
+from ._messages import log
+from ._plans import plan_stream
+
+__all__ = ["StreamsMixin"]
+
+#: Key of the random numbers that choose the remembered rows of a fit.
+REMEMBERING_FIT = 9
+#: Columns of `renewals_`.
+COLUMNS = ("sample", "step", "time", "reason", "kept", "decided", "gain", "columns")
+
+
+class StreamsMixin:
+    """Mixin of estimators whose streams may have a half-life."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None, sample_weight=None, *, times=None):
+        """Continue the training with a chunk of a stream.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Chunk of a stream.  It is cut, in order, into batches of ``batch_size``
+            rows; a smaller chunk is one batch.  With ``batch_size="auto"`` the batches
+            of a chunk have equal sizes.  Unless ``total_samples`` is given, the rows of
+            the whole chunk count as known from its first batch on, so that the same
+            stream in other chunks gives another fit.
+        y : None
+            Ignored; here by scikit-learn's convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, factors of their statistics.
+        times : array-like of shape (n_samples,) or scalar, default=None
+            Dates or times of the samples, which must not decrease: anything that
+            `numpy` converts to ``datetime64``, such as strings "2024-05-31" or a column
+            of a data frame.  A scalar is the time of the whole chunk.  A half-life in
+            time needs them; with any half-life, `renewals_` shows them.
+
+        Returns
+        -------
+        self : object
+            The estimator.  A fitted model continues at its temperature and learning
+            rate.  A new one has a single start; ``n_init`` is ignored.
+
+        Notes
+        -----
+        With ``half_life``, each batch is scored before it is learned, see
+        "prequential_score" in `history_`, and renewals replace components, see
+        `sktemper.renewals.Renewals`.
+        """
+        fresh = not hasattr(self, "state_")
+        if fresh:
+            self._warned = {}
+        with self._restored_on_error():
+            other = self if fresh else self._widened_for(X)
+            data = other._training_data(X, fresh)
+            problem = other._problem(data, sample_weight, fresh)
+            state = (
+                next(self._starts(problem)) if fresh else other._state_to_go_on_from()
+            )
+            policies, size = plan_stream(self, problem, state, fresh)
+            chunk = self._chunk(problem, policies, state, times, size)
+
+            def install():
+                self._take_columns(other)
+                self._install(state, policies)
+
+            with problem.workers:
+                if chunk is None:
+                    run_pieces(problem, policies, state, size, install)
+                else:
+                    listener = Listener(install, self._log_event)
+                    tempering = self._tempering()
+                    run_stream(problem, policies, tempering, state, chunk, listener)
+                self._finish(problem, state)
+        if not is_above_one(self):
+            self._warned.pop("hot", None)
+        warn_of_a_long_stream(self)
+        return self
+
+    def _renewals(self):
+        """Return the policy for renewals."""
+        return as_renewals(self.renewals)
+
+    def _forgetting_rate(self):
+        """Return the `HalfLife` of streams, or None.
+
+        Raises
+        ------
+        ValueError
+            If a half-life is given together with parameters that it replaces.
+        """
+        if self.half_life is None:
+            rate = self.learning_rate
+            rate = rate if isinstance(rate, LearningRate) and rate.forgets else None
+        else:
+            half_life_of(self.half_life)
+            if self.learning_rate is not None:
+                raise ValueError(
+                    "half_life and learning_rate are both given, but half_life sets "
+                    "the learning rate: leave one of them at None."
+                )
+            rate = HalfLife(self.half_life)
+        if rate is not None and self.total_samples is not None:
+            raise ValueError(
+                "A half-life and total_samples are both given, but a half-life sets "
+                "the number of samples that count: leave total_samples at None."
+            )
+        return rate
+
+    def _chunk(self, problem, policies, state, times, size):
+        """Return the `Chunk` of a stream with a half-life; None without one."""
+        rate, n_rows = policies.learning_rate, len(problem.data)
+        if not rate.forgets:
+            if times is not None:
+                raise ValueError(
+                    "times is given, but half_life is None: the times of samples "
+                    "matter for a half-life only."
+                )
+            return None
+        stream, unit = state.stream or Stream(), rate.unit()
+        weight = problem.sample_weight
+        weight = np.ones(n_rows) if weight is None else np.asarray(weight, np.float64)
+        times = None if times is None else _checked_times(times, n_rows, stream.time)
+        if isinstance(unit, float):
+            half_lives = np.cumsum(weight) / unit
+        elif times is None:
+            raise ValueError(
+                f"half_life={rate.samples!r} is a duration, so that partial_fit needs "
+                "times: the dates or times of the samples."
+            )
+        else:
+            first = times[0] if stream.time is None else stream.time
+            half_lives = (times - first) / unit
+        half_lives = stream.half_lives + half_lives
+        return Chunk(size, half_lives, weight, times)
+
+    def _log_event(self, stream):
+        """Log the last event of a stream."""
+        if stream.alarms and stream.alarms[-1].sample == stream.samples:
+            log(self, "alarm after %d samples", stream.samples)
+        if not stream.renewals:
+            return
+        last = stream.renewals[-1]
+        if last.decided == stream.samples and last.kept is not None:
+            outcome = "won" if last.kept else "lost"
+            log(
+                self,
+                "renewal after %d samples (%s): %s, gain %.4f",
+                last.sample,
+                last.reason,
+                outcome,
+                last.gain,
+            )
+
+    def _remember_fit(self, problem, state):
+        """Let the memory of a stream begin with a sample of the rows of a fit."""
+        rate = self._forgetting_rate()
+        state.stream = None
+        if rate is None:
+            return
+        renewals, n_rows, weight = self._renewals(), len(problem.data), None
+        if problem.sample_weight is not None:
+            weight = np.asarray(problem.sample_weight, dtype=np.float64)
+        total = float(n_rows if weight is None else weight.sum())
+        unit = rate.unit()
+        if isinstance(unit, float):  # as if the rows had been a stream
+            steady = unit / np.log(2.0)
+            total = steady * -np.expm1(-total / steady)
+        stream = Stream(samples=n_rows, last=n_rows)
+        if renewals.is_on:
+            capacity = min(renewals.memory, n_rows)
+            random = generator(state.seed, 0, REMEMBERING_FIT)
+            keys = random.gumbel(size=n_rows)
+            if weight is not None:
+                with np.errstate(divide="ignore"):
+                    keys += np.log(weight)
+            rows = np.sort(np.argsort(-keys, kind="stable")[:capacity])
+            X = problem.data.rows(as_slice(rows) if capacity < n_rows else rows)
+            memory = stream.memory.with_rows(X, keys[rows], 0, capacity)
+            stream = replace(stream, memory=memory, due=n_rows + capacity)
+            if capacity == renewals.memory:
+                stream = replace(stream, reason="schedule")
+        state.stream, state.policies.learning_rate = stream, Population(total)
+
+    def clear_memory(self):
+        """Delete the rows of the stream that the estimator remembers.
+
+        With a half-life, the estimator and its pickles contain up to
+        ``renewals.memory`` rows of the training data.  Without them it predicts as
+        before.  If `partial_fit` follows, the memory fills again, and renewals begin
+        when it has 1,000 rows.
+
+        Returns
+        -------
+        self : object
+        """
+        state = self._state().copied()
+        if state.stream is not None:
+            stream = state.stream
+            state.stream = Stream(
+                samples=stream.samples,
+                time=stream.time,
+                half_lives=stream.half_lives,
+                last=stream.samples,
+                due=stream.samples + 1000,
+                reason=stream.reason,
+                renewals=stream.renewals,
+                alarms=stream.alarms,
+            )
+            self.state_ = state
+        return self
+
+    @property
+    def renewals_(self):
+        """Renewals of a stream: a dict of arrays with an entry for each renewal."""
+        stream = self._state().stream
+        records = () if stream is None else stream.renewals
+        table = {}
+        for name in COLUMNS:
+            values = [getattr(record, name) for record in records]
+            if name in ("time", "kept", "columns"):
+                column = np.empty(len(values), dtype=object)
+                column[:] = values
+            else:
+                kind = {"reason": str, "gain": float}.get(name, np.int64)
+                column = np.array(values, dtype=kind)
+            table[name] = column
+        return table
+
+
+def _checked_times(times, n_rows, last):
+    """Return the times of rows as an array of datetime64, or raise an error."""
+    try:
+        times = np.asarray(times)
+        if times.dtype.kind in "biufc":
+            raise ValueError("numbers have no unit")
+        times = times.astype("datetime64[us]")
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "times must be dates or times, such as numpy.datetime64 or strings "
+            f'"2024-05-31": {error}.'
+        ) from error
+    if times.ndim == 0:
+        times = np.repeat(times, n_rows)
+    if times.shape != (n_rows,):
+        raise ValueError(f"times has shape {times.shape}, expected ({n_rows},).")
+    if np.isnat(times).any():
+        raise ValueError("times contains missing values (NaT).")
+    before = times[:1] if last is None else np.array([last])
+    if (np.diff(np.concatenate([before, times])) < np.timedelta64(0, "us")).any():
+        raise ValueError(
+            "times must not decrease, within a chunk or from chunk to chunk: sort the "
+            "samples by time."
+        )
+    return times

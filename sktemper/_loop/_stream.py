@@ -1,0 +1,342 @@
+"""The state of a stream with a half-life: memory, alarm, challenger and renewals.
+
+All values but the challenger's state are immutable, so that a commit replaces one
+reference, and the states of several estimators may share them.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+__all__ = ["Alarm", "Challenger", "Memory", "Renewal", "Stream", "Watch"]
+
+#: Number of rows, in multiples of the capacity, at which a memory is compacted.
+SLACK = 1.25
+#: Number of scored rows that enter an alarm test together.
+ROWS_OF_TEST = 250
+#: Number of tests over which the running mean of scores extends.
+TESTS_OF_MEAN = 20
+#: Least number of rows that decide about a challenger.
+FEWEST_DECIDING = 200
+#: Number of standard errors by which a challenger wins or loses early.
+CLEARLY = 2.0
+#: Number of rows before the first renewal.
+FIRST_RENEWAL = 1000
+#: Largest number of renewals, and of alarms, of which a record is kept.
+MOST_RECORDS = 1000
+
+
+class Memory(NamedTuple):
+    """A weighted sample of rows without replacement, of bounded size [1]_.
+
+    Each row has a random key: its age at arrival, in units of the time in which weights
+    change by a factor of e, plus the logarithm of its weight and Gumbel noise.  The
+    rows with the largest keys are the sample.
+
+    Attributes
+    ----------
+    pieces : tuple of ndarray or CSR
+        Rows in the order of their arrival.
+    keys : ndarray of shape (n_rows,)
+    numbers : ndarray of int of shape (n_rows,)
+        Numbers of the rows in the stream.
+
+    References
+    ----------
+    .. [1] P. Efraimidis, P. Spirakis, "Weighted random sampling with a reservoir",
+       Information Processing Letters 97, 2006.
+    """
+
+    pieces: tuple = ()
+    keys: Any = np.zeros(0)
+    numbers: Any = np.zeros(0, dtype=np.int64)
+
+    def __len__(self):
+        return len(self.keys)
+
+    def with_rows(self, X, keys, first_number, capacity):
+        """Return the memory with more rows; keys of -inf leave a row out."""
+        numbers = np.arange(first_number, first_number + len(keys))
+        taken = np.flatnonzero(keys > -math.inf)
+        more = Memory(
+            (*self.pieces, X[taken].copy()),
+            np.concatenate([self.keys, keys[taken]]),
+            np.concatenate([self.numbers, numbers[taken]]),
+        )
+        if len(more.keys) <= SLACK * capacity and len(more.pieces) < 100:
+            return more
+        rows = more.largest(capacity)
+        return Memory((more.matrix()[rows],), more.keys[rows], more.numbers[rows])
+
+    def on_columns(self, places):
+        """Return the memory with other columns.
+
+        Parameters
+        ----------
+        places : ndarray of int
+            Present column of each other column, -1 for a new one, which is 0.
+        """
+        known = places >= 0
+        if not self.pieces or (known.all() and len(places) == self.pieces[0].shape[1]):
+            return self
+        columns = np.flatnonzero(known), places[known]
+        selection = sparse.csr_matrix(
+            (np.ones(len(columns[0]), self.pieces[0].dtype), columns[::-1]),
+            shape=(self.pieces[0].shape[1], len(places)),
+        )
+        pieces = [piece @ selection for piece in self.pieces]
+        for piece in filter(sparse.issparse, pieces):
+            piece.sort_indices()
+        return Memory(tuple(pieces), self.keys, self.numbers)
+
+    def largest(self, capacity):
+        """Return the places of the rows of the sample, in the order of arrival."""
+        n_left_out = len(self.keys) - capacity
+        if n_left_out <= 0:
+            return np.arange(len(self.keys))
+        return np.sort(np.argpartition(self.keys, n_left_out)[n_left_out:])
+
+    def sample(self, capacity):
+        """Return the rows of the sample, and their numbers in the stream."""
+        rows = self.largest(capacity)
+        return self.matrix()[rows], self.numbers[rows]
+
+    def matrix(self):
+        """Return all rows as one matrix; rows with fewer columns are padded."""
+        if not sparse.issparse(self.pieces[0]):
+            return np.concatenate(self.pieces)
+        width = max(piece.shape[1] for piece in self.pieces)
+        return sparse.vstack([widened(piece, width) for piece in self.pieces], "csr")
+
+
+def widened(X, width):
+    """Return a CSR matrix with more columns, all 0, that shares its entries."""
+    if X.shape[1] == width:
+        return X
+    return type(X)((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
+
+
+class Watch(NamedTuple):
+    """A two-sided CUSUM test of the scores of rows before they are learned.
+
+    Attributes
+    ----------
+    count, total, squares : float
+        Number, sum and sum of squares of scores since the last test.
+    tests : int
+        Number of tests in the running mean, at most `TESTS_OF_MEAN`.
+    mean : float
+    above, below : float
+        The two sums of the test.
+    """
+
+    count: float = 0.0
+    total: float = 0.0
+    squares: float = 0.0
+    tests: int = 0
+    mean: float = 0.0
+    above: float = 0.0
+    below: float = 0.0
+
+    def after(self, scores, policy):
+        """Return the test after the scores of more rows, and whether it fired."""
+        watch = self._replace(
+            count=self.count + len(scores),
+            total=self.total + scores.sum(),
+            squares=self.squares + (scores**2).sum(),
+        )
+        if watch.count < ROWS_OF_TEST:
+            return watch, False
+        mean = watch.total / watch.count
+        variance = max(watch.squares / watch.count - mean**2, 0.0)
+        error = math.sqrt(variance / watch.count) or 1.0
+        above = below = 0.0
+        if self.tests:
+            z = (mean - self.mean) / error
+            above = max(0.0, self.above + z - policy.drift)
+            below = max(0.0, self.below - z - policy.drift)
+        if max(above, below) > policy.threshold:
+            return Watch(), True
+        tests = min(self.tests + 1, TESTS_OF_MEAN)
+        running = self.mean + (mean - self.mean) / tests
+        return Watch(0.0, 0.0, 0.0, tests, running, above, below), False
+
+
+class Challenger(NamedTuple):
+    """Parameters of a renewal that may replace the present ones.
+
+    Attributes
+    ----------
+    state : State
+    born : ndarray of int
+        Columns of its new components.
+    count, total, squares : float
+        Number of rows that both have scored, and sum and sum of squares of the gains of
+        the challenger.
+    """
+
+    state: Any
+    born: np.ndarray
+    count: float = 0.0
+    total: float = 0.0
+    squares: float = 0.0
+
+    def after(self, gains):
+        """Return the challenger after its gains on more rows."""
+        return self._replace(
+            count=self.count + len(gains),
+            total=self.total + gains.sum(),
+            squares=self.squares + (gains**2).sum(),
+        )
+
+    @property
+    def gain(self):
+        """Mean gain of the rows, NaN without rows."""
+        return self.total / self.count if self.count else math.nan
+
+    def has_won(self, trial):
+        """Return whether the challenger won; None if this is not decided yet."""
+        if self.count < min(FEWEST_DECIDING, trial):
+            return None
+        variance = max(self.squares / self.count - self.gain**2, 0.0)
+        error = math.sqrt(variance / self.count)
+        if abs(self.gain) > CLEARLY * error or self.count >= trial:
+            return bool(self.gain > 0)
+        return None
+
+
+class Renewal(NamedTuple):
+    """Record of a renewal.
+
+    Attributes
+    ----------
+    sample, step : int
+        Number of rows and of steps before it.
+    time : object
+        Time of the last row, or None.
+    reason : str
+        "start" while the memory is not full, "schedule" or "alarm".
+    kept : bool or None
+        Whether the challenger won; None if this is not decided yet.
+    decided : int
+        Number of rows before the decision; -1 before it.
+    gain : float
+        Mean gain of the rows that decided, in nats per observation.
+    columns : tuple of int
+        Columns of the new components.
+    """
+
+    sample: int
+    step: int
+    time: Any
+    reason: str
+    kept: Any = None
+    decided: int = -1
+    gain: float = math.nan
+    columns: tuple = ()
+
+
+class Alarm(NamedTuple):
+    """Record of an alarm: numbers of rows and steps before it, and its time or None."""
+
+    sample: int
+    step: int
+    time: Any
+
+
+@dataclass(frozen=True)
+class Stream:
+    """State of a stream.
+
+    Attributes
+    ----------
+    samples : int
+        Number of rows so far.
+    time : numpy.datetime64 or None
+        Time of the last row.
+    half_lives : float
+        Age of the stream in half-lives.
+    memory : Memory
+    watch : Watch
+    challenger : Challenger or None
+    last, due : int
+        Numbers of rows at the last renewal and at the next one.
+    reason : str
+        Reason of the next renewal.
+    renewals, alarms : tuple
+        Records of the last `MOST_RECORDS` renewals and alarms.
+    """
+
+    samples: int = 0
+    time: Any = None
+    half_lives: float = 0.0
+    memory: Memory = Memory()  # noqa: RUF009, a tuple
+    watch: Watch = Watch()  # noqa: RUF009, a tuple
+    challenger: Challenger | None = None
+    last: int = 0
+    due: int = FIRST_RENEWAL
+    reason: str = "start"
+    renewals: tuple = ()
+    alarms: tuple = ()
+
+    def on_columns(self, places, on_features):
+        """Return the stream of a model with other columns.
+
+        Parameters
+        ----------
+        places : ndarray of int
+            Present column of each other column, -1 for a new one.
+        on_features : callable
+            Function that returns a state for the other columns.
+        """
+        challenger = self.challenger
+        if challenger is not None:
+            challenger = challenger._replace(state=on_features(challenger.state))
+        return replace(
+            self, memory=self.memory.on_columns(places), challenger=challenger
+        )
+
+    def renewed(self, challenger, capacity, most, step):
+        """Return the stream after a renewal, with its challenger or without one.
+
+        ``capacity`` and ``most`` are the capacities of the memory, now and at most.
+        """
+        is_full = self.half_lives >= 1 or len(self.memory) >= most
+        due = self.samples + (capacity if is_full else max(self.samples, FIRST_RENEWAL))
+        record = Renewal(self.samples, step, self.time, self.reason)
+        if challenger is None:
+            record = record._replace(kept=False, decided=self.samples)
+        else:
+            record = record._replace(columns=tuple(map(int, challenger.born)))
+        return replace(
+            self,
+            challenger=challenger,
+            last=self.samples,
+            due=due,
+            reason="schedule" if is_full else "start",
+            renewals=(*self.renewals, record)[-MOST_RECORDS:],
+        )
+
+    def decided(self, kept):
+        """Return the stream after the decision about its challenger."""
+        record = self.renewals[-1]._replace(
+            kept=bool(kept), decided=self.samples, gain=float(self.challenger.gain)
+        )
+        return replace(
+            self,
+            challenger=None,
+            watch=Watch() if kept else self.watch,
+            renewals=(*self.renewals[:-1], record),
+        )
+
+    def alarmed(self, wait, step):
+        """Return the stream after an alarm."""
+        alarm, due = Alarm(self.samples, step, self.time), self.samples + wait
+        return replace(
+            self,
+            alarms=(*self.alarms, alarm)[-MOST_RECORDS:],
+            **({"due": due, "reason": "alarm"} if due < self.due else {}),
+        )

@@ -1,0 +1,261 @@
+"""Streams with a half-life: pieces are scored, then learned; renewals between them."""
+
+import math
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..model import IllDefined
+from ..tempering import Untempered
+from ._problem import Batch, generator
+from ._renewals import challenger_of
+from ._step import Steps
+from ._stream import Stream
+
+__all__ = ["Chunk", "Listener", "run_stream"]
+
+#: Key of the random numbers of the memory.
+REMEMBERING = 8
+
+
+class Listener(NamedTuple):
+    """Callbacks of a stream.
+
+    Attributes
+    ----------
+    on_commit : callable
+        Called inside each commit, which no signal can interrupt.
+    on_event : callable
+        Called with the stream after an alarm, a renewal or its decision.
+    """
+
+    on_commit: Any = lambda: None
+    on_event: Any = lambda stream: None
+
+
+class Chunk(NamedTuple):
+    """Chunk of a stream with a half-life.
+
+    Attributes
+    ----------
+    size : int
+        Largest number of rows of a step.
+    half_lives : ndarray of shape (n_rows,)
+        Age of the stream at the arrival of each row, in half-lives.
+    weight : ndarray of shape (n_rows,)
+        Weights of the rows.
+    times : ndarray of datetime64 of shape (n_rows,) or None
+    """
+
+    size: int
+    half_lives: np.ndarray
+    weight: np.ndarray
+    times: Any = None
+
+
+def run_stream(problem, policies, tempering, state, chunk, listener):
+    """Learn a chunk of a stream with a half-life, some rows at a time.
+
+    Each piece is scored before it is learned.  The scores decide about a challenger and
+    raise alarms.  A renewal that is due is made before the next piece.
+
+    Parameters
+    ----------
+    problem : Problem
+    policies : Policies
+        Policies of the steps.
+    tempering : Tempering
+        Tempering of the fits of renewals, with "auto" unresolved.
+    state : State
+    chunk : Chunk
+    listener : Listener
+    """
+    if state.stream is None:
+        state.stream = Stream()
+    pieces = _Pieces(problem, policies, tempering, state, chunk, listener)
+    n_rows = len(problem.data)
+    for start in range(0, n_rows, chunk.size):
+        pieces.learn(slice(start, min(start + chunk.size, n_rows)))
+
+
+class _Pieces:
+    """Consecutive pieces of a chunk, see `run_stream`."""
+
+    def __init__(self, problem, policies, tempering, state, chunk, listener):
+        self.problem, self.state, self.chunk = problem, state, chunk
+        self.policies, self.tempering, self.listener = policies, tempering, listener
+        if policies.renewals.is_on:
+            self.policies = policies._replace(tempering=Untempered())
+        self._start_steps()
+
+    def _start_steps(self):
+        """Prepare steps of the present parameters and of the challenger."""
+        self._present = Steps(self.problem, self.policies, self.state)
+        challenger = self.state.stream.challenger
+        self._challenging = None
+        if challenger is not None:
+            self._challenging = Steps(self.problem, self.policies, challenger.state)
+
+    def learn(self, piece):
+        """Score and learn the rows of a slice."""
+        if self.policies.renewals.is_on:
+            self._renew_if_due()
+        scores, n_scored = self._scores(self._present, piece)
+        stream = self._judged(self.state.stream, scores, n_scored, piece)
+        total = n_scored.sum()
+        score = float(scores.sum() / total) if total > 0 else math.nan
+        self._step(stream, piece, score)
+
+    def _scores(self, steps, piece):
+        """Return the scores of rows under some parameters, and their counts."""
+        rows = np.arange(piece.start, piece.stop)
+        parts = self.problem.map(_predictive_scores, steps.prepared, rows)
+        scores, counts = zip(*parts, strict=True)
+        return np.concatenate(scores), np.concatenate(counts)
+
+    def _judged(self, stream, scores, n_scored, piece):
+        """Return the stream after the scores of a piece; install a winner."""
+        renewals, counts = self.policies.renewals, n_scored > 0
+        counts &= self.chunk.weight[piece] > 0
+        if not (renewals.is_on and counts.any()):
+            return stream
+        own = scores[counts] / n_scored[counts]
+        if stream.challenger is not None:
+            theirs, _ = self._scores(self._challenging, piece)
+            gains = theirs[counts] / n_scored[counts] - own
+            challenger = stream.challenger.after(gains)
+            stream = replace(stream, challenger=challenger)
+            won = challenger.has_won(renewals.trial)
+            if won is not None:
+                stream = stream.decided(won)
+                self._decide(challenger, stream)
+                own = own + gains if won else own
+        watch, fired = stream.watch.after(own, renewals)
+        stream = replace(stream, watch=watch)
+        if fired and stream.reason != "start":
+            stream = stream.alarmed(renewals.wait, self.state.progress.steps)
+            self.listener.on_event(stream)
+        return stream
+
+    def _decide(self, challenger, stream):
+        """Commit the decision about a challenger."""
+        state = self.state
+
+        def commit():
+            if stream.renewals[-1].kept:
+                state.globals_ = challenger.state.globals_
+                state.hyper = challenger.state.hyper
+                state.local = None
+            state.stream = stream
+            self.listener.on_commit()
+
+        self.problem.workers.run_whole(commit)
+        self.listener.on_event(stream)
+        self._start_steps()
+
+    def _step(self, stream, piece, score):
+        """Take a step on a piece, and remember its rows, in one commit."""
+        state, chunk = self.state, self.chunk
+        age, weight = chunk.half_lives[piece], chunk.weight[piece]
+        rate_state = state.policies.learning_rate
+        population = rate_state.with_rows(
+            float(weight.sum()), float(age[-1] - stream.half_lives)
+        )
+        stream = replace(
+            self._remembered(stream, piece, population.size),
+            samples=stream.samples + len(age),
+            half_lives=float(age[-1]),
+            time=None if chunk.times is None else chunk.times[piece][-1],
+        )
+        rows = np.arange(piece.start, piece.stop)
+        total = population.size
+        if population.weight > 0:
+            total *= len(rows) / population.weight
+        batch = Batch(rows, total or 1.0)
+        both = [(state, self._present, {"prequential_score": score})]
+        if stream.challenger is not None:
+            both.append((stream.challenger.state, self._challenging, {}))
+        commits = [_step_of(batch, population, *each) for each in both]
+        self._commit(commits, stream, len(rows))
+
+    def _commit(self, commits, stream, n_rows):
+        """Commit the steps of a piece; a challenger whose step fails has lost."""
+
+        def commit():
+            commits[0]()
+            own = stream
+            try:
+                for other in commits[1:]:
+                    other()
+            except IllDefined:
+                own = own.decided(False)
+            self.state.stream = own
+            self.state.progress.total_rows += n_rows
+            self.listener.on_commit()
+
+        self.problem.workers.run_whole(commit)
+        if self.state.stream.challenger is None:
+            self._challenging = None
+
+    def _remembered(self, stream, piece, size):
+        """Return the stream with the rows of a piece in its memory."""
+        renewals = self.policies.renewals
+        if not renewals.is_on:
+            return stream
+        chunk, first = self.chunk, stream.samples
+        weight = chunk.weight[piece]
+        random = generator(self.state.seed, first, REMEMBERING)
+        with np.errstate(divide="ignore"):
+            keys = chunk.half_lives[piece] * math.log(2) + np.log(weight)
+        keys += random.gumbel(size=len(keys))
+        X = self.problem.data.rows(np.arange(piece.start, piece.stop))
+        capacity = capacity_of(renewals, size)
+        return replace(stream, memory=stream.memory.with_rows(X, keys, first, capacity))
+
+    def _renew_if_due(self):
+        """Make a renewal, if one is due, and commit it."""
+        state, renewals = self.state, self.policies.renewals
+        stream = state.stream
+        if stream.samples < stream.due or not len(stream.memory):
+            return
+        capacity = capacity_of(renewals, state.policies.learning_rate.size)
+        if stream.challenger is not None:
+            stream = stream.decided(stream.challenger.gain > 0)
+            self._decide(state.stream.challenger, stream)
+        challenger = challenger_of(
+            self.problem, self.policies, self.tempering, state, capacity
+        )
+
+        def commit():
+            state.stream = stream.renewed(
+                challenger, capacity, renewals.memory, state.progress.steps
+            )
+            self.listener.on_commit()
+
+        self.problem.workers.run_whole(commit)
+        self.listener.on_event(state.stream)
+        self._start_steps()
+
+
+def _step_of(batch, population, state, steps, noted):
+    """Return the function that commits a step for a population."""
+    before = state.policies.learning_rate
+    state.policies.learning_rate = population
+    try:
+        return steps.commit_of(batch, **noted)
+    finally:
+        state.policies.learning_rate = before
+
+
+#: Least capacity of a memory, in rows.
+LEAST_CAPACITY = 1000
+
+
+def capacity_of(renewals, size):
+    """Return the largest number of rows of a memory when ``size`` rows count."""
+    return min(renewals.memory, max(LEAST_CAPACITY, math.ceil(size)))
+
+
+def _predictive_scores(model, block, prepared):
+    return model.predictive_scores(block, prepared)

@@ -1,0 +1,164 @@
+"""Renewals of topics: births under the present topics as prior, unions and merges."""
+
+import copy
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from ._merging import groups_of_topics
+from ._topics import Topics
+
+__all__ = ["RenewingMixin"]
+
+#: Cosine above which a topic of a renewal is the same as a present one.
+SAME_COSINE = 0.9
+
+
+class RenewingMixin:
+    """Mixin of `LDAModel` with the capability "renewals"."""
+
+    @property
+    def n_components(self):
+        """Number of topics."""
+        return self.n_topics
+
+    def with_births(self, globals_, hyper, n_births, X, random):
+        """Return a model whose first topics have the present ones as prior.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+        n_births : int
+        X : ndarray or CSR
+            Rows that it will be fitted to.
+        random : numpy.random.Generator
+
+        Returns
+        -------
+        model : LDAModel
+        globals_, hyper : object
+        """
+        model, hyper = self._larger(n_births, hyper, self._least_prior(n_births))
+        model.topic_word_prior[: self.n_topics] += globals_.tokens().T
+        start = model.topic_word_prior.copy()
+        start[self.n_topics :] = random.gamma(100.0, 0.01, (n_births, self.n_features))
+        return model, Topics.from_dense(start.T, model.topic_word_prior.T), hyper
+
+    def joined(self, globals_, hyper, born):
+        """Return the model of the present topics and the new ones of `with_births`."""
+        tokens = globals_.tokens()
+        new = born.tokens()[:, self.n_topics :]
+        model, hyper = self._larger(
+            new.shape[1], hyper, self._least_prior(new.shape[1])
+        )
+        topic_word = np.hstack([tokens, new]) + model.topic_word_prior.T
+        return model, Topics.from_dense(topic_word, model.topic_word_prior.T), hyper
+
+    def _least_prior(self, n_births):
+        """Return eta of topics without a prior of their own."""
+        least = self.topic_word_prior.min(axis=0)
+        return np.tile(np.broadcast_to(least, self.n_features), (n_births, 1))
+
+    def _larger(self, n_births, hyper, prior):
+        """Return a model with more topics, and its alpha."""
+        model = copy.copy(self)  # the stop flag is shared
+        model.n_topics = self.n_topics + n_births
+        model.init, model.init_params = None, "random"
+        shape = self.n_topics, self.n_features
+        model.topic_word_prior = np.vstack(
+            [np.broadcast_to(self.topic_word_prior, shape), prior]
+        )
+        hyper = np.concatenate([hyper, np.full(n_births, np.median(hyper))])
+        if model.doc_topic_prior is not None:
+            model.doc_topic_prior = hyper
+        return model, hyper
+
+    def merged(self, globals_, hyper, present, present_hyper):
+        """Merge the topics of `joined` to the number of this model.
+
+        A group of merged topics has the column of its largest present topic.  A group
+        of new topics has a column that has become free.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+            Parameters of the model of `joined`, fitted.
+        present, present_hyper : object
+            Present parameters of this model.
+
+        Returns
+        -------
+        globals_, hyper : object
+        is_new : ndarray of bool of shape (n_topics,)
+        """
+        K, tokens = self.n_topics, globals_.tokens().T
+        groups = groups_of_topics(tokens, globals_.prior.T, K)
+        column_of = np.full(groups.max() + 1, -1)
+        rank = np.lexsort((-tokens[:K].sum(axis=1), ~self._has_own_prior()))
+        for topic in rank:
+            if column_of[groups[topic]] < 0:
+                column_of[groups[topic]] = topic
+        free = np.setdiff1d(np.arange(K), column_of)
+        new = np.flatnonzero(column_of < 0)
+        column_of[new] = free[: len(new)]
+        is_new = np.zeros(K, dtype=bool)
+        is_new[column_of[new]] = True
+        topic_word = np.zeros((K, self.n_features))
+        np.add.at(topic_word, column_of[groups], tokens)
+        topic_word += self.topic_word_prior
+        globals_ = Topics.from_dense(topic_word.T, self.topic_word_prior.T)
+        return globals_, present_hyper, is_new
+
+    def _has_own_prior(self):
+        """Return which topics have another prior than the least."""
+        prior = self.topic_word_prior
+        own = (prior > prior.min(axis=0)).any(axis=1)
+        return np.broadcast_to(own, self.n_topics)
+
+    def matched(self, present, fresh):
+        """Give topics of a new fit the columns of the present ones like them.
+
+        Parameters
+        ----------
+        present, fresh : Topics
+
+        Returns
+        -------
+        globals_ : Topics
+        is_same : ndarray of bool of shape (n_topics,)
+            Whether the topic of a column is the present one.
+        """
+        cosines = _cosines(present.tokens(), fresh.tokens())
+        if self._has_own_prior().any():  # columns are not exchangeable
+            return fresh, cosines.diagonal() > SAME_COSINE
+        _, columns = linear_sum_assignment(-cosines)
+        topic_word = fresh.dense()[:, columns]
+        is_same = cosines[np.arange(self.n_topics), columns] > SAME_COSINE
+        return Topics.from_dense(topic_word, self.topic_word_prior.T), is_same
+
+    def blended(self, globals_, present, may_be_same, share):
+        """Return topics with a share of the tokens of the present ones like them.
+
+        Parameters
+        ----------
+        globals_, present : Topics
+        may_be_same : ndarray of bool of shape (n_topics,)
+            Columns to be compared.
+        share : float
+        """
+        tokens, old = globals_.tokens(), present.tokens()
+        cosine = _unit(tokens) * _unit(old)
+        same = may_be_same & (cosine.sum(axis=0) > SAME_COSINE)
+        tokens[:, same] += share * old[:, same]
+        return Topics.from_dense(
+            tokens + self.topic_word_prior.T, self.topic_word_prior.T
+        )
+
+
+def _unit(tokens):
+    norm = np.sqrt((tokens**2).sum(axis=0))
+    return tokens / np.where(norm > 0, norm, 1.0)
+
+
+def _cosines(a, b):
+    return _unit(a).T @ _unit(b)

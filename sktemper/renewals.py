@@ -1,0 +1,161 @@
+"""Renewals: components of a stream that are replaced when its data change.
+
+A stream with a half-life keeps a sample of its recent rows.  From time to time, and
+after an alarm, a renewal fits new components to them, joins these with the present ones
+and merges the union to the number of components.  The result is a challenger.  It
+replaces the present parameters if it predicts the next rows better, before either has
+learned them.
+"""
+
+from numbers import Integral, Real
+
+from ._arguments import Interval, refuse
+from ._policy import Policy
+
+__all__ = ["NoRenewals", "Renewals"]
+
+
+class NoRenewals(Policy):
+    """No renewals: a stream is learned by its steps alone (``renewals=None``)."""
+
+    memory = 0
+    is_on = False
+
+    def ways(self, model):
+        """Return the ways in which a model is renewed, none."""
+        return ()
+
+
+class Renewals(Policy):
+    r"""Renew components from a memory of recent rows of a stream.
+
+    The memory is a random sample of the rows so far, in which the weight of a row is
+    halved with every half-life.  A renewal is made when 1,000, 2,000, 4,000, ...  rows
+    were seen, later each time that ``memory`` new rows were seen, and ``wait`` rows
+    after an alarm.  An alarm means that the score of rows that are not learned yet has
+    left its running mean, upwards or downwards: a two-sided CUSUM test of its
+    standardised difference.
+
+    Models take part by one of two capabilities, see `sktemper.model.CAPABILITIES`:
+
+    - "renewals", such as topics: while the memory is not full, a new fit to it.  Later,
+      additional components are fitted to the rows since the last renewal, while the
+      present ones are part of the prior.  All components are then fitted to the memory,
+      merged by evidence to their previous number, and fitted again.  Components that
+      have not changed keep the information of rows that have left the memory.
+    - "splits", such as mixtures: the components are fitted to the memory, and split and
+      merge moves follow (`sktemper.moves.SplitMergeMoves`).
+
+    The result is a challenger.  Both sets of parameters score the next rows and then
+    learn them.  The challenger wins if its mean gain exceeds two standard errors, or is
+    positive after ``trial`` rows; otherwise the present parameters stay.
+
+    Parameters
+    ----------
+    memory : int, default=10000
+        Largest number of rows in the memory.
+    births : float, default=0.3
+        Number of new components of a renewal, as a share of the components.
+    wait : int, default=1000
+        Number of rows between an alarm and the renewal that it causes.
+    trial : int, default=2000
+        Largest number of rows that decide about a challenger.
+    threshold : float, default=6.0
+        Sum of standardised differences above which the CUSUM test raises an alarm.  An
+        infinite value disables alarms.
+    drift : float, default=1.0
+        Difference, in standard errors, that the CUSUM test ignores.
+
+    Notes
+    -----
+    Rows since the last renewal that are in the memory are a sample as well.  A memory
+    is never larger than the number of rows that count with this half-life.
+
+    A pickle of the estimator contains the rows in the memory;
+    ``estimator.clear_memory()`` deletes them.
+
+    Examples
+    --------
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.renewals import Renewals
+    >>> lda = AnnealedLDA(50, half_life=10_000, renewals=Renewals(memory=5_000))
+    >>> lda.set_params(renewals__births=0.2).renewals
+    Renewals(births=0.2, memory=5000)
+    """
+
+    _parameter_constraints = {
+        "memory": [Interval(Integral, 100, None, closed="left")],
+        "births": [Interval(Real, 0, 1, closed="right")],
+        "wait": [Interval(Integral, 1, None, closed="left")],
+        "trial": [Interval(Integral, 1, None, closed="left")],
+        "threshold": [Interval(Real, 0, None, closed="neither")],
+        "drift": [Interval(Real, 0, None, closed="left")],
+    }
+    is_on = True
+    #: Capabilities by which models can be renewed, the first that a model has counts.
+    capabilities = ("renewals", "splits")
+
+    def __init__(
+        self,
+        memory=10_000,
+        births=0.3,
+        wait=1_000,
+        trial=2_000,
+        threshold=6.0,
+        drift=1.0,
+    ):
+        self.memory = memory
+        self.births = births
+        self.wait = wait
+        self.trial = trial
+        self.threshold = threshold
+        self.drift = drift
+
+    def ways(self, model):
+        """Return the capabilities by which a model can be renewed.
+
+        Parameters
+        ----------
+        model : ConjugateModel
+
+        Returns
+        -------
+        capabilities : tuple of str
+        """
+        has = model.capabilities()
+        return tuple(name for name in self.capabilities if name in has)
+
+    def check(self, model):
+        """Raise ValueError if the model has no capability to be renewed."""
+        if not self.ways(model):
+            raise ValueError(
+                f"{self!r} needs a model with {' or '.join(self.capabilities)}, and "
+                f"{type(model).__name__} has neither. Pass renewals=None to forget the "
+                "past without renewals."
+            )
+
+    def n_births(self, n_components):
+        """Return the number of new components of a renewal, at least 1."""
+        return max(1, round(self.births * n_components))
+
+
+def as_renewals(value):
+    """Return the policy for renewals that ``value`` stands for.
+
+    Parameters
+    ----------
+    value : Renewals, NoRenewals, "auto" or None
+        "auto" stands for `Renewals`, None for no renewals.
+
+    Raises
+    ------
+    sklearn.utils._param_validation.InvalidParameterError
+        If ``value`` is of another type.
+    """
+    if value is None:
+        return NoRenewals()
+    if isinstance(value, Renewals | NoRenewals):
+        return value
+    if isinstance(value, str) and value == "auto":
+        return Renewals()
+    refuse("renewals", 'a Renewals (see sktemper.renewals), "auto" or None', value)

@@ -1,0 +1,343 @@
+"""Streams with a half-life: the population, memory, renewals and their records."""
+
+import datetime
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from sktemper import AnnealedLDA, TemperedLDA
+from sktemper._arguments import half_life_of
+from sktemper._loop._stream import Challenger, Memory, Watch
+from sktemper.datasets import make_lda_documents
+from sktemper.learning_rates import HalfLife, RobbinsMonro
+from sktemper.renewals import Renewals
+
+K, V, H = 10, 120, 1500
+RENEWALS = Renewals(memory=1000, wait=200)
+
+
+def documents(seed, n=1500, words=slice(0, 80)):
+    """Documents whose topics use some of the columns."""
+    few = make_lda_documents(n, words.stop - words.start, 4, random_state=seed)
+    X = sparse.lil_array((n, V), dtype=few.dtype)
+    X[:, words] = few.toarray()
+    return sparse.csr_array(X)
+
+
+@pytest.fixture(scope="module")
+def stream():
+    """A stream of 4 topics, of which other words are used in the second half."""
+    return sparse.vstack([documents(0), documents(1, words=slice(40, 120))], "csr")
+
+
+def lda(**parameters):
+    parameters = {"half_life": H, "renewals": RENEWALS, "random_state": 0} | parameters
+    return AnnealedLDA(K, **parameters)
+
+
+def learned(model, X, chunk=250, **kwargs):
+    for start in range(0, X.shape[0], chunk):
+        model.partial_fit(X[start : start + chunk], **kwargs)
+    return model
+
+
+@pytest.fixture(scope="module")
+def fitted(stream):
+    return learned(lda(), stream)
+
+
+def same_bits(a, b):
+    np.testing.assert_array_equal(a.components_, b.components_)
+    assert a.renewals_.keys() == b.renewals_.keys()
+    for name, values in a.renewals_.items():
+        np.testing.assert_array_equal(values, b.renewals_[name])
+
+
+# -- the population --------------------------------------------------------------------
+def test_rate_and_scale_are_those_of_the_population_that_counts(stream):
+    model = learned(lda(renewals=None, batch_size=250), stream[:1000])
+    n, rates = 0.0, []
+    for _ in range(4):
+        n = n * 2 ** (-250 / H) + 250
+        rates.append(250 / n)
+    np.testing.assert_allclose(model.history_["learning_rate"], rates, rtol=1e-12)
+    assert model.state_.policies.learning_rate.size == pytest.approx(n)
+    # the first rate is 1, and each step adds its tokens: the mass follows
+    tokens, mass = (
+        [X.sum() for X in (stream[i : i + 250] for i in (0, 250, 500, 750))],
+        0,
+    )
+    for rate, of_piece in zip(rates, tokens, strict=True):
+        mass = (1 - rate) * mass + of_piece
+    found = model.components_.sum(dtype=np.float64) - 0.1 * K * V
+    assert found == pytest.approx(mass, rel=1e-4)
+
+
+def test_weights_count_as_repetitions_do(stream):
+    weight = np.random.default_rng(0).integers(0, 3, 250)
+    model = lda(renewals=None).partial_fit(stream[:250], sample_weight=weight)
+    assert model.state_.policies.learning_rate.size == pytest.approx(weight.sum())
+    model.partial_fit(stream[250:500], sample_weight=2 * np.ones(250))
+    n = weight.sum() * 2 ** (-500 / H) + 500
+    assert model.state_.policies.learning_rate.size == pytest.approx(n)
+
+
+def test_rows_without_weight_are_not_remembered(stream):
+    weight = np.arange(250) % 2
+    model = lda().partial_fit(stream[:250], sample_weight=weight)
+    assert len(model.state_.stream.memory) == 125
+
+
+def test_time_passes_between_chunks(stream):
+    model = lda(half_life="10D", batch_size=250)
+    model.partial_fit(stream[:250], times="2024-01-01")
+    model.partial_fit(stream[250:500], times=np.repeat("2024-01-11", 250))
+    assert model.state_.policies.learning_rate.size == pytest.approx(125 + 250)
+    assert model.state_.stream.half_lives == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="must not decrease"):
+        model.partial_fit(stream[:250], times="2024-01-10")
+    with pytest.raises(ValueError, match="needs times"):
+        model.partial_fit(stream[:250])
+
+
+@pytest.mark.parametrize(
+    "times, message",
+    [
+        (np.arange(250), "have no unit"),
+        (["2024-01-01"] * 3, "shape"),
+        (["NaT"] * 250, "NaT"),
+        (["yesterday"] * 250, "dates or times"),
+    ],
+)
+def test_bad_times_are_refused(stream, times, message):
+    with pytest.raises(ValueError, match=message):
+        lda().partial_fit(stream[:250], times=times)
+    with pytest.raises(ValueError, match="half_life is None"):
+        AnnealedLDA(K).partial_fit(stream[:250], times="2024-01-01")
+
+
+@pytest.mark.parametrize(
+    "value", ["30D", "12h", "90min", "2W", "45 s", datetime.timedelta(days=2), 0.5, 10]
+)
+def test_half_lives(value):
+    assert HalfLife(value).validate().unit() == half_life_of(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [0, -1, np.inf, np.nan, True, "30", "D", "0D", "3M", np.timedelta64(3, "M"), [1]],
+)
+def test_what_is_no_half_life(stream, value):
+    with pytest.raises(ValueError, match="half_life"):
+        lda(half_life=value).partial_fit(stream[:50])
+    with pytest.raises(ValueError, match="half_life"):
+        lda(half_life=value).fit(stream[:50])
+
+
+def test_a_half_life_replaces_rate_and_total(stream):
+    for name, value in (("learning_rate", RobbinsMonro()), ("total_samples", 100)):
+        for method in ("fit", "partial_fit"):
+            with pytest.raises(ValueError, match=name):
+                getattr(lda(**{name: value}), method)(stream[:50])
+
+
+def test_the_policy_is_the_parameter(stream, fitted):
+    model = lda(half_life=None, learning_rate=HalfLife(H))
+    same_bits(learned(model, stream), fitted)
+
+
+def test_nested_keys():
+    model = AnnealedLDA(K, half_life=H).set_params(renewals__memory=300)
+    assert clone(model).renewals.memory == 300
+    with pytest.raises(ValueError, match="is off"):
+        AnnealedLDA(K, renewals=None).set_params(renewals__memory=300)
+
+
+# -- memory ----------------------------------------------------------------------------
+def test_memory_is_a_sample_by_age():
+    # weights halve every 100 rows: the shares of the last hundreds follow
+    random, shares = np.random.default_rng(0), np.zeros(6)
+    for _ in range(60):
+        memory = Memory()
+        for start in range(0, 600, 50):
+            numbers = np.arange(start, start + 50)
+            keys = numbers / 100 * np.log(2) + random.gumbel(size=50)
+            memory = memory.with_rows(numbers[:, None], keys, start, 20)
+        rows, numbers = memory.sample(20)
+        assert (rows[:, 0] == numbers).all() and (np.diff(numbers) > 0).all()
+        shares += np.bincount(numbers // 100, minlength=6)
+    shares /= shares.sum()
+    expected = 2.0 ** np.arange(6) / 63
+    assert np.abs(shares - expected).max() < 0.05
+
+
+def test_memory_is_bounded_and_owns_its_rows(stream):
+    model = learned(lda(), stream)
+    memory = model.state_.stream.memory
+    assert len(memory) <= 1.25 * 1000 + 250
+    assert not np.shares_memory(memory.pieces[-1].data, stream.data)
+
+
+def test_a_fit_is_remembered(stream):
+    model = lda(max_iter=6).fit(stream[:1400])
+    assert len(model.state_.stream.memory) == 1000
+    size = H / np.log(2) * (1 - 2 ** (-1400 / H))
+    assert model.state_.policies.learning_rate.size == pytest.approx(size)
+    assert model.partial_fit(stream[1400:1600]).history_["learning_rate"][-1] < 0.2
+    plain = AnnealedLDA(K, max_iter=6, random_state=0).fit(stream[:1400])
+    again = lda(max_iter=6).fit(stream[:1400])
+    np.testing.assert_array_equal(plain.components_, again.components_)
+
+
+def test_memory_can_be_cleared(stream, fitted):
+    model = pickle.loads(pickle.dumps(fitted))
+    before = len(pickle.dumps(model))
+    model.clear_memory()
+    assert len(model.state_.stream.memory) == 0
+    assert len(pickle.dumps(model)) < before / 2
+    np.testing.assert_array_equal(model.components_, fitted.components_)
+    assert learned(model, stream[:1500]).renewals_["sample"][-1] >= 4000
+
+
+# -- renewals --------------------------------------------------------------------------
+def test_new_topics_are_found_and_told(stream, fitted):
+    renewals = fitted.renewals_
+    assert list(renewals["reason"][:1]) == ["start"]
+    after = renewals["sample"] > 1500
+    assert (renewals["reason"][after] == "alarm").any()
+    assert renewals["kept"][after].any()
+    assert fitted.state_.stream.alarms[0].sample - 1500 <= 500
+    plain = learned(AnnealedLDA(K, random_state=0), stream)
+    X = stream[2700:]
+    assert fitted.score(X) > plain.score(X)
+
+
+def test_a_topic_that_lives_keeps_its_column():
+    X = documents(0, 3000)
+    model, before, n_before = lda(), None, 0
+    for start in range(0, 3000, 250):
+        model.partial_fit(X[start : start + 250])
+        now, n_renewals = model.topic_word_, len(model.renewals_["sample"])
+        if start >= 2000:
+            changed = [c for row in model.renewals_["columns"][n_before:] for c in row]
+            kept = [k for k in range(K) if k not in changed]
+            unit = [t / np.linalg.norm(t, axis=1)[:, None] for t in (before, now)]
+            cosines = unit[0] @ unit[1].T
+            assert all(cosines[k, k] > 0.7 for k in kept)
+        before, n_before = now, n_renewals
+
+
+def test_an_alarm_sounds_to_both_sides():
+    random, policy = np.random.default_rng(0), Renewals()
+    for shift in (-0.3, 0.3):
+        watch, fired = Watch(), []
+        for number in range(40):
+            scores = random.normal(-5 + shift * (number >= 30), 1.0, 250)
+            watch, alarm = watch.after(scores, policy)
+            fired.append(alarm)
+        assert not any(fired[:30]) and any(fired[30:33])
+
+
+def test_a_challenger_is_judged_by_its_gains():
+    random = np.random.default_rng(0)
+    none = np.zeros(0, dtype=int)
+    assert Challenger(None, none).after(np.ones(100)).has_won(2000) is None
+    for mean in (-1.0, 1.0):
+        challenger = Challenger(None, none).after(random.normal(mean, 1, 300))
+        assert challenger.has_won(2000) is (mean > 0)
+    undecided = Challenger(None, none).after(np.tile([-1.0, 1.1], 150))
+    assert undecided.has_won(2000) is None and undecided.has_won(300) is True
+
+
+def test_scores_come_before_the_step(stream):
+    model = lda(batch_size=250).partial_fit(stream[:250])
+    score = model.score(stream[250:500])
+    model.partial_fit(stream[250:500])
+    assert model.history_["prequential_score"][-1] == pytest.approx(score, rel=1e-6)
+
+
+def test_a_renewal_that_fails_leaves_the_model(stream, monkeypatch):
+    from sktemper.lda._model import LDAModel
+    from sktemper.model import IllDefined
+
+    def fails(*_):
+        raise IllDefined("overflow")
+
+    monkeypatch.setattr(LDAModel, "matched", fails)
+    model = learned(lda(), stream[:1500])
+    assert list(model.renewals_["kept"][:1]) == [False]
+    assert np.isfinite(model.components_).all()
+
+
+# -- the same bits ---------------------------------------------------------------------
+def test_bits_do_not_depend_on_threads(stream, fitted):
+    same_bits(learned(lda(n_jobs=2), stream), fitted)
+
+
+def test_bits_do_not_depend_on_pickles(stream, fitted):
+    model = lda()
+    for start in range(0, stream.shape[0], 250):
+        model = pickle.loads(pickle.dumps(model))
+        model.partial_fit(stream[start : start + 250])
+    same_bits(model, fitted)
+
+
+@pytest.mark.parametrize("name", ["challenger_of", "_predictive_scores"])
+def test_an_interruption_leaves_the_last_whole_piece(stream, fitted, monkeypatch, name):
+    from sktemper._loop import _streaming
+
+    model, calls, real = lda(), 0, getattr(_streaming, name)
+
+    def interrupted(*arguments):
+        nonlocal calls
+        calls += 1
+        if calls % 3 == 1:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(_streaming, name, interrupted)
+    for start in range(0, stream.shape[0], 250):
+        while True:
+            seen = getattr(model, "n_samples_seen_", 0) if start else 0
+            try:
+                model.partial_fit(stream[start : start + 250])
+                break
+            except KeyboardInterrupt:
+                assert getattr(model, "n_samples_seen_", 0) == seen
+    assert calls > 3
+    same_bits(model, fitted)
+
+
+def test_widths_may_grow_in_mid_stream():
+    X = documents(0, 1250)
+    model = learned(lda(), X[:1000, :100]).expand_features(20)
+    learned(model, X[1000:])
+    assert model.components_.shape == (K, V)
+    assert model.renewals_["sample"][0] == 1000
+
+
+def test_the_other_estimators_take_part(stream):
+    model = TemperedLDA(K, tempering=None, half_life=H, renewals=RENEWALS)
+    assert len(learned(model, stream[:1500]).renewals_["sample"]) > 0
+
+
+# -- other columns ---------------------------------------------------------------------
+def test_a_stream_with_a_half_life_goes_on_with_more_or_fewer_columns():
+    X = make_lda_documents(2600, 60, 5, doc_length=40, random_state=1)
+    narrow = X[:1500, :50]
+    lda = AnnealedLDA(5, half_life=800, random_state=0).partial_fit(narrow)
+    population = lda.state_.policies.learning_rate.size
+    lda.partial_fit(X[1500:1600])
+    assert lda.state_.policies.learning_rate.size > 0.5 * population
+    memory = lda.state_.stream.memory
+    old = memory.numbers[: memory.numbers.searchsorted(1500)]
+    found = memory.matrix()[: len(old)]
+    np.testing.assert_array_equal(found[:, :50].toarray(), narrow[old].toarray())
+    assert found.shape[1] == 60 and len(old) and not found[:, 50:].nnz
+    lda.partial_fit(X[1600:])  # with renewals on
+    lda.drop_features([0, 7]).partial_fit(np.delete(X.toarray(), [0, 7], axis=1)[:100])
+    assert lda.state_.stream.memory.matrix().shape[1] == 58
+    assert np.isfinite(lda.components_).all() and lda.components_.shape == (5, 58)
