@@ -264,6 +264,8 @@ class Stream:
     challenger : Challenger or None
     last, due : int
         Numbers of rows at the last renewal and at the next one.
+    changed : int
+        Number of rows at the last alarm.
     reason : str
         Reason of the next renewal.
     renewals, alarms : tuple
@@ -278,6 +280,7 @@ class Stream:
     challenger: Challenger | None = None
     last: int = 0
     due: int = FIRST_RENEWAL
+    changed: int = -(10**15)
     reason: str = "start"
     renewals: tuple = ()
     alarms: tuple = ()
@@ -305,7 +308,10 @@ class Stream:
         ``capacity`` and ``most`` are the capacities of the memory, now and at most.
         """
         is_full = self.half_lives >= 1 or len(self.memory) >= most
-        due = self.samples + (capacity if is_full else max(self.samples, FIRST_RENEWAL))
+        pause = max(self.samples, FIRST_RENEWAL)
+        if is_full:
+            pause = min(2 * (self.samples - self.changed), capacity)
+        due = self.samples + pause
         record = Renewal(self.samples, step, self.time, self.reason)
         if challenger is None:
             record = record._replace(kept=False, decided=self.samples)
@@ -338,5 +344,6 @@ class Stream:
         return replace(
             self,
             alarms=(*self.alarms, alarm)[-MOST_RECORDS:],
+            changed=self.samples,
             **({"due": due, "reason": "alarm"} if due < self.due else {}),
         )

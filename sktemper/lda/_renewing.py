@@ -5,6 +5,7 @@ import copy
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from ._correspondence import Recent
 from ._merging import groups_of_topics
 from ._topics import Topics
 
@@ -12,6 +13,9 @@ __all__ = ["RenewingMixin"]
 
 #: Cosine above which a topic of a renewal is the same as a present one.
 SAME_COSINE = 0.9
+#: Share of the rows, those with the lowest scores, from which new topics start, and
+#: least number of these rows for each new topic.
+WORST, ROWS_OF_BIRTH = 0.25, 10
 
 
 class RenewingMixin:
@@ -41,8 +45,24 @@ class RenewingMixin:
         model, hyper = self._larger(n_births, hyper, self._least_prior(n_births))
         model.topic_word_prior[: self.n_topics] += globals_.tokens().T
         start = model.topic_word_prior.copy()
-        start[self.n_topics :] = random.gamma(100.0, 0.01, (n_births, self.n_features))
+        start[self.n_topics :] = self._births(globals_, hyper, n_births, X, random)
         return model, Topics.from_dense(start.T, model.topic_word_prior.T), hyper
+
+    def _births(self, globals_, hyper, n_births, X, random):
+        """Return the start of new topics, found from the rows that fit worst."""
+        block = self.take(X, slice(0, X.shape[0]))
+        scores, tokens = self.predictive_scores(block, self.prepare(globals_, hyper))
+        per_token = np.where(tokens > 0, scores / np.maximum(tokens, 1e-300), np.inf)
+        n_worst = min(
+            max(round(WORST * len(scores)), ROWS_OF_BIRTH * n_births), len(scores)
+        )
+        worst = np.sort(np.argsort(per_token, kind="stable")[:n_worst])
+        model = copy.copy(self)
+        model.n_topics, model.init, model.init_params = n_births, None, "spectral"
+        model.topic_word_prior = self.topic_word_prior[:1]
+        model._correspondence = Recent()
+        seed = np.random.RandomState(int(random.integers(2**31)))
+        return model.initial_globals(X[worst], seed, hyper[:n_births]).dense().T
 
     def joined(self, globals_, hyper, born):
         """Return the model of the present topics and the new ones of `with_births`."""
