@@ -41,6 +41,7 @@ from ._spectrum import (
     leading_axes,
     sample_counts,
 )
+from ._splits import Search
 from ._weights import LEAST_CONCENTRATION, WEIGHTS
 from ._wide import Wide
 from ._wide_mixture import WideMixtureModel
@@ -71,6 +72,7 @@ __all__ = [
     "NaturalModel",
     "NormalWishartFamily",
     "NormalWishartParts",
+    "Search",
     "SharedGaussian",
     "Usual",
     "Wide",
