@@ -60,9 +60,9 @@ OTHER_BATCHES = (
     "row has noise of its own, and D and S stay row counts."
 )
 ILL_CONDITIONED = (
-    "The rows are fewer than the columns. Full covariances that are learned from them "
-    "are so ill-conditioned that rounding errors of sums in another order show after "
-    "moves."
+    "The rows are fewer than the columns. Priors of full covariances that are learned "
+    "from them are so ill-conditioned that rounding errors of sums in another order "
+    "show after moves."
 )
 ALL_ITEMS = dict.fromkeys(
     SPARSE_CHECKS, "predict returns the ratings of all items, (n_samples, n_items)."
@@ -368,6 +368,13 @@ GAUSSIAN_MIXTURE = Row(
                 "init_params": "random_from_data",
             },
             ILL_CONDITIONED,
+        ),
+        *(
+            Configuration(
+                "Annealed",
+                {"n_components": 4, "max_iter": 20, "moves": FEW_MOVES, **well_posed},
+            )
+            for well_posed in ({"covariance_type": "diag"}, {"priors": "scikit-learn"})
         ),
         Configuration(
             "Tempered",

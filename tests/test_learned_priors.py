@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture
@@ -324,3 +325,32 @@ def test_full_covariances_need_rows():
         TemperedGaussianMixture(2, max_iter=1).fit(X)
     TemperedGaussianMixture(2, covariance_type="diag", max_iter=1).fit(X)
     TemperedGaussianMixture(2, max_iter=1).fit(X[:, :20])
+
+
+# -- warnings --------------------------------------------------------------------------
+
+
+def test_a_fit_with_too_few_components_warns():
+    X = data(400, 4)
+    settings = {"covariance_type": "diag", "random_state": 0}
+    with pytest.warns(ConvergenceWarning, match="All 3 components are in use.* nats"):
+        AnnealedGaussianMixture(3, **settings).fit(X)
+    for n_components in (4, 6):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            AnnealedGaussianMixture(n_components, **settings).fit(X)
+
+
+def test_priors_that_merge_clusters_warn():
+    random = np.random.default_rng(0)
+    y = random.choice(5, size=600)
+    centres = random.normal(size=(5, 40)) * 6 / np.sqrt(2 * 40)
+    X = centres[y] + random.normal(size=(600, 40))
+    settings = {"covariance_type": "diag", "random_state": 0}
+    with pytest.warns(ConvergenceWarning, match='nats. Use priors="learned"'):
+        AnnealedGaussianMixture(10, **settings, priors="scikit-learn").fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        AnnealedGaussianMixture(10, **settings).fit(X)
+        one = AnnealedGaussianMixture(10, **settings, priors="scikit-learn")
+        one.fit(X[y == 0])

@@ -45,6 +45,7 @@ from ._spectrum import (
     leading_axes,
     sample_counts,
 )
+from ._splits import Search
 from ._weights import LEAST_CONCENTRATION, WEIGHTS
 from ._wide import Wide
 from ._wide_mixture import WideMixtureModel
@@ -80,6 +81,7 @@ __all__ = [
     "NormalWishartParts",
     "PoissonFamily",
     "ProductFamily",
+    "Search",
     "SharedGaussian",
     "Usual",
     "Wide",

@@ -20,6 +20,7 @@ from .._expfam import LEAST_CONCENTRATION, WEIGHTS
 from .._limits import check_prior, check_values, check_variances
 from .._notices import warn
 from .._validation import check_data
+from ._advice import advice
 from ._empirical import FREE_DEGREES, LEARNED
 from ._model import COVARIANCE_TYPES, GaussianMixtureModel
 from ._parameters import Hyper
@@ -29,6 +30,11 @@ from ._starts import STARTS
 #: is given or as in scikit-learn.  Clusters that are not quite Gaussian would otherwise
 #: be cut into more and more parts as samples are added.
 COMPONENT_COST = 0.01
+
+
+def about_components(estimator, run):
+    """Warn of missing components, or of priors that merge clusters."""
+    return estimator._advice_
 
 
 class _GaussianMixture(
@@ -92,6 +98,7 @@ class _GaussianMixture(
         "priors",
     )
 
+    _end_of_fit_checks = (about_components,)
     _min_samples = 2  # a start has a covariance
 
     def _check_enough(self, data):
@@ -224,6 +231,24 @@ class _GaussianMixture(
         return covariance + self.reg_covar * (
             np.eye(len(matrix)) if matrix.ndim == 2 else 1.0
         )
+
+    def _finish(self, problem, state):
+        """Store results, and the warning that follows from them after moves."""
+        super()._finish(problem, state)
+        self._advice_ = None
+        if state.moves is not None and state.moves.n_proposed:
+            model, (X, weight) = problem.model, problem.sample
+            other = self._with_learned_priors(model)
+            self._advice_ = advice(model, other, state, X, weight)
+
+    def _with_learned_priors(self, model):
+        """Return the model whose priors are all learned; None if they are, or tied."""
+        is_tied = self.covariance_type == "tied"
+        if is_tied or len(model.learned) == len(LEARNED):
+            return None
+        given = {f"{part}_prior": None for part in LEARNED}
+        parameters = self.get_params(deep=False) | given | {"priors": "learned"}
+        return type(self)(**parameters)._make_model(model.n_features, model.dtype)
 
     def _largest_final_change(self, run):
         """Return ``tol``: it says of `converged_` what scikit-learn would."""
