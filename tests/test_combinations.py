@@ -106,17 +106,6 @@ each_row = pytest.mark.parametrize(
 )
 
 
-@each_row
-@pytest.mark.parametrize("policy", [GlobalTempering(), LocalTempering()], ids=str)
-def test_what_the_model_cannot_do_is_refused(row, policy):
-    estimator = row.estimator(tempering=policy, max_iter=1)
-    if row.can(policy):
-        return
-    message = f"{type(policy).__name__}.* needs a model with .* and {row.name}Model"
-    with pytest.raises(ValueError, match=f"(?s){message}"):
-        estimator.fit(row.data(120))
-
-
 def same_parameters(one, other):
     """Whether two fits have the same bits."""
     vectors = (

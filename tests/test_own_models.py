@@ -21,6 +21,7 @@ from scipy.special import gammaln, psi
 from sktemper.model import ConjugateModel, Powers
 from sktemper.model._capabilities import _CAPABILITIES
 from sktemper.model._options import Options
+from sktemper.tempering import GlobalTempering, LocalTempering
 from sktemper.testing import check_model, checks
 from sktemper.testing._case import Case, Skip
 
@@ -47,6 +48,15 @@ def test_an_own_model_keeps_all_promises():
     skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
     assert skipped == SKIPPED
     assert len(results) == 1 + len(checks())
+
+
+@pytest.mark.parametrize("policy", [GlobalTempering(), LocalTempering()], ids=str)
+def test_a_policy_that_the_model_cannot_serve_is_refused(policy):
+    estimator = TemperedGammaPoisson(N_COMPONENTS, tempering=policy)
+    name = type(policy).__name__
+    with pytest.raises(ValueError, match=rf"(?s){name}\(.* needs a model with .*Gamma"):
+        estimator.fit(counts_of(N_ROWS))
+    assert not hasattr(estimator, "state_")
 
 
 @pytest.mark.deep

@@ -45,9 +45,10 @@ class ConjugateModel(Options, Capabilities):
         "dense_vectors" (`natural_parameters`, `from_natural_parameters`,
         `target_parameters`), "fisher_products" (`fisher_product`), "largest_rates"
         (`largest_rate`, `is_valid`), "log_partitions" (`log_partition`),
-        "critical_temperatures" (`critical_temperatures`), "births" (`propose_birth`)
-        and "splits" (`propose_split_merge`).  A model has a capability if it defines
-        all its methods; `capabilities` returns the names.
+        "critical_temperatures" (`critical_temperatures`), "births" (`propose_birth`),
+        "splits" (`propose_split_merge`) and "other_features" (`on_features`).  A model
+        has a capability if it defines all its methods; `capabilities` returns the
+        names.
 
     Attributes
     ----------
