@@ -14,6 +14,7 @@ __all__ = [
     "check_init",
     "check_sparse",
     "check_unmasked",
+    "is_matrix",
     "looks_like_text",
 ]
 
@@ -91,6 +92,12 @@ def _is_plainly_valid(estimator, X, options):
         and bool(np.isfinite(values).all())
         and not (options.get("ensure_non_negative") and values.min(initial=0) < 0)
     )
+
+
+def is_matrix(X):
+    """Return whether ``X`` is a sparse matrix, or an array with two dimensions."""
+    is_array = type(X) is np.ndarray or sparse.issparse(X)
+    return is_array and X.ndim == 2
 
 
 def check_unmasked(X, name="X", may_be_nan=True):

@@ -3,7 +3,6 @@
 import contextlib
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -12,7 +11,7 @@ from .._data import data_of
 from .._limits import checked_weights
 from .._linalg import one_blas_thread
 from .._loop import InlineWorkers, Problem, Workers
-from .._validation import check_unmasked
+from .._validation import check_unmasked, is_matrix
 from ..model import Request
 from ._end_of_fit import warn_if_above_one
 from ._pickles import Validation
@@ -88,10 +87,8 @@ class FittedMethodsMixin:
 
     def _is_few_rows(self, X):
         """Return whether data that are not validated yet are one small matrix."""
-        is_matrix = type(X) is np.ndarray or issparse(X)
         return (
-            is_matrix
-            and X.ndim == 2
+            is_matrix(X)
             and 0 < X.shape[0] <= self._max_inline_rows
             and X.size <= self._max_inline_values
             and vars(self).get("_ready") is not None
