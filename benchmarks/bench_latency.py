@@ -23,8 +23,8 @@ from scipy import sparse
 
 RESULT = Path(__file__).parent / "results" / "latency.md"
 #: Numbers of rows of a call, and calls of a round.
-CALLS = {1: 200, 32: 40, 1000: 4}
-ROUNDS, TOKENS = 5, 60
+CALLS = {1: 100, 32: 20, 1000: 2}
+ROUNDS, TOKENS = 3, 60
 
 
 def documents(n_rows, n_words, random):

@@ -14,6 +14,7 @@ __all__ = [
     "check_init",
     "check_sparse",
     "check_unmasked",
+    "is_small_matrix",
     "looks_like_text",
 ]
 
@@ -91,6 +92,22 @@ def _is_plainly_valid(estimator, X, options):
         and bool(np.isfinite(values).all())
         and not (options.get("ensure_non_negative") and values.min(initial=0) < 0)
     )
+
+
+def is_small_matrix(X, most_rows, most_values):
+    """Return whether data are an array or a CSR matrix with few rows and values.
+
+    Parameters
+    ----------
+    X : object
+        Not validated; parts of a sparse matrix may contradict each other.
+    most_rows, most_values : int
+    """
+    is_array = type(X) is np.ndarray
+    if not (is_array or sparse.issparse(X) and X.format == "csr") or X.ndim != 2:
+        return False
+    n_values = np.size(X if is_array else X.data)
+    return 0 < X.shape[0] <= most_rows and n_values <= most_values
 
 
 def check_unmasked(X, name="X", may_be_nan=True):

@@ -3,7 +3,6 @@
 import contextlib
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -12,7 +11,7 @@ from .._data import data_of
 from .._limits import checked_weights
 from .._linalg import one_blas_thread
 from .._loop import InlineWorkers, Problem, Workers
-from .._validation import check_unmasked
+from .._validation import check_unmasked, is_small_matrix
 from ..model import Request
 from ._end_of_fit import warn_if_above_one
 from ._pickles import Validation
@@ -88,14 +87,9 @@ class FittedMethodsMixin:
 
     def _is_few_rows(self, X):
         """Return whether data that are not validated yet are one small matrix."""
-        is_array = isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray)
-        return (
-            (is_array or issparse(X))
-            and X.ndim == 2
-            and 0 < X.shape[0] <= self._max_inline_rows
-            and X.size <= self._max_inline_values
-            and vars(self).get("_ready") is not None
-        )
+        is_ready = vars(self).get("_ready") is not None
+        most = self._max_inline_rows, self._max_inline_values
+        return is_ready and is_small_matrix(X, *most)
 
     def _of_few_rows(self, X, function):
         """Return ``function(model, block, prepared)`` of rows that are one block."""
