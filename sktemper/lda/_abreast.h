@@ -1,15 +1,16 @@
-/* The iterations of many documents' gamma at once, each in a lane of vectors: no sum runs
- * across a vector, no topic is left out, and exp(digamma) is of whole vectors.  Documents
- * of few words and topics gain by it.
+/* The variational iterations of many short documents at once, each in a lane of
+ * vectors.  No sum runs across a vector, no topic is left out, and exp(digamma) is
+ * computed for whole vectors.  This is faster for documents with few words and topics.
  *
- * A document that is done leaves its lane to the next one, the longest come first.  What a
- * lane computes depends on no other lane: words behind the end of a document count 0. */
+ * When a document is finished, the next one takes its lane; the longest documents come
+ * first.  The result of a lane does not depend on other lanes, because words after the
+ * end of a document have the count 0. */
 
-/* Scratch has room for so many words and topics more, as ABREAST and CHUNK below round
- * their numbers up. */
+/* Additional words and topics of the scratch memory, because ABREAST and CHUNK below
+ * round numbers up. */
 #define MOST_ABREAST 8
-/* Where this is the better way, measured: bytes of a row of topics, and of all rows of a
- * document. */
+/* Largest sizes with which this route is faster, measured: bytes of a row of topics,
+ * and of all rows of a document. */
 #if !defined(VECTOR_BYTES)
 #define MOST_ROW_BYTES 0
 #define MOST_DOCUMENT_BYTES 0
@@ -24,7 +25,7 @@
 #define MOST_DOCUMENT_BYTES 4096
 #endif
 
-/* The most words of a document that is optimised beside others; -1 where none is. */
+/* Largest number of words of a document on this route; -1 if no document takes it. */
 static intptr_t NAME(longest_abreast)(const lda_block *block)
 {
     const intptr_t row = block->n_topics * (intptr_t)sizeof(REAL);
@@ -34,7 +35,7 @@ static intptr_t NAME(longest_abreast)(const lda_block *block)
     return most < block->longest ? most : block->longest;
 }
 
-/* Whether a document is one of them; this depends on itself alone. */
+/* Whether a document takes this route, which does not depend on other documents. */
 static inline int NAME(is_abreast)(const lda_block *block, intptr_t i)
 {
     const intptr_t n_words = block->starts[i + 1] - block->starts[i];
@@ -271,7 +272,7 @@ ALWAYS_INLINE void NAME(into_lane)(const GROUP *g, const REAL *restrict row, int
         memcpy(chunks + k * LANES + lane * CHUNK, row + k, 16);
 }
 
-/* Writes down what a lane's document ends with. */
+/* Stores the result of a lane's document. */
 static void NAME(end_abreast)(GROUP *g, int lane)
 {
     DOCUMENT *d = g->d;
@@ -323,7 +324,7 @@ static void NAME(fill_abreast)(GROUP *g, int lane, intptr_t i)
     }
 }
 
-/* After an iteration: which documents are done, and which come next. */
+/* Replaces finished documents by the next ones, after an iteration. */
 static void NAME(renew_abreast)(GROUP *g)
 {
     const lda_block *block = g->block;
@@ -382,7 +383,7 @@ static intptr_t NAME(sort_abreast)(const lda_block *block)
     return total;
 }
 
-/* Where the arrays of a group are, and what stands in them before there are documents. */
+/* Returns a group with its arrays and their initial contents. */
 static void NAME(lay_out_abreast)(GROUP *g, const lda_block *block)
 {
     const intptr_t *first = block->starts + block->abreast_order[0];
@@ -413,8 +414,8 @@ static void NAME(lay_out_abreast)(GROUP *g, const lda_block *block)
         ((REAL *)&g->top)[i] = g->powers[i] = 1;
 }
 
-/* Brings to their optimum the documents for which this is the better way; returns how many
- * are left to do of them, the first of `abreast_order`, or -1 when told to stop. */
+/* Optimises the documents on this route.  Returns the number of refused documents, the
+ * first ones of `abreast_order`, or -1 if `stop` is set. */
 static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
 {
     GROUP g = {0};
