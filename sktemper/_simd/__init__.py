@@ -66,6 +66,6 @@ SKTEMPER_SIMD overrides it.  ``isa/`` has a header for each instruction set; a n
 needs such a header, and its name and the test for it in ``dispatch.h``.
 ``both_types.h`` compiles the loops of a header for both types, ``functions.h`` has the
 shared functions, and ``special`` has those that Python calls, in the layout of a
-kernel.  ``gaussian_lanes.h`` solves Gaussians, for loops that include it.  ``room`` provides
-memory that the arrays of a fit use one after another.
+kernel.  ``gaussian_lanes.h`` solves Gaussians, for loops that include it.  ``room``
+provides memory that the arrays of a fit use one after another.
 """

@@ -44,15 +44,16 @@ static inline int NAME(is_abreast)(const lda_block *block, intptr_t i)
 
 #ifdef VECTOR_BYTES
 #define PLACES ((int)(VECTOR_BYTES / sizeof(REAL)))
-/* Few, so that rows of all lanes stay in the first cache and no lane waits long for the
- * last one.  Of what is one number a lane, as a word's mass is, SHARE words fill a vector. */
+/* Number of lanes.  It is small, so that the rows of all lanes fit into the first cache,
+ * and no lane waits long for the last one.  Arrays with one number for each word and lane,
+ * such as masses, have SHARE words in a vector. */
 #define LANES (PLACES < 4 ? PLACES : 4)
 #define SHARE (PLACES / LANES)
-/* Topics of a lane that stand side by side: rows move into lanes by so many.  VECTORS
- * have them of all lanes. */
+/* Number of topics of a lane that are adjacent in memory; rows are copied into lanes in
+ * such pieces.  VECTORS vectors have a piece of all lanes. */
 #define CHUNK ((int)(16 / sizeof(REAL)))
 #define VECTORS (CHUNK / SHARE)
-/* Words that are swept at once, while registers last. */
+/* Number of words in a sweep at once; more would not fit into registers. */
 #define ABREAST (8 / VECTORS)
 #define VECTOR NAME(abreast_vector)
 #define MASK NAME(abreast_mask)
@@ -63,7 +64,7 @@ typedef INTEGER MASK __attribute__((vector_size(VECTOR_BYTES)));
 #define LARGER(x, y)                                                                   \
     ((VECTOR)(((MASK)(x) & (MASK)((x) > (y))) | ((MASK)(y) & ~(MASK)((x) > (y)))))
 
-/* Of vector j of CHUNK ones, the lanes of its places. */
+/* Lanes whose values fill the elements of vector j of `spread`. */
 #define TWICE(i) i, i
 #define FOUR_TIMES(i) i, i, i, i
 #if VECTOR_BYTES == 64
@@ -103,7 +104,7 @@ typedef struct {
     intptr_t n_iterations;
 } GROUP;
 
-/* CHUNK vectors with each value of one in CHUNK places. */
+/* CHUNK vectors in which each element of x is repeated CHUNK times. */
 ALWAYS_INLINE void NAME(spread)(VECTOR x, VECTOR *out)
 {
     out[0] = SHUFFLE(x, x, INTEGER, NAME(SPREAD)(0));
@@ -139,7 +140,7 @@ ALWAYS_INLINE VECTOR NAME(largest_of_chunks)(const VECTOR *v)
         first, NAME(larger_neighbours)(v[2 % CHUNK], v[3 % CHUNK]));
 }
 
-/* weights = exp digamma(gamma), less a factor. */
+/* weights = exp digamma(gamma), without a common factor. */
 static void NAME(weigh_plain)(GROUP *g)
 {
     const REAL *top = (const REAL *)&g->top;
@@ -257,7 +258,7 @@ static void NAME(update_abreast)(GROUP *g)
     g->top = NAME(largest_of_chunks)(top);
 }
 
-/* A document's row of topics moves out of a lane, or into it. */
+/* Copies a document's row of topics out of a lane, or into it. */
 ALWAYS_INLINE void NAME(from_lane)(const GROUP *g, const REAL *restrict chunks, int lane,
                                    REAL *restrict row)
 {
@@ -383,7 +384,7 @@ static intptr_t NAME(sort_abreast)(const lda_block *block)
     return total;
 }
 
-/* Returns a group with its arrays and their initial contents. */
+/* Sets the arrays of a group, and their initial contents. */
 static void NAME(lay_out_abreast)(GROUP *g, const lda_block *block)
 {
     const intptr_t *first = block->starts + block->abreast_order[0];
