@@ -29,7 +29,7 @@ def data_frame(output, columns):
 
 
 def frame_library(output):
-    """Return the library of data frames of a name; see `data_frame`."""
+    """Return the module of a library of data frames; see `data_frame`."""
     if output not in LIBRARIES:
         raise ValueError(f"output must be one of {list(LIBRARIES)}, got {output!r}.")
     try:
@@ -52,8 +52,9 @@ def frame_labels(X, axis):
     Returns
     -------
     labels : ndarray or None
-        None if these are places, or have several levels; if ``X`` is something else;
-        and for columns that are all named by str, `feature_names_in_` of scikit-learn.
+        None if ``X`` is not a pandas DataFrame, if labels are row or column numbers, or
+        if they have several levels.  Also None for columns whose labels are all of type
+        str, which scikit-learn has in ``feature_names_in_``.
     """
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(X, getattr(pandas, "DataFrame", ())):

@@ -27,8 +27,8 @@ __all__ = [
 ]
 
 
-#: Nats by which the bounds of the same optimum may differ, and which a step may gain
-#: there.
+#: Largest difference of the bounds of the same optimum, and largest gain of a step
+#: there, in nats.
 SAME_BOUND, AT_REST = 0.5, 0.05
 
 
@@ -40,7 +40,7 @@ class Proposal(NamedTuple):
     globals_, hyper : object
         Values of the model.
     key : object
-        Names the proposal; see ``refused`` of `Moves.propose`.
+        Name of the proposal, see ``refused`` of `Moves.propose`.
     """
 
     globals_: Any
@@ -58,7 +58,7 @@ class Moves(Policy):
     patience : int
         Stop after this many proposals in a row without success.
     max_samples : int
-        Most rows on which a proposal is made and first tried.
+        Largest number of rows for finding a proposal and for its first steps.
     """
 
     n_moves = 0
@@ -80,14 +80,14 @@ class Moves(Policy):
             Rows of the data, from ``model.take``.
         random : numpy.random.Generator
         refused : frozenset
-            Keys of what was tried without success since the last move that was kept.
+            Keys of the proposals that were rejected since the last accepted one.
         row_weight : ndarray of shape (n_rows,) or None
-            How often each row of the block counts; None is once.
+            Number of times that each row of the block counts; None means once.
         """
         raise NotImplementedError
 
     def n_steps(self, model):
-        """Return how many steps bring a proposal to its optimum."""
+        """Return the number of steps that bring a proposal to its optimum."""
         raise NotImplementedError
 
     def tempering(self, n_steps):
@@ -97,20 +97,21 @@ class Moves(Policy):
     def is_hopeless(self, deficit, gain, n_left):
         """Return whether a proposal is given up before its last step.
 
-        Asked between steps at T=1, from the third on.  By default it is if the steps
-        that are left would not make up for the deficit even if each gained as much as
-        the last one did, or if the proposal has returned to the parameters without
-        the move: the bounds differ by less than 0.5 nats, and the last step changed
-        the bound by less than 0.05 nats.  The last of all steps is always taken.
+        It is called between steps at T=1, from the third step on.  By default a
+        proposal is hopeless if the remaining steps would not make up for the deficit,
+        even if each gained as much as the last one.  It is also hopeless if it has
+        returned to the parameters without the move: the bounds differ by less than 0.5
+        nats, and the last step changed the bound by less than 0.05 nats.  The last of
+        all steps is always made.
 
         Parameters
         ----------
         deficit : float
-            By how much the lower bound is below that without the move, in nats.
+            Lower bound without the move minus the present lower bound, in nats.
         gain : float
-            By how much the last step raised it.
+            Increase of the lower bound by the last step.
         n_left : int
-            Steps that are left, at least 1.
+            Number of remaining steps, at least 1.
 
         Returns
         -------

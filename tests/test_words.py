@@ -14,10 +14,6 @@ PACKAGE = Path(sktemper.__file__).parent
 
 # A summary is a noun phrase, or a verb with its object.
 NO_SUMMARY = re.compile(r"(What|How|Where|Who|Which|Of)\b")
-#: Folders and files whose summaries are not yet rewritten.  The list only shrinks.
-NOT_YET = {
-    "gaussian_mixture",
-}
 #: Names that had several meanings, and names that say the same in one word.
 REPLACED = {
     "told": "a name of the value, such as arguments, posteriors or caught",
@@ -48,10 +44,6 @@ def modules():
     return sorted(PACKAGE.rglob("*.py"))
 
 
-def folder_of(path):
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-
-
 def bad_summaries(path):
     """Yield the module, classes and functions whose summaries begin wrongly."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -62,15 +54,7 @@ def bad_summaries(path):
 
 
 def test_summaries_say_what_a_thing_is_or_does():
-    paths = [path for path in modules() if folder_of(path) not in NOT_YET]
-    assert not [bad for path in paths for bad in bad_summaries(path)]
-
-
-@pytest.mark.parametrize("folder", sorted(NOT_YET))
-def test_folders_that_are_rewritten_are_listed_no_more(folder):
-    paths = [path for path in modules() if folder_of(path) == folder]
-    if not any(bad for path in paths for bad in bad_summaries(path)):
-        pytest.fail(f"Remove {folder!r} from NOT_YET: its summaries are rewritten.")
+    assert not [bad for path in modules() for bad in bad_summaries(path)]
 
 
 def test_names_have_one_meaning():

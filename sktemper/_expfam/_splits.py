@@ -22,23 +22,24 @@ from ._births import USED
 
 __all__ = ["split_merge"]
 
-#: Nats below which a gain is not worth a proposal.
+#: Smallest gain of a proposal, in nats.
 LEAST_GAIN = -20.0
-#: Nats that a split gains as a rule when its rows then move between the components.
+#: Typical gain of a split, in nats, when its rows then move between the components.
 AFTER_SPLITS = 2.0
-#: Nats by which a gain differs from 0.
+#: Smallest gain, in nats, that is more than rounding errors.
 ROUNDING = 1e-3
-#: Components with which each may be merged: the nearest, and those it overlaps most.
+#: Numbers of components with which each may be merged: the nearest ones, and the ones
+#: that overlap it most.
 NEIGHBOURS, OVERLAPPING = 4, 2
-#: Rounds in which rows move between the parts of a split; after so many rounds only the
-#: best start is continued.
+#: Number of rounds in which rows move between the parts of a split, and number of
+#: rounds after which only the best start continues.
 ROUNDS, ROUNDS_OF_STARTS = 6, 2
-#: The least responsibility with which a row takes part in a split, and the least count
-#: of a part.
+#: Smallest responsibility of a row that takes part in a split, and smallest count of a
+#: part.
 LEAST_SHARE, LEAST_COUNT = 0.01, 2.0
-#: The largest number of changes in a proposal.
+#: Largest number of changes in a proposal.
 MOST_AT_ONCE = 10
-#: The key of the proposal to reorder components.
+#: Key of the proposal to reorder components.
 ORDER = "order"
 
 
@@ -65,7 +66,7 @@ class Part(NamedTuple):
 
 
 def split_merge(model, globals_, hyper, block, refused, row_weight):
-    """Return responsibilities after the splits and merges that promise most.
+    """Return responsibilities after the most promising splits and merges.
 
     The first proposal reorders components, if their order matters and is not the best.
     The next one makes all splits and merges at once that raise the bound for certain.
@@ -87,7 +88,7 @@ def split_merge(model, globals_, hyper, block, refused, row_weight):
     -------
     responsibilities : ndarray of shape (n_rows, n_components)
     key : object
-        Names the proposal; None if there is none.
+        Name of the proposal; None if there is none.
     """
     prepared = model.prepare(globals_, hyper)
     shares, bounds, _ = model.responsibilities(block, prepared)
@@ -131,7 +132,7 @@ class Search:
     merges, splits : dict
         Gains of merges by (first, second), and of splits by component.
     together : tuple of changes
-        Those that raise the bound most if they are made together.
+        Changes that raise the bound most if they are made together.
     """
 
     def __init__(self, model, hyper, block, shares, row_weight):
@@ -149,16 +150,17 @@ class Search:
 
     # -- proposals ---------------------------------------------------------------------
     def best(self, refused):
-        """Return a tuple of the changes that promise most, or None."""
+        """Return a tuple of the most promising changes, or None."""
         if self.together and self.together not in refused:
             return self.together
         gain, change = self._best_single(refused=refused)
         return (change,) if gain > LEAST_GAIN else None
 
     def _best_single(self, used=frozenset(), refused=()):
-        """Return the change that promises most, and its gain.
+        """Return the most promising change, and its gain.
 
-        Of components not in ``used``; a split has the best place that there is for it.
+        Only components that are not in ``used`` change.  A split gets the best
+        available place.
         """
         places = {(k, k): 0.0 for k in self.empty} | self.merges
         places = {p: gain for p, gain in places.items() if used.isdisjoint(p)}

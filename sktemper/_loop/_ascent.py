@@ -19,8 +19,8 @@ __all__ = ["Ascent"]
 class Ascent:
     """Consecutive steps of rate 1 on the same rows, without noise.
 
-    They change only a trial state.  Nobody continues from it after an interruption, so
-    that steps need no commit.
+    They change only a trial state, from which no fit continues after an interruption.
+    Therefore steps need no commit.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Ascent:
     tempering : Tempering
     batch : Batch
     trial : State
-        Nothing else may change it meanwhile.  Its clock starts at 0.
+        Trial state, which must not be changed elsewhere.  Its clock starts at 0.
     """
 
     def __init__(self, problem, tempering, batch, trial):

@@ -1,8 +1,8 @@
 """Empirical Bayes: the priors of Gaussian components, learned from the components.
 
-For given posteriors of the components, the parameters of the priors that maximise the
-lower bound; see Bishop, Pattern Recognition and Machine Learning (2006), section 3.5,
-for the idea, and Minka, Estimating a Gamma distribution (2002), for degrees of freedom.
+The priors maximise the lower bound for given posteriors of the components; see Bishop,
+Pattern Recognition and Machine Learning (2006), section 3.5, for the idea, and Minka,
+Estimating a Gamma distribution (2002), for degrees of freedom.
 """
 
 import math
@@ -21,19 +21,20 @@ __all__ = [
     "searched",
 ]
 
-#: The parts of the priors that can be learned.
+#: Names of the parts of the priors that can be learned.
 LEARNED = ("mean_precision", "degrees_of_freedom", "covariance")
-#: Degrees of freedom above the least with which learning starts.
+#: Initial degrees of freedom above their lower limit.
 FREE_DEGREES = 3.0
-#: Range of the degrees of freedom above their least: at the end all covariances are the
-#: same.
+#: Range of the degrees of freedom above their lower limit; at the upper end all
+#: covariances are equal.
 LEAST_FREE, MOST_FREE = 0.5, 2e4
-#: Factors by which a search changes the degrees of freedom above their least, and how
-#: often it repeats one that raises the evidence.
+#: Factors by which a search changes the degrees of freedom above their lower limit, and
+#: the number of times that it repeats a factor that raises the evidence.
 FACTORS, MOST_REPEATS = (4.0, 0.25, 1.25, 0.8), 3
-#: Relative change in a round of priors that a search would not change.
+#: A search ends at priors that change by less than this share in a round.
 AT_REST = 0.01
-#: Nats by which a step of a search has to raise the evidence: rounding errors are less.
+#: Smallest increase of the evidence by a step of a search, in nats; it exceeds rounding
+#: errors.
 LEAST_RISE = 0.01
 #: Tolerance of the logarithm of degrees of freedom.
 FREE_TOL = 1e-10
@@ -48,11 +49,11 @@ def learned_priors(family, hyper, usual, used, learned):
         In the coordinates about the origin of ``hyper``.
     hyper : Hyper
     usual : Usual
-        The posteriors.
+        Posteriors of the components.
     used : ndarray of bool of shape (n_components,)
         The components that are not empty.
     learned : frozenset
-        Those of `LEARNED` that are.
+        Elements of `LEARNED`.
 
     Returns
     -------
@@ -78,13 +79,13 @@ def learned_priors(family, hyper, usual, used, learned):
 
 
 def restarted(hyper, covariance, law, learned):
-    """Return priors with which learning starts again; those that are given stay.
+    """Return the starting values of learned priors; given priors do not change.
 
     Parameters
     ----------
     hyper : Hyper
     covariance : ndarray
-        That the samples have, in the form of the covariance type.
+        Covariance of the samples, in the form of the covariance type.
     law : WishartPrecision
     learned : frozenset
     """
@@ -114,8 +115,8 @@ def _freedom(law, mean_log, is_learned):
     ----------
     law : WishartPrecision
     mean_log : float
-        Mean of E log |Lambda S|, S the inverse scale of the prior; if the latter is
-        learned, S is its best one divided by the degrees of freedom.
+        Mean of E log |Lambda S|, where S is the inverse scale of the prior.  If that is
+        learned, S is its optimum divided by the degrees of freedom.
     is_learned : bool
     """
 
@@ -133,7 +134,7 @@ def _freedom(law, mean_log, is_learned):
 
 
 def evidence_of_priors(family, hyper, usual, used, precision):
-    """Return a function of priors: the evidence of components for all but their means.
+    """Return a function that computes the evidence of components, given their priors.
 
     The function needs no natural parameters, and is several times as fast as
     `Family.evidence`.  The two differ by a constant.
@@ -177,21 +178,21 @@ def evidence_of_priors(family, hyper, usual, used, precision):
 
 
 def searched(learned, old, new, least, n_rows, evidence):
-    """Return priors of a higher evidence than those of one round of learning.
+    """Return priors with a higher evidence than the priors after a round of learning.
 
-    Where the prior counts for more samples than a component has, rounds change its
-    covariance by a small share of what it lacks, which is known: the round's change is
-    multiplied by its inverse.  The degrees of freedom are searched along a line.
+    If the prior is equivalent to more samples than a component has, a round changes the
+    covariance by a small and known share of the way to the optimum.  The change is
+    divided by this share.  The degrees of freedom are found by a line search.
 
     Parameters
     ----------
     learned : frozenset
     old, new : Hyper
-        Before and after a round.
+        Priors before and after a round.
     least : float
-        The degrees of freedom are larger.
+        Lower limit of the degrees of freedom.
     n_rows : float
-        The mean number of rows of a component.
+        Mean number of rows of a component.
     evidence : callable
         ``evidence(hyper)`` returns the log evidence of the components.
 
@@ -223,7 +224,7 @@ def searched(learned, old, new, least, n_rows, evidence):
 
 
 def _freer(hyper, factor, least):
-    """Return priors with more or fewer degrees of freedom, of the same covariance."""
+    """Return priors with other degrees of freedom and the same covariance."""
     free = (hyper.degrees_of_freedom - least) * factor
     freedom = least + min(max(free, LEAST_FREE), MOST_FREE)
     covariance = hyper.covariance * (freedom / hyper.degrees_of_freedom)
@@ -231,13 +232,13 @@ def _freer(hyper, factor, least):
 
 
 def _better(evidence, best, most, trial):
-    """Return the priors of the higher evidence, and this."""
+    """Return the priors with the higher evidence, and the evidence."""
     value = _value(evidence, trial)
     return (trial, value) if value > most + LEAST_RISE else (best, most)
 
 
 def _value(evidence, hyper):
-    """Return the evidence under priors; -inf if they are none."""
+    """Return the evidence under priors, or -inf if these are invalid."""
     try:
         return evidence(hyper)
     except IllDefined:

@@ -26,9 +26,10 @@ from ._model import COVARIANCE_TYPES, GaussianMixtureModel
 from ._parameters import Hyper
 from ._starts import STARTS
 
-#: Nats a sample by which another component has to raise the log-likelihood, unless it
-#: is given or as in scikit-learn.  Clusters that are not quite Gaussian would otherwise
-#: be cut into more and more parts as samples are added.
+#: Smallest increase of the log-likelihood by another component, in nats per sample, if
+#: the concentration of the weights is neither given nor that of scikit-learn.  Without
+#: it, clusters that are not quite Gaussian would be divided into more and more parts as
+#: samples are added.
 COMPONENT_COST = 0.01
 
 
@@ -41,7 +42,7 @@ class _GaussianMixture(
     MixtureMixin,
     TemperedEstimator,
 ):
-    """What the estimators of the Gaussian mixture share."""
+    """Common parts of the estimators of the Gaussian mixture."""
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -130,9 +131,10 @@ class _GaussianMixture(
         )
 
     def _learned(self):
-        """Return the parts of the priors that are learned: none that is given.
+        """Return the names of the priors that are learned, because they are not given.
 
-        A tied covariance is one draw of its prior, and teaches nothing.
+        The prior of a tied covariance is not learned, because there is only one
+        covariance.
         """
         if self.priors == "scikit-learn":
             return []
@@ -159,7 +161,7 @@ class _GaussianMixture(
         return max(concentration, LEAST_CONCENTRATION)
 
     def _priors(self, mean, covariance, n_samples, dtype):
-        """Return the priors; None stands for a choice for such data, or a start."""
+        """Return the priors; those that are None get defaults or starting values."""
         n_features = len(mean)
         concentration = self._concentration(n_samples)
         precision = self.mean_precision_prior
@@ -251,7 +253,7 @@ class _GaussianMixture(
         return type(self)(**parameters)._make_model(model.n_features, model.dtype)
 
     def _largest_final_change(self, run):
-        """Return ``tol``: it says of `converged_` what scikit-learn would."""
+        """Return ``tol``, so that `converged_` means the same as in scikit-learn."""
         return self.tol
 
     def _is_logged(self, passes):
@@ -309,14 +311,14 @@ class _GaussianMixture(
 
     @property
     def covariances_(self):
-        """Inverse expected precisions, of a shape that the covariance type sets."""
+        """Inverses of the expected precisions, in the form of the covariance type."""
         model, expected = self._fitted()
         freedom = model.covariance.widened(expected.freedom)
         return (expected.inverse_scale / freedom).astype(self._state().dtype)
 
     @property
     def precisions_(self):
-        """Expected precisions, of the shape of `covariances_`."""
+        """Expected precisions, with the shape of `covariances_`."""
         model, expected = self._fitted()
         freedom = model.covariance.widened(expected.freedom)
         scale = model.covariance.scale(expected.inverse_scale)
@@ -324,7 +326,7 @@ class _GaussianMixture(
 
     @property
     def precisions_cholesky_(self):
-        """Upper triangles (roots, where diagonal) whose products are `precisions_`."""
+        """Cholesky factors of `precisions_`, or square roots if they are diagonal."""
         model, expected = self._fitted()
         freedom = model.covariance.widened(expected.freedom)
         roots = model.covariance.roots(expected.inverse_scale)
@@ -342,22 +344,22 @@ class _GaussianMixture(
 
     @property
     def mean_precision_prior_(self):
-        """The precision prior of the means in use."""
+        """Prior precision of the means."""
         return self._state().hyper.mean_precision
 
     @property
     def mean_prior_(self):
-        """The prior mean in use."""
+        """Prior mean."""
         return self._state().hyper.mean
 
     @property
     def degrees_of_freedom_prior_(self):
-        """The prior degrees of freedom in use."""
+        """Prior degrees of freedom."""
         return self._state().hyper.degrees_of_freedom
 
     @property
     def covariance_prior_(self):
-        """The covariance prior in use."""
+        """Prior covariance."""
         return self._state().hyper.covariance
 
 

@@ -13,15 +13,15 @@ __all__ = ["GaussianFamily"]
 
 
 class GaussianTables(NamedTuple):
-    """Gaussian components as the kernel takes them.
+    """Tables of Gaussian components for the kernel.
 
     Attributes
     ----------
     means : ndarray of shape (n_components, n_features)
     factors : ndarray of shape (n_components, n_packed)
-        Lower triangles by rows, or diagonals, of roots of the expected precisions.
+        Lower triangles by rows, or diagonals, of factors of the expected precisions.
     constants : ndarray of shape (n_components,)
-        Expected log densities, but for the distances.
+        Expected log densities without the terms of the distances.
     usual : Usual
     """
 
@@ -41,14 +41,15 @@ class GaussianFamily(NormalWishartFamily):
     reg_covar : float
         Variance added to the samples in the statistics.
     dtype : {float32, float64}
-        Type of what kernels compute in.
+        Dtype of the computations of kernels.
     stop : ndarray of shape (1,), int
         See `ConjugateModel.stop`.
 
     Attributes
     ----------
     origin : ndarray of shape (n_features,)
-        Origin of the coordinates of the parameters, so that no digits are lost.
+        Origin of the coordinates of the parameters, which preserves digits of data far
+        from 0.
     """
 
     def __init__(self, covariance, *, reg_covar=0.0, dtype=np.float64, stop=None):
@@ -59,17 +60,17 @@ class GaussianFamily(NormalWishartFamily):
 
     def about(self, origin):
         """Return the same family in coordinates about an origin."""
-        other = copy.copy(self)  # with the same caches
+        other = copy.copy(self)  # shares the caches
         other.origin = origin
         return other
 
     # -- data --------------------------------------------------------------------------
     def block(self, rows):
-        """Return the rows, contiguous."""
+        """Return the rows as a contiguous array."""
         return np.ascontiguousarray(rows, dtype=self.dtype)
 
     def moments(self, block):
-        """Return 1, x, the second moments that are kept, and 1, of each row."""
+        """Return 1, x, the stored second moments, and 1, for each row."""
         D, kind = self.n_features, self.covariance
         n_second = D * (D + 1) // 2 if kind.products else D
         out = np.empty((len(block), 1 + D + n_second))
@@ -77,7 +78,7 @@ class GaussianFamily(NormalWishartFamily):
         return self._natural_order(out)
 
     def coordinates(self, block, row_weight):
-        """Return the rows about their mean, in standard deviations of the columns."""
+        """Return centred rows, in units of the columns' standard deviations."""
         rows = block - self.origin
         total = row_weight.sum()
         rows -= row_weight @ rows / total
@@ -85,14 +86,14 @@ class GaussianFamily(NormalWishartFamily):
         return rows / np.maximum(spread, np.finfo(spread.dtype).tiny)
 
     def counted(self, sums):
-        """Return what sums of moments add: `reg_covar` is added to each sample."""
+        """Return the sums of moments, with `reg_covar` added for each sample."""
         first = 1 + self.n_features
         variance = sums[:, :1] * self.reg_covar * self.covariance.is_variance
         sums[:, first:-1] += variance
         return sums
 
     def _natural_order(self, sums):
-        """Return the moments of natural parameters from those of the kernel."""
+        """Return the kernel's moments in the order of natural parameters."""
         first = 1 + self.n_features
         natural = np.empty((len(sums), self.n_natural))
         natural[:, :first] = sums[:, :first]
@@ -102,7 +103,7 @@ class GaussianFamily(NormalWishartFamily):
 
     # -- local steps -------------------------------------------------------------------
     def prepare(self, parameters):
-        """Return `GaussianTables`."""
+        """Return the `GaussianTables` of components."""
         usual = self.usual(parameters)
         means, factors = self._tables(usual, np.sqrt(usual.freedom))
         return GaussianTables(
@@ -123,7 +124,7 @@ class GaussianFamily(NormalWishartFamily):
     def squares(self, block, tables):
         """Return squared distances of rows to components, (n_rows, n_components).
 
-        In expected standard deviations.
+        The distances are in expected standard deviations.
         """
         return self._run(block, tables, tables.constants, np.ones(()), True)[0]
 

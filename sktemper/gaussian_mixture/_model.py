@@ -1,7 +1,7 @@
 """The Gaussian mixture with Normal-Wishart components as a `ConjugateModel`.
 
-In the papers' letters: pi (weights), m, kappa, W, nu (the Normal-Wishart parameters of
-a component), r (responsibilities).
+Symbols of the papers: pi are the weights, m, kappa, W and nu the Normal-Wishart
+parameters of a component, r the responsibilities.
 """
 
 import math
@@ -25,9 +25,10 @@ from ._tied import TiedFamily
 
 __all__ = ["COVARIANCE_TYPES", "GaussianMixtureModel"]
 
-#: The values of ``covariance_type``.
+#: Values of ``covariance_type``.
 COVARIANCE_TYPES = (*COVARIANCES, "tied")
-#: Samples of a block: many, for what is done once a block takes as long as hundreds.
+#: Number of samples of a block.  The work that is done once for each block takes as
+#: long as hundreds of samples.
 BLOCK_ROWS = 1024
 
 
@@ -40,14 +41,14 @@ def family_of_type(covariance_type, n_components, n_features, law, **others):
 
 
 def _is_plain(powers):
-    """Return whether no temperature is at work, but those of single rows."""
+    """Return whether there is no temperature, except for those of single rows."""
     local = np.asarray(powers.local)
     is_plain = powers.prior == 1 and np.all(np.asarray(powers.statistics) == 1)
     return bool(is_plain and (local.ndim > 0 or local == 1))
 
 
 class GaussianMixtureModel(MixtureModel):
-    """A mixture of Gaussians, its size given or a truncated Dirichlet process.
+    """Mixture of Gaussians of a given size, or a truncated Dirichlet process.
 
     Parameters
     ----------
@@ -55,20 +56,19 @@ class GaussianMixtureModel(MixtureModel):
     covariance_type : {"full", "tied", "diag", "spherical"}
     weight_prior : {"dirichlet_process", "dirichlet_distribution"}
     priors : callable
-        ``priors(mean, covariance, n_samples)`` returns the `Hyper` of data that have
-        these.
+        ``priors(mean, covariance, n_samples)`` returns the `Hyper` of such data.
     init : callable
         ``init(X, n_components, random, weight)`` returns responsibilities,
         (n_samples, n_components).
     reg_covar : float
         Variance added to the samples in the statistics.
     is_wishart : bool
-        Whether precisions that are diagonal or spherical have a Wishart distribution;
-        others always have.
+        Whether diagonal and spherical precisions have a Wishart distribution, as full
+        and tied ones always have.
     learned : collection of {"mean_precision", "degrees_of_freedom", "covariance"}
         Parts of the priors that are learned from the components.
     dtype : {float32, float64}
-        Type of what kernels compute in.
+        Dtype of the computations of kernels.
     """
 
     birth_steps = 15
@@ -103,14 +103,14 @@ class GaussianMixtureModel(MixtureModel):
 
     # -- data ------------------------------------------------------------------------
     def auto_batch_size(self, X, total):
-        """Return a tenth of the data, from 20 samples a component to 10,000."""
+        """Return a tenth of the data, from 20 samples per component to 10,000."""
         fewest = 20 * self.n_components
         if total is None:
             return max(1000, fewest)
         return max(1, min(max(round(total / 10), fewest), 10_000, total // 2))
 
     def auto_temperature(self, hyper):
-        """Return 1.3: hotter, clusters that are apart may become one."""
+        """Return 1.3; at higher temperatures separate clusters may merge."""
         return 1.3
 
     # -- the state of a fit ----------------------------------------------------------
@@ -124,8 +124,8 @@ class GaussianMixtureModel(MixtureModel):
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
         """Return the optimum for responsibilities from ``init``.
 
-        Of all rows, up to `ROWS_LOOKED_AT`: then it does not depend on their order, and
-        weights are repetitions.
+        It uses all rows, up to `ROWS_LOOKED_AT`.  It does not depend on their order,
+        and weights are repetitions.
         """
         hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
         if sample_weight is not None and not sample_weight.any():
@@ -156,7 +156,7 @@ class GaussianMixtureModel(MixtureModel):
         return self._about.of(hyper.origin, self.family.about)
 
     def component_prior(self, hyper):
-        """Return the natural parameters of a component's prior, (n_natural,)."""
+        """Return the natural parameters of the prior of a component, (n_natural,)."""
         return self._component_prior.of(hyper, self._component_prior_of)
 
     def _component_prior_of(self, hyper):
@@ -169,15 +169,15 @@ class GaussianMixtureModel(MixtureModel):
         return prior
 
     def is_finite(self, globals_, hyper, prepared):
-        """Return whether the tables are, in which all parameters are; priors stay."""
+        """Return whether the tables, which depend on all parameters, are finite."""
         if prepared is None:
             return all_finite(globals_)
         tables = prepared.log_weights, *prepared.tables[:3]
-        # a sum may overflow by itself
+        # a sum of finite numbers may overflow
         return math.isfinite(sum(t.sum() for t in tables)) or all_finite(*tables)
 
     def usual(self, globals_):
-        """Return the components' parameters as they are usually written, `Usual`."""
+        """Return the parameters of the components in their usual form, see `Usual`."""
         return self.family.usual(globals_.components)
 
     # -- the step --------------------------------------------------------------------
@@ -189,10 +189,10 @@ class GaussianMixtureModel(MixtureModel):
         )
 
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
-        """Step the learned priors toward the best for the components after the step.
+        """Step the learned priors toward the optimum for the components after the step.
 
-        Where fewer than two components have samples nothing is learned: a single one
-        does not show how components differ.  Nor while a temperature makes components
+        Nothing is learned if fewer than two components have samples, because a single
+        one does not show how components differ, or if a temperature makes components
         alike.
         """
         if not self.learned or not _is_plain(powers):
@@ -225,8 +225,8 @@ class GaussianMixtureModel(MixtureModel):
     def wide_priors(self, globals_, hyper):
         """Return the priors under which moves are proposed.
 
-        Where one component has all samples, the learned priors are those of just this
-        one, and no other would be found: they start again from its covariance.
+        If one component has all samples, the learned priors fit only this one, and
+        moves would find no other.  Learning then starts again from its covariance.
         """
         prior = self.prior(hyper)
         counts = self.weights.counts(globals_.weights - prior.weights)
@@ -238,14 +238,14 @@ class GaussianMixtureModel(MixtureModel):
         return restarted(hyper, covariances[used[0]], self.family.law, self.learned)
 
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
-        """Return the mixture with one of its components begun anew."""
+        """Return the mixture with one component started anew."""
         hyper = self.wide_priors(globals_, hyper)
         return super().propose_birth(globals_, hyper, block, random, row_weight)
 
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None
     ):
-        """Return the mixture after the splits and merges that promise most."""
+        """Return the mixture after the most promising splits and merges."""
         hyper = self.wide_priors(globals_, hyper)
         return super().propose_split_merge(
             globals_, hyper, block, random, refused, row_weight
@@ -258,7 +258,7 @@ class GaussianMixtureModel(MixtureModel):
         return stepped
 
     def _check(self, globals_):
-        """Raise `IllDefined` if these are no parameters of distributions."""
+        """Raise `IllDefined` if these are not parameters of distributions."""
         if not (globals_.weights > -1).all():
             raise IllDefined(ILL_DEFINED)
         self.usual(globals_)
@@ -267,11 +267,12 @@ class GaussianMixtureModel(MixtureModel):
     def log_partition(
         self, inverse_temperatures, hyper, random, priors=None, n_samples=8
     ):
-        """Return log C(b) per sample, in the mean over ``n_samples`` mixtures.
+        """Return log C(b) per sample, a mean over ``n_samples`` mixtures.
 
-        The mixtures are drawn from the prior, its covariance times ``priors``; "global"
-        and "local" are clusters so small that together they fill the space of one,
-        which keeps a fit hot until it has found such.
+        The mixtures are drawn from the prior, with its covariance multiplied by
+        ``priors``.  "global" and "local" stand for clusters that together fill the
+        volume of one cluster of the prior.  A fit then stays hot until it has found
+        such clusters.
         """
         D, b = self.n_features, np.asarray(inverse_temperatures)
         factor = 1.0 if priors is None else priors

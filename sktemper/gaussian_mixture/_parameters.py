@@ -1,4 +1,4 @@
-"""The priors of a Gaussian mixture."""
+"""Priors of a Gaussian mixture."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ __all__ = ["Hyper"]
 
 
 class Hyper(NamedTuple):
-    """Priors.
+    """Priors of a Gaussian mixture.
 
     Attributes
     ----------
@@ -17,7 +17,8 @@ class Hyper(NamedTuple):
     covariance : ndarray
         Inverse scale of the Wishart distribution, in the form of the covariance type.
     origin : ndarray of shape (n_features,)
-        Where coordinates begin inside of the model: so that no digits are lost.
+        Origin of the coordinates inside the model, which preserves digits of data far
+        from 0.
     """
 
     weight_concentration: float
@@ -28,7 +29,7 @@ class Hyper(NamedTuple):
     origin: np.ndarray
 
     def stepped(self, other, rate):
-        """Return priors between these and others, from the rate 0 to the rate 1."""
+        """Return priors between these (rate 0) and others (rate 1)."""
         if rate == 1 or other is self:
             return other
         learned = "mean_precision", "degrees_of_freedom", "covariance"

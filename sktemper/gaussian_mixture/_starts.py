@@ -1,4 +1,4 @@
-"""Where responsibilities start, as scikit-learn's mixtures have it.
+"""Initial responsibilities, as in scikit-learn's mixtures.
 
 But what a start draws does not depend on the order of the samples, and samples that
 are equal are one with the sum of their weights: weights are repetitions to the bit.

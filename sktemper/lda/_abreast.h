@@ -1,15 +1,16 @@
-/* The iterations of many documents' gamma at once, each in a lane of vectors: no sum runs
- * across a vector, no topic is left out, and exp(digamma) is of whole vectors.  Documents
- * of few words and topics gain by it.
+/* The variational iterations of many short documents at once, each in a lane of
+ * vectors.  No sum runs across a vector, no topic is left out, and exp(digamma) is
+ * computed for whole vectors.  This is faster for documents with few words and topics.
  *
- * A document that is done leaves its lane to the next one, the longest come first.  What a
- * lane computes depends on no other lane: words behind the end of a document count 0. */
+ * When a document is finished, the next one takes its lane; the longest documents come
+ * first.  The result of a lane does not depend on other lanes, because words after the
+ * end of a document have the count 0. */
 
-/* Scratch has room for so many words and topics more, as ABREAST and CHUNK below round
- * their numbers up. */
+/* Additional words and topics of the scratch memory, because ABREAST and CHUNK below
+ * round numbers up. */
 #define MOST_ABREAST 8
-/* Where this is the better way, measured: bytes of a row of topics, and of all rows of a
- * document. */
+/* Largest sizes with which this route is faster, measured: bytes of a row of topics,
+ * and of all rows of a document. */
 #if !defined(VECTOR_BYTES)
 #define MOST_ROW_BYTES 0
 #define MOST_DOCUMENT_BYTES 0
@@ -24,7 +25,7 @@
 #define MOST_DOCUMENT_BYTES 4096
 #endif
 
-/* The most words of a document that is optimised beside others; -1 where none is. */
+/* Largest number of words of a document on this route; -1 if no document takes it. */
 static intptr_t NAME(longest_abreast)(const lda_block *block)
 {
     const intptr_t row = block->n_topics * (intptr_t)sizeof(REAL);
@@ -34,7 +35,7 @@ static intptr_t NAME(longest_abreast)(const lda_block *block)
     return most < block->longest ? most : block->longest;
 }
 
-/* Whether a document is one of them; this depends on itself alone. */
+/* Whether a document takes this route, which does not depend on other documents. */
 static inline int NAME(is_abreast)(const lda_block *block, intptr_t i)
 {
     const intptr_t n_words = block->starts[i + 1] - block->starts[i];
@@ -43,15 +44,16 @@ static inline int NAME(is_abreast)(const lda_block *block, intptr_t i)
 
 #ifdef VECTOR_BYTES
 #define PLACES ((int)(VECTOR_BYTES / sizeof(REAL)))
-/* Few, so that rows of all lanes stay in the first cache and no lane waits long for the
- * last one.  Of what is one number a lane, as a word's mass is, SHARE words fill a vector. */
+/* Number of lanes.  It is small, so that the rows of all lanes fit into the first cache,
+ * and no lane waits long for the last one.  Arrays with one number for each word and lane,
+ * such as masses, have SHARE words in a vector. */
 #define LANES (PLACES < 4 ? PLACES : 4)
 #define SHARE (PLACES / LANES)
-/* Topics of a lane that stand side by side: rows move into lanes by so many.  VECTORS
- * have them of all lanes. */
+/* Number of topics of a lane that are adjacent in memory; rows are copied into lanes in
+ * such pieces.  VECTORS vectors have a piece of all lanes. */
 #define CHUNK ((int)(16 / sizeof(REAL)))
 #define VECTORS (CHUNK / SHARE)
-/* Words that are swept at once, while registers last. */
+/* Number of words in a sweep at once; more would not fit into registers. */
 #define ABREAST (8 / VECTORS)
 #define VECTOR NAME(abreast_vector)
 #define MASK NAME(abreast_mask)
@@ -62,7 +64,7 @@ typedef INTEGER MASK __attribute__((vector_size(VECTOR_BYTES)));
 #define LARGER(x, y)                                                                   \
     ((VECTOR)(((MASK)(x) & (MASK)((x) > (y))) | ((MASK)(y) & ~(MASK)((x) > (y)))))
 
-/* Of vector j of CHUNK ones, the lanes of its places. */
+/* Lanes whose values fill the elements of vector j of `spread`. */
 #define TWICE(i) i, i
 #define FOUR_TIMES(i) i, i, i, i
 #if VECTOR_BYTES == 64
@@ -102,7 +104,7 @@ typedef struct {
     intptr_t n_iterations;
 } GROUP;
 
-/* CHUNK vectors with each value of one in CHUNK places. */
+/* CHUNK vectors in which each element of x is repeated CHUNK times. */
 ALWAYS_INLINE void NAME(spread)(VECTOR x, VECTOR *out)
 {
     out[0] = SHUFFLE(x, x, INTEGER, NAME(SPREAD)(0));
@@ -138,7 +140,7 @@ ALWAYS_INLINE VECTOR NAME(largest_of_chunks)(const VECTOR *v)
         first, NAME(larger_neighbours)(v[2 % CHUNK], v[3 % CHUNK]));
 }
 
-/* weights = exp digamma(gamma), less a factor. */
+/* weights = exp digamma(gamma), without a common factor. */
 static void NAME(weigh_plain)(GROUP *g)
 {
     const REAL *top = (const REAL *)&g->top;
@@ -256,7 +258,7 @@ static void NAME(update_abreast)(GROUP *g)
     g->top = NAME(largest_of_chunks)(top);
 }
 
-/* A document's row of topics moves out of a lane, or into it. */
+/* Copies a document's row of topics out of a lane, or into it. */
 ALWAYS_INLINE void NAME(from_lane)(const GROUP *g, const REAL *restrict chunks, int lane,
                                    REAL *restrict row)
 {
@@ -271,7 +273,7 @@ ALWAYS_INLINE void NAME(into_lane)(const GROUP *g, const REAL *restrict row, int
         memcpy(chunks + k * LANES + lane * CHUNK, row + k, 16);
 }
 
-/* Writes down what a lane's document ends with. */
+/* Stores the result of a lane's document. */
 static void NAME(end_abreast)(GROUP *g, int lane)
 {
     DOCUMENT *d = g->d;
@@ -323,7 +325,7 @@ static void NAME(fill_abreast)(GROUP *g, int lane, intptr_t i)
     }
 }
 
-/* After an iteration: which documents are done, and which come next. */
+/* Replaces finished documents by the next ones, after an iteration. */
 static void NAME(renew_abreast)(GROUP *g)
 {
     const lda_block *block = g->block;
@@ -382,7 +384,7 @@ static intptr_t NAME(sort_abreast)(const lda_block *block)
     return total;
 }
 
-/* Where the arrays of a group are, and what stands in them before there are documents. */
+/* Sets the arrays of a group, and their initial contents. */
 static void NAME(lay_out_abreast)(GROUP *g, const lda_block *block)
 {
     const intptr_t *first = block->starts + block->abreast_order[0];
@@ -413,8 +415,8 @@ static void NAME(lay_out_abreast)(GROUP *g, const lda_block *block)
         ((REAL *)&g->top)[i] = g->powers[i] = 1;
 }
 
-/* Brings to their optimum the documents for which this is the better way; returns how many
- * are left to do of them, the first of `abreast_order`, or -1 when told to stop. */
+/* Optimises the documents on this route.  Returns the number of refused documents, the
+ * first ones of `abreast_order`, or -1 if `stop` is set. */
 static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
 {
     GROUP g = {0};

@@ -1,13 +1,14 @@
-/* Collapsed Gibbs sampling of the topics of a document's tokens, at fixed mean topics and
- * any temperature, one document after the other:
+/* Collapsed Gibbs sampling of the topics of a document's tokens, for given mean topics
+ * and any temperature, one document after the other:
  *
  *   p(z_i = k | the others) ~ [(alpha_k + N_k) beta_kw]^b,   N without token i
  *                           = beta^b alpha^b + beta^b ((alpha + N)^b - alpha^b).
  *
- * The first part is the same for all tokens of a word: its sum is computed once, and a
- * draw from it is rare.  The second is zero but for the topics of the other tokens.  So
- * a token costs as much as its document has topics, however many there are: of many
- * topics, and for long documents, this is the better way.  */
+ * The first part is the same for all tokens of a word, so its sum is computed once,
+ * and draws from it are rare.  The second part is zero except for the topics of the
+ * other tokens.  The cost of a token therefore depends on the topics of its document,
+ * and not on the number of all topics.  This is faster for many topics, and for long
+ * documents. */
 
 #define CHAIN NAME(chain)
 
@@ -99,8 +100,8 @@ static inline int32_t NAME(draw)(CHAIN *c, const REAL *row, REAL mass)
     return c->present[j];
 }
 
-/* sums += weight for each of a word's tokens, all those of a topic at once: floats that
- * grow by ones would stop to grow. */
+/* sums += weight for each of a word's tokens.  All tokens of a topic are added at
+ * once, because a large float does not change if 1 is added. */
 static void NAME(add_to_statistics)(CHAIN *c, const int32_t *tokens, intptr_t n, REAL weight,
                                     REAL *sums)
 {
@@ -116,8 +117,9 @@ static void NAME(add_to_statistics)(CHAIN *c, const int32_t *tokens, intptr_t n,
     }
 }
 
-/* Draws every token anew, the first time from those before it alone, and adds `weight`
- * for each to the statistics, if there are any; 0, or -1 when told to stop. */
+/* Draws the topic of every token, in the first sweep given the earlier tokens only,
+ * and adds `weight` for each token to the statistics, if there are any.  Returns 0, or
+ * -1 if `stop` is set. */
 static int NAME(sweep_tokens)(CHAIN *c, int first, REAL weight, REAL *statistics)
 {
     const intptr_t width = c->block->width;

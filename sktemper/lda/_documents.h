@@ -1,7 +1,8 @@
-/* The local step of latent Dirichlet allocation (MATH: gamma, phi, b) for one floating
- * type, over the rows of `_topics.h`. */
+/* The local step of latent Dirichlet allocation, for one floating-point type, with the
+ * rows of `_topics.h`.  The symbols gamma, phi and b are those of
+ * doc/mathematics/lda.md. */
 
-/* Makes a document of the block the one that is worked on. */
+/* Sets the document that the following functions process. */
 static void NAME(open_document)(DOCUMENT *d, intptr_t i)
 {
     const lda_block *block = d->block;
@@ -25,7 +26,7 @@ static void NAME(open_document)(DOCUMENT *d, intptr_t i)
                          (REAL *)block->own_rows + n * width);
 }
 
-/* Of a document at its optimum: what it adds to the statistics, and its bound. */
+/* Adds a document at its optimum to the statistics, and computes its bound. */
 static void NAME(tell_document)(DOCUMENT *d, intptr_t i, int counted)
 {
     const lda_block *block = d->block;
@@ -40,7 +41,7 @@ static void NAME(tell_document)(DOCUMENT *d, intptr_t i, int counted)
 
 #include "_abreast.h"
 
-/* Brings one document to its optimum; 0, or -1 when told to stop. */
+/* Optimises one document.  Returns 0, or -1 if `stop` is set. */
 static int NAME(fit_alone)(DOCUMENT *d, lda_block *block, intptr_t i)
 {
     const int sampled = block->sampled && block->sampled[i];
@@ -57,7 +58,7 @@ static int NAME(fit_alone)(DOCUMENT *d, lda_block *block, intptr_t i)
     return 0;
 }
 
-/* Where the arrays of a document are. */
+/* Returns a document with its arrays. */
 static DOCUMENT NAME(document_of)(lda_block *block)
 {
     const intptr_t width = block->width;
@@ -83,8 +84,8 @@ static DOCUMENT NAME(document_of)(lda_block *block)
     return d;
 }
 
-/* Brings every document of a block to the optimum of its bound; 0, or -1 when told to
- * stop. */
+/* Optimises the bound of every document of a block.  Returns 0, or -1 if `stop` is
+ * set. */
 LOOP int NAME(lda_local_step)(lda_block *block)
 {
     const int noted = block->statistics && !block->temperature_per_document;

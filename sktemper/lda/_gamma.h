@@ -1,10 +1,11 @@
-/* The iterations of a document's gamma, in which topics that it lacks are left out. */
+/* The variational iterations of a document, which leave out topics that it does not
+ * have. */
 
-/* A topic has more than next to nothing of a document where gamma is above prior times this. */
+/* A topic is relevant for a document if its gamma exceeds the prior times this. */
 #define LEAST_CHOSEN(d) (1 + (REAL)(d)->block->drop_tol)
 
-/* What words whose masses underflowed add to the sums, from logarithms; the sums are
- * multiplied by the weights, which are 1 from then on. */
+/* Adds words whose masses underflowed to the sums, computed in logarithms.  The sums
+ * are multiplied by the weights, which are 1 afterwards. */
 static void NAME(add_logarithms)(DOCUMENT *d)
 {
     for (intptr_t k = 0; k < d->n_places; k++)
@@ -19,8 +20,8 @@ static void NAME(add_logarithms)(DOCUMENT *d)
         d->weights[k] = 1;
 }
 
-/* gamma = prior + b sum_n count_n phi_n; returns sum |change|, and how many topics have
- * more than next to nothing of the document. */
+/* gamma = prior + b sum_n count_n phi_n.  Returns sum |change|, and the number of
+ * relevant topics. */
 static double NAME(update_gamma)(DOCUMENT *d, intptr_t underflown, intptr_t *n_chosen)
 {
     const REAL b = (REAL)d->b, least = LEAST_CHOSEN(d);
@@ -50,8 +51,8 @@ static void NAME(update_weights)(DOCUMENT *d)
     d->log_scale = NAME(exp_digamma_below)(d->n_places, top, d->gamma, d->b, d->weights);
 }
 
-/* Whether to leave out all but n topics.  Rows are dear to lay side by side, panels cheap to
- * narrow. */
+/* Whether to leave out all but n topics.  To make panels of rows is expensive, and to
+ * make panels smaller is cheap. */
 static int NAME(are_few)(const DOCUMENT *d, intptr_t n)
 {
     if (d->kept)
@@ -59,7 +60,7 @@ static int NAME(are_few)(const DOCUMENT *d, intptr_t n)
     return n > 0 && (n <= d->n_topics / 4 || n <= FEW_TOPICS);
 }
 
-/* The topics with more than next to nothing of the document; returns their number. */
+/* Finds the relevant topics of the document, and returns their number. */
 static intptr_t NAME(choose_topics)(const DOCUMENT *d, int32_t *restrict chosen)
 {
     const REAL least = LEAST_CHOSEN(d), *restrict prior = d->prior, *restrict gamma = d->gamma;
@@ -114,14 +115,14 @@ static void NAME(keep_topics)(DOCUMENT *d, const int32_t *restrict chosen, intpt
     d->n_places = NAME(pad)(n, gamma, prior);
 }
 
-/* Leaves out the topics with next to nothing of the document. */
+/* Leaves out the topics that are not relevant for the document. */
 static void NAME(drop_topics)(DOCUMENT *d)
 {
     int32_t *chosen = d->block->kept_topics + d->block->width;
     NAME(keep_topics)(d, chosen, NAME(choose_topics)(d, chosen));
 }
 
-/* Few topics are swept in panels from the start. */
+/* Makes panels of all topics at the start, if topics are few. */
 static void NAME(keep_few_topics)(DOCUMENT *d)
 {
     int32_t *all = d->block->kept_topics + d->block->width;
@@ -130,7 +131,7 @@ static void NAME(keep_few_topics)(DOCUMENT *d)
     NAME(keep_topics)(d, all, d->n_topics);
 }
 
-/* Takes all topics in again. */
+/* Returns to all topics. */
 static void NAME(take_all_topics)(DOCUMENT *d)
 {
     for (intptr_t k = 0; k < d->n_topics; k++)
@@ -143,8 +144,8 @@ static void NAME(take_all_topics)(DOCUMENT *d)
     NAME(update_weights)(d);
 }
 
-/* After a sweep over all topics: brings those up to date that were left out; returns
- * whether one that had nothing would have something now. */
+/* Updates the topics that were left out, after a sweep over all topics.  Returns
+ * whether one of them is relevant now. */
 static int NAME(has_revived)(DOCUMENT *d)
 {
     const REAL tol = (REAL)d->block->drop_tol, b = (REAL)d->b;
@@ -183,8 +184,9 @@ static intptr_t NAME(iterate)(DOCUMENT *d, intptr_t max_iter)
     return iteration;
 }
 
-/* Brings gamma to its optimum; returns the number of iterations.  Ends with the weights,
- * and if `sweep` also the masses and ratios, of all topics at that gamma. */
+/* Optimises gamma, and returns the number of iterations.  The weights, and if `sweep`
+ * is set also the masses and ratios, are then those of the final gamma and all
+ * topics. */
 static intptr_t NAME(fit_document)(DOCUMENT *d, intptr_t max_iter, int sweep)
 {
     if (max_iter > 0 && d->n_topics <= FEW_TOPICS)

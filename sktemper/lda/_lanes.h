@@ -1,11 +1,11 @@
-/* The same sampling of many documents at once, each in a lane of a vector.  A token's
- * conditional is summed up over all topics, whether the document has them or not: of few
- * topics and short documents this is the better way.
+/* The same sampling as in `_chains.h`, of many documents at once, each in a lane of a
+ * vector.  The probabilities of a token are summed over all topics, also over those
+ * that the document does not have.  This is faster for few topics and short documents.
  *
- * A lane computes what it would alone, in the same order whatever the vector: the draws
- * of a document depend on its seed and its place in the block.  Documents of like length
- * share a vector.  A lane whose document has no token left draws into the last row, that
- * is no topic. */
+ * The result of a lane does not depend on other lanes or on the width of vectors: the
+ * draws of a document depend on its seed and its place in the block.  Documents of
+ * similar lengths share a vector.  A lane whose document has no token left draws into
+ * the last row, which is not a topic. */
 
 #ifdef VECTOR_BYTES
 #define LANES ((int)(VECTOR_BYTES / sizeof(REAL)))
@@ -59,7 +59,7 @@ typedef struct {
     REAL powers[LANES];         /* b */
 } GROUP;
 
-/* Which words the tokens of a lane are: first those of words that have few. */
+/* Lists the words of the tokens of a lane; words with few tokens come first. */
 static void NAME(place_document)(GROUP *g, intptr_t lane, intptr_t document)
 {
     const lda_block *block = g->block;
@@ -167,7 +167,7 @@ LANES_INLINE void NAME(raise_lanes)(const GROUP *g, const REAL *restrict base,
             NAME(unfused_exp)(g->powers[lane] * NAME(unfused_log)(base[lane]));
 }
 
-/* What is known before there are tokens. */
+/* Sets counts and weights before any token is drawn. */
 static void NAME(begin_lanes)(GROUP *g)
 {
     for (intptr_t k = 0; k <= g->height; k++) {
@@ -264,7 +264,8 @@ LANES_INLINE CHOICE NAME(topic_of)(const GROUP *g, const VECTOR *sums, VECTOR un
     return SELECT(AT_MOST(topic, last), topic, last);
 }
 
-/* Draws the t-th tokens of a sweep anew, in the first from those before them alone. */
+/* Draws the topics of the t-th tokens, in the first sweep given the earlier tokens
+ * only. */
 LANES_INLINE void NAME(step_lanes)(GROUP *groups, const int weighted, const int n,
                                    intptr_t sweep, intptr_t t)
 {
@@ -296,7 +297,7 @@ LANES_INLINE void NAME(step_lanes)(GROUP *groups, const int weighted, const int 
     }
 }
 
-/* After a sweep: what is kept of it, and where the random numbers go on. */
+/* Stores the result of a sweep, and the states of the random numbers. */
 static void NAME(end_sweep)(GROUP *g, intptr_t sweep)
 {
     for (intptr_t i = 0; sweep >= g->block->n_burn_in && i < g->height * LANES; i++)
@@ -353,8 +354,8 @@ static void NAME(end_lanes)(const GROUP *g)
     }
 }
 
-/* Samples the documents of some groups: while one waits for its draws, the others' are on
- * the way. */
+/* Samples the documents of some groups.  The groups alternate, so that the processor
+ * can overlap their draws. */
 LANES_INLINE int NAME(sample_groups)(GROUP *groups, const int weighted, const int n)
 {
     const lda_block *block = groups->block;
@@ -431,7 +432,7 @@ static void NAME(place_groups)(GROUP *groups, int n, intptr_t first)
     }
 }
 
-/* Samples the documents `in_lanes`; 0, or -1 when told to stop. */
+/* Samples the documents `in_lanes`.  Returns 0, or -1 if `stop` is set. */
 static int NAME(sample_lanes)(const lda_block *block)
 {
     GROUP groups[LANE_GROUPS];

@@ -1,6 +1,6 @@
-/* The documents of a block that are sampled. */
+/* Sampling of the documents of a block. */
 
-/* Samples them; 0, or -1 when told to stop. */
+/* Samples the documents that are to be sampled.  Returns 0, or -1 if `stop` is set. */
 static int NAME(sample_documents)(lda_block *block)
 {
     if (NAME(fill_mean_rows)(block) || NAME(sample_lanes)(block)

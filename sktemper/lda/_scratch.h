@@ -1,4 +1,4 @@
-/* Where the scratch of a block is: one piece of memory, cut up. */
+/* Division of one piece of memory into the scratch arrays of a block. */
 
 /* A piece of so many bytes at `*at`, which moves on to the next SIMD_BYTES. */
 static inline void *NAME(cut)(char **at, intptr_t n_bytes)
@@ -10,7 +10,7 @@ static inline void *NAME(cut)(char **at, intptr_t n_bytes)
 
 #define CUT(type, n) ((type *)NAME(cut)(&at, (intptr_t)(n) * (intptr_t)sizeof(type)))
 
-/* What sampling needs; zeros first. */
+/* Arrays for sampling; those that must be zeros come first. */
 static char *NAME(cut_for_samples)(lda_block *block, char *at, char *start)
 {
     const intptr_t lanes = SIMD_BYTES / sizeof(REAL), n_topics = block->n_topics;
@@ -35,7 +35,7 @@ static char *NAME(cut_for_samples)(lda_block *block, char *at, char *start)
     return at;
 }
 
-/* What statistics need that wait for each other. */
+/* Arrays for pairs of statistics, see `_statistics.h`. */
 static char *NAME(cut_for_notes)(lda_block *block, char *at)
 {
     const intptr_t n_documents = block->n_documents, width = block->width;
@@ -49,7 +49,7 @@ static char *NAME(cut_for_notes)(lda_block *block, char *at)
     return at;
 }
 
-/* What documents side by side need. */
+/* Arrays for documents abreast. */
 static char *NAME(cut_for_abreast)(lda_block *block, char *at)
 {
     const intptr_t lanes = SIMD_BYTES / sizeof(REAL);

@@ -1,4 +1,4 @@
-/* What follows from a document's final gamma: its bound, and its statistics. */
+/* Bound and statistics of a document, given its final gamma. */
 
 /* b E log p(x, z) + H(z) at the final gamma, to which every word gives count
  * log(normaliser). */
@@ -43,11 +43,12 @@ static void NAME(add_own_statistics)(DOCUMENT *d, double weight)
     }
 }
 
-/* Up to so many PANELs, all topics are added: to choose those that matter takes longer. */
+/* Up to this number of PANELs all topics are added, because choosing topics takes
+ * longer. */
 #define FEW_PANELS 4
 
-/* The topics that have all but a negligible share of the document, if they are few:
- * together the others have less than NEGLIGIBLE of it. */
+/* Finds the topics with almost all of the document, if they are few.  The others
+ * together have less than NEGLIGIBLE of it. */
 static intptr_t NAME(few_topics)(const DOCUMENT *d, int32_t *restrict chosen)
 {
     const REAL *restrict w = d->weights, *restrict sums = d->sums;
@@ -93,7 +94,7 @@ static void NAME(note_statistics)(DOCUMENT *d, intptr_t i, double weight)
     }
 }
 
-/* Where the pairs of each word begin. */
+/* Finds the first pair of each word. */
 static void NAME(find_places)(const lda_block *block)
 {
     intptr_t *places = block->places, total = 0;
@@ -158,7 +159,7 @@ static void NAME(add_pairs)(const lda_block *block, intptr_t start, intptr_t sto
 typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)),
                                    may_alias));
 
-/* The same of n PANELs from topic k on, where no document has few topics. */
+/* The same for n PANELs from topic k on, if no document has few topics. */
 ALWAYS_INLINE void NAME(add_panels)(const lda_block *block, intptr_t start, intptr_t stop,
                                     intptr_t k, const int n, REAL *sums)
 {
@@ -200,7 +201,7 @@ static void NAME(add_all_panels)(const lda_block *block, intptr_t start, intptr_
 }
 #endif
 
-/* The statistics of all words, from what was noted; they may be where the rows are. */
+/* Computes the statistics of all words from the pairs.  They may overwrite the rows. */
 static void NAME(collect_statistics)(DOCUMENT *d)
 {
     const lda_block *block = d->block;

@@ -1,5 +1,5 @@
-/* A document, and sweeps over its words: the masses that normalise phi, and the sums of
- * ratio * row that gamma needs, from rows or from panels of them. */
+/* A document, and sweeps over its words.  A sweep computes the masses that normalise
+ * phi, and the sums of ratio * row for gamma, from rows or from panels of rows. */
 
 #define DOCUMENT NAME(document)
 
@@ -29,12 +29,12 @@ typedef struct {
     const REAL *all_prior;
 } DOCUMENT;
 
-/* Up to so many topics, panels are better than rows for every iteration. */
+/* Up to this number of topics, panels are faster than rows in all iterations. */
 #define FEW_TOPICS 48
 /* Words of a panel, whose entries of a topic are one SIMD_BYTES. */
 #define PANEL ((int)(SIMD_BYTES / sizeof(REAL)))
 
-/* Fills the last places of n topics, which then stay as they are. */
+/* Fills the places after n topics, which do not change afterwards. */
 static intptr_t NAME(pad)(intptr_t n, REAL *gamma, REAL *prior)
 {
     for (; n % PANEL; n++)
@@ -42,9 +42,9 @@ static intptr_t NAME(pad)(intptr_t n, REAL *gamma, REAL *prior)
     return n;
 }
 
-/* phi of a word whose mass underflowed, computed in logarithms; returns the log of its
- * normaliser (less the digamma(sum gamma) that all share).  Rare: words whose only topics
- * the document lacks. */
+/* phi of a word whose mass underflowed, computed in logarithms.  Returns the log of
+ * its normaliser, without the digamma(sum gamma) that all words have.  It is rare: the
+ * document has none of the word's topics. */
 static double NAME(underflown_phi)(DOCUMENT *d, intptr_t word)
 {
     double *phi = d->phi;
@@ -64,8 +64,8 @@ static double NAME(underflown_phi)(DOCUMENT *d, intptr_t word)
     return top + log(total);
 }
 
-/* ratio = count / mass.  A mass too small to divide by gives 0: that word is then
- * handled in logarithms.  Returns how many there were. */
+/* ratio = count / mass, or 0 if the mass is too small to divide by; such words are
+ * processed in logarithms.  Returns their number. */
 static inline int NAME(count_ratios)(int n, const REAL *restrict counts,
                                      const REAL *restrict mass, REAL *restrict ratios)
 {
@@ -84,7 +84,7 @@ static inline int NAME(count_ratios)(int n, const REAL *restrict counts,
 #define LANES ((int)(VECTOR_BYTES / sizeof(REAL)))
 #define FEW (LANES < 4 ? LANES : 4)
 #define PARTS (SIMD_BYTES / VECTOR_BYTES)
-/* Panels that are swept at once, while registers last. */
+/* Number of panels in a sweep at once; more would not fit into registers. */
 #define MOST (VECTOR_BYTES / 16)
 #define VECTOR NAME(vector)
 #define MASK NAME(mask)
@@ -165,7 +165,7 @@ static intptr_t NAME(sweep)(DOCUMENT *d)
         underflown += NAME(sweep_rows)(d, n, FEW);
     return underflown;
 }
-/* The same over m panels at once, where no sum of a mass is across a vector. */
+/* The same for m panels at once, in which no sum of a mass runs across a vector. */
 ALWAYS_INLINE void NAME(sweep_some)(DOCUMENT *d, intptr_t n, const VECTOR *panel,
                                     const int m, MASK *underflown)
 {
@@ -204,7 +204,7 @@ ALWAYS_INLINE void NAME(sweep_some)(DOCUMENT *d, intptr_t n, const VECTOR *panel
         }
 }
 
-/* The sums of n topics over all words, from those over the words of each lane. */
+/* The sums of n topics over all words, from the sums over the words of each lane. */
 ALWAYS_INLINE void NAME(sum_panels)(const VECTOR *totals, const int n, REAL *sums)
 {
     VECTOR v[LANES];

@@ -1,4 +1,4 @@
-/* Rows of topics: what the documents of a block need of each of its words. */
+/* Rows of topics for the words of a block, which its documents use. */
 
 /* lambda of a word.  Where the prior is the same for all topics, as it mostly is, the
  * loop has no strides. */
@@ -42,17 +42,19 @@ static double NAME(log_row)(intptr_t n, const REAL *restrict x,
     return (double)top;
 }
 
-/* The topics of a word are prefetched so many words before it is worked on, since words
- * are far apart in memory. */
+/* Number of words by which the topics of a word are prefetched, because words are far
+ * apart in memory. */
 #define WORDS_AHEAD 8
-/* The first so many of them: the processor itself fetches what follows. */
+/* Number of topics that are prefetched; the processor itself fetches the following
+ * ones. */
 #define MOST_AHEAD 128
-/* Words whose rows are worked on at once, and bytes of these: the first cache has them. */
+/* Number of words whose rows are processed at once, and bytes of these rows, which fit
+ * into the first cache. */
 #define ROWS_AT_ONCE 16
 #define BYTES_AT_ONCE 16384
 
-/* lambda of m words from the n-th on, the first topic's again behind the last; and the
- * largest of each. */
+/* lambda of m words from the n-th on, with the first topic's value repeated behind the
+ * last, and the largest value of each word. */
 static void NAME(rounded_rows)(const lda_block *block, intptr_t n, intptr_t m,
                                REAL *restrict rows, REAL *restrict tops)
 {
@@ -101,7 +103,7 @@ static void NAME(fill_some_rows)(const lda_block *block, intptr_t n, intptr_t m,
     }
 }
 
-/* The same, or E log beta less its largest, where b is not 1. */
+/* The same, or E log beta minus its largest value, if b is not 1. */
 static void NAME(fill_raised_rows)(const lda_block *block, intptr_t n, intptr_t m, double b)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;
@@ -117,9 +119,9 @@ static void NAME(fill_raised_rows)(const lda_block *block, intptr_t n, intptr_t 
     }
 }
 
-/* exp(b E log beta) of the block's words, or E log beta where each document has a
- * temperature of its own; scaled to what floats hold: by exp(-b row_tops).  0, or -1
- * when told to stop. */
+/* exp(b E log beta) of the block's words, or E log beta if each document has a
+ * temperature of its own, scaled by exp(-b row_tops) to avoid overflows.  Returns 0,
+ * or -1 if `stop` is set. */
 static int NAME(fill_rows)(const lda_block *block)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;

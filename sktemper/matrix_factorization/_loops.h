@@ -1,18 +1,19 @@
 /* Ratings, for one floating type: y = global mean + own bias + other bias + u . v.
  *
- * What the ratings of one side need of the Gaussian posteriors of the other stands in a
- * table, a row each.  With E = rank + biases and x = (v, bias), z = (v, 1) it holds, in
- * this order,
+ * A table has a row with the moments of each Gaussian posterior of the other side (items
+ * for users, users for items).  With E = rank + biases, x = (v, bias) and z = (v, 1), a
+ * row has, in this order,
  *     E[v v^T]   the packed rows of its lower triangle,
  *     E[z]       E entries,
  *     E[z bias]  E entries, the last one E[bias],
  *     E[bias^2]
- * the last two only with biases, and zeros up to a whole number of SIMD_BYTES. */
+ * the last two only with biases, and zeros up to a multiple of SIMD_BYTES. */
 
 #include "gaussian_lanes.h"
 #include "_sums.h"
 
-/* E[f] and E[f^2] of each rating's f = u . v + biases; 0, or -1 when told to stop. */
+/* E[f] and E[f^2] of each rating's f = u . v + biases.  Returns 0, or -1 if `stop` is
+ * set. */
 LOOP int NAME(rating_moments)(ratings_block *block, const REAL *restrict own_table)
 {
     const intptr_t d = block->rank, biases = block->biases, E = d + biases;
@@ -61,7 +62,7 @@ static inline void NAME(add_products)(intptr_t n, const double *restrict x,
     }
 }
 
-/* The rows of a table, of covariances `a` and means `m`; returns trace, see below. */
+/* Computes the rows of a table from covariances `a` and means `m`, and the traces. */
 static inline void NAME(table_lanes)(intptr_t d, intptr_t biases, intptr_t width,
                                      const double *prior, const double *a,
                                      const double *m, double *rows, double *trace)
@@ -96,7 +97,7 @@ static inline void NAME(table_lanes)(intptr_t d, intptr_t biases, intptr_t width
            (size_t)((width - n_written) * LANES) * sizeof(double));
 }
 
-/* Writes what was found of some rows, a lane each. */
+/* Writes the results of some rows, one from each lane. */
 static void NAME(write_lanes)(const gaussians_block *block, intptr_t first,
                               intptr_t n_lanes, const double *a, const double *m,
                               const double *table)
@@ -104,7 +105,7 @@ static void NAME(write_lanes)(const gaussians_block *block, intptr_t first,
     const intptr_t E = block->rank + block->biases, n_own = E * (E + 1) / 2;
     REAL *rows[LANES];
     for (intptr_t lane = 0; lane < LANES; lane++) {
-        /* lanes behind the last row repeat it, here too */
+        /* lanes after the last row repeat it */
         const intptr_t row = first + (lane < n_lanes ? lane : n_lanes - 1);
         rows[lane] = (REAL *)block->table + row * block->width;
         for (intptr_t i = 0; i < E; i++)
@@ -119,9 +120,9 @@ static void NAME(write_lanes)(const gaussians_block *block, intptr_t first,
     NAME(from_lanes)(block->width, table, (REAL *const *)rows);
 }
 
-/* The Gaussians whose natural parameters, precision and precision times mean, are those
- * of the prior and `scales` times sums: a lane each.  Returns how many are indefinite, or
- * -1 when told to stop. */
+/* Computes Gaussians, one in each lane, from their natural parameters: the precision, and
+ * the precision times the mean, are those of the prior plus `scales` times sums.  Returns
+ * the number of indefinite ones, or -1 if `stop` is set. */
 LOOP intptr_t NAME(gaussians)(gaussians_block *block)
 {
     const intptr_t d = block->rank, E = d + block->biases, n_own = E * (E + 1) / 2;
@@ -129,7 +130,7 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
     const double *prior = block->prior;
     double *a = block->scratch, *m = a + TRIANGLE(E), *inverse = m + TILED(E);
     double *linear = inverse + TILED(E);
-    double *b = linear + TILED(E); /* and before and after, rows that are turned */
+    double *b = linear + TILED(E); /* transposed rows are before and after it */
     intptr_t n_indefinite = 0;
     for (intptr_t first = 0; first < block->n_rows; first += LANES) {
         const intptr_t n = block->n_rows - first;
@@ -140,7 +141,7 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
         if (*block->stop)
             return -1;
         for (intptr_t lane = 0; lane < LANES; lane++) {
-            /* lanes behind the last row repeat it */
+            /* lanes after the last row repeat it */
             const intptr_t row = first + (lane < n_lanes ? lane : n_lanes - 1);
             rows[lane] = block->sums + row * block->stride;
             scales[lane] = block->scales[row];

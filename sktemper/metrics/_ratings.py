@@ -16,7 +16,7 @@ from ._topics import BLOCK
 __all__ = ["completion_rmse", "heldout_rmse", "interval_coverage"]
 
 
-#: As many predicted ratings are held at a time.
+#: Largest number of predicted ratings in memory at a time.
 BLOCK_RATINGS = 2**22
 
 _CLIP_CONSTRAINTS = {"X": ["array-like", "sparse matrix"], "clip": [tuple, list, None]}
@@ -26,9 +26,10 @@ _CLIP_CONSTRAINTS = {"X": ["array-like", "sparse matrix"], "clip": [tuple, list,
 def completion_rmse(estimator, X, *, clip=None):
     """Root mean squared error of ratings that are held out of each row.
 
-    The protocol of ``score``, and of users who are new to the model: the ratings of
-    each row, in column order, are dealt in turn to an observed half, from which the
-    user's factors come, and a held-out half, which is predicted.
+    The ratings of each row, in column order, are assigned alternately to an observed
+    half, from which the factors of the user are computed, and to a held-out half, which
+    is predicted.  `score` uses the same halves.  Users need not be in the training
+    data.
 
     Parameters
     ----------
@@ -36,23 +37,23 @@ def completion_rmse(estimator, X, *, clip=None):
         A fitted model with ``predict`` from the ratings of users to those of all items,
         such as `sktemper.TemperedMatrixFactorization`.
     X : {array-like, sparse matrix} of shape (n_samples, n_items)
-        Ratings: the stored entries, or what is not NaN.
+        Ratings: the stored entries, or the entries that are not NaN.
     clip : tuple of (float, float), default=None
         The ends of the scale, such as ``(1, 5)``, to which predictions are clipped.
 
     Returns
     -------
     rmse : float
-        In the unit of the ratings; lower is better.
+        Error in the unit of the ratings; lower is better.
 
     Raises
     ------
     ValueError
-        If nothing is held out: no row has two ratings.
+        If nothing is held out, because no row has two ratings.
 
     See Also
     --------
-    heldout_rmse : Of ratings by users of the training data.
+    heldout_rmse : Error of other ratings by users of the training data.
 
     Examples
     --------
@@ -101,7 +102,7 @@ def heldout_rmse(estimator, X, *, clip=None):
     Returns
     -------
     rmse : float
-        In the unit of the ratings; lower is better.
+        Error in the unit of the ratings; lower is better.
 
     Raises
     ------
@@ -110,8 +111,8 @@ def heldout_rmse(estimator, X, *, clip=None):
 
     See Also
     --------
-    completion_rmse : Of users who are new to the model.
-    interval_coverage : Whether the predictions know how uncertain they are.
+    completion_rmse : Error of ratings by users who are new to the model.
+    interval_coverage : Share of ratings in their predictive intervals.
 
     Examples
     --------
@@ -158,7 +159,7 @@ def interval_coverage(estimator, X, *, levels=(0.5, 0.9)):
         The held-out ratings, stored or not NaN, in the rows of the data that the model
         was fitted to.
     levels : array-like of shape (n_levels,), default=(0.5, 0.9)
-        Between 0 and 1.
+        Levels between 0 and 1.
 
     Returns
     -------
@@ -221,7 +222,7 @@ def _is_odd(X):
 
 
 def _kept(X, chosen):
-    """Return X with some of its entries, zeros too."""
+    """Return X with the chosen entries, including zeros."""
     starts = np.concatenate([[0], np.cumsum(chosen)])[X.indptr]
     return sparse.csr_array((X.data[chosen], X.indices[chosen], starts), shape=X.shape)
 

@@ -1,4 +1,4 @@
-"""Scores and bounds in the course of a training."""
+"""Curves of scores and bounds during a fit."""
 
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
@@ -8,7 +8,7 @@ __all__ = ["TrainingCurveDisplay"]
 
 
 class TrainingCurveDisplay:
-    """Plot the held-out score or the lower bound in the course of a fit.
+    """Plot the held-out score or the lower bound during a fit.
 
     Create a display with `from_estimator`.  To compare several estimators on one axis,
     pass the ``ax_`` of one display as the ``ax`` of the next.
@@ -16,7 +16,7 @@ class TrainingCurveDisplay:
     Parameters
     ----------
     x, y : ndarray of shape (n_points,)
-        The progress of the fit, and the score or bound at each point.
+        Progress of the fit, and the score or bound at each point.
     x_name : {"passes", "seconds", "steps"}, default="passes"
         The unit of ``x``.
     y_name : {"heldout_score", "batch_bound"}, default="heldout_score"
@@ -35,7 +35,7 @@ class TrainingCurveDisplay:
 
     See Also
     --------
-    TemperatureDisplay : The temperature in the course of a training.
+    TemperatureDisplay : The temperature during a fit.
 
     Examples
     --------
@@ -67,15 +67,16 @@ class TrainingCurveDisplay:
         estimator : object
             A fitted estimator of this package.
         x : {"passes", "seconds", "steps"}, default="passes"
-            What the curve runs over; seconds are of training, without scoring.
+            Unit of the horizontal axis.  Seconds do not include the time of scoring.
         y : {"heldout_score", "batch_bound"}, default="heldout_score"
-            "heldout_score" is the score of the validation data, which `fit` takes every
-            ``evaluate_every`` passes.  "batch_bound" is the bound of each step's batch,
-            at that step's temperature: it compares steps only once that has settled.
+            "heldout_score" is the score of the validation data, which `fit` computes
+            every ``evaluate_every`` passes.  "batch_bound" is the bound of the batch of
+            each step at the temperature of the step.  Bounds at different temperatures
+            cannot be compared.
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure.
         name : str, default=None
-            Name in the legend; None takes that of the class.
+            Name in the legend; None uses the name of the class.
         **line_kw : dict
             Passed to matplotlib's ``plot``.
 
@@ -102,7 +103,7 @@ class TrainingCurveDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure.
         name : str, default=None
-            Name in the legend; None takes the display's own.
+            Name in the legend; None uses the name of the display.
         **line_kw : dict
             Passed to matplotlib's ``plot``.
 

@@ -1,4 +1,4 @@
-"""The components of a Gaussian mixture, as ellipses."""
+"""Display of the components of a Gaussian mixture as ellipses."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -7,14 +7,14 @@ from ._axes import axes_of, colours_of, needs, needs_matplotlib
 
 __all__ = ["MixtureEllipsesDisplay"]
 
-#: Points that are drawn, at most.
+#: Largest number of points that are drawn.
 MOST_POINTS = 10_000
 
 
 class MixtureEllipsesDisplay:
     """The components of a Gaussian mixture as ellipses, in two of the features.
 
-    The larger the weight of a component, the denser its ellipse.
+    Ellipses of components with a larger weight have a stronger colour.
 
     Parameters
     ----------
@@ -92,15 +92,15 @@ class MixtureEllipsesDisplay:
         estimator : object
             A fitted Gaussian mixture, of this package or of scikit-learn.
         X : array-like of shape (n_samples, n_features), default=None
-            Samples to draw under the ellipses, in the colours of their components; of
-            more than 10,000 an even sample.
+            Samples to draw under the ellipses, in the colours of their components.
+            With more than 10,000 samples, evenly spaced ones are drawn.
         features : pair of int, default=(0, 1)
             Columns of the horizontal and the vertical axis.
         n_std : float, default=2.0
-            Standard deviations to the rim of an ellipse.
+            Radius of an ellipse, in standard deviations.
         min_weight : float, default=0.01
-            Components of less weight are left out: a Bayesian mixture empties those
-            that it does not need.
+            Components of less weight are left out, because a Bayesian mixture leaves
+            some components empty.
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure.
         **ellipse_kw : dict
@@ -113,7 +113,7 @@ class MixtureEllipsesDisplay:
         Raises
         ------
         TypeError
-            If the estimator is of another kind.
+            If the estimator is not a Gaussian mixture.
         ValueError
             If ``features`` are not two columns.
         """
@@ -151,7 +151,7 @@ class MixtureEllipsesDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure.
         n_std : float, default=2.0
-            Standard deviations to the rim of an ellipse.
+            Radius of an ellipse, in standard deviations.
         **ellipse_kw : dict
             Passed to matplotlib's ``Ellipse``.
 

@@ -7,7 +7,7 @@ __all__ = ["Reader", "tinted_pieces"]
 
 #: Words of a text, as scikit-learn's vectorizers find them by default.
 WORDS = re.compile(r"\b\w\w+\b")
-#: What an analyzer is shown at a time.
+#: Pieces of a text that are passed to the analyzer one by one.
 CHUNKS = re.compile(r"\S+")
 #: The inner part of a chunk, without punctuation around it.
 INNER = re.compile(r"\w(?:.*\w)?", re.DOTALL)
