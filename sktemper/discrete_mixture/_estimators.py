@@ -374,8 +374,8 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        ``history_["heldout_score"]``.  0 scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise never.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -595,8 +595,8 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        ``history_["heldout_score"]``.  0 scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise never.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -818,8 +818,8 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
         the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        ``history_["heldout_score"]``.  0 scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise never.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -1039,8 +1039,8 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        ``history_["heldout_score"]``.  0 scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise never.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -1263,8 +1263,8 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        ``history_["heldout_score"]``.  0 scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise never.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -1489,8 +1489,8 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
         the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        ``history_["heldout_score"]``.  0 scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise never.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
     warm_start : bool, default=False

@@ -443,8 +443,8 @@ class TemperedGaussianMixture(_GaussianMixture):
         the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        ``history_["heldout_score"]``.  0 scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise never.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -729,8 +729,8 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        ``history_["heldout_score"]``.  0 scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise never.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -1018,8 +1018,8 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        ``history_["heldout_score"]``.  0 scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise never.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
     warm_start : bool, default=False

@@ -437,8 +437,8 @@ class TemperedLDA(_LDA):
         the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        ``history_["heldout_score"]``.  0 scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise never.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -698,8 +698,8 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        ``history_["heldout_score"]``.  0 scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise never.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -870,10 +870,10 @@ class AnnealedLDA(AnnealedMixin, _LDA):
 class SVIPlusLDA(SVIPlusMixin, _LDA):
     """Topic model (latent Dirichlet allocation) with tunable gradient noise (SVI+).
 
-    Stochastic variational inference [1]_ in which the batch is as large as is cheap,
-    and the noise of the gradient that of a smaller one, see
-    `sktemper.noise.SVIPlusNoise`: precise directions with the noise that helps out of
-    poor optima.
+    Stochastic variational inference [1]_ with large mini-batches and added noise [2]_:
+    the gradient has the noise of mini-batches of ``effective_batch_size`` documents,
+    see `sktemper.noise.SVIPlusNoise`.  The noise is meant to leave poor
+    optima; it can be combined with a temperature [3]_.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``effective_batch_size`` to
@@ -961,8 +961,8 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         the best state.  Only states at a settled temperature of 1 count.
     evaluate_every : int, default=0
         Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        ``history_["heldout_score"]``.  0 scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise never.
     validation_fraction : float, default=0.1
         Share of the rows held out, if they are scored and `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -1049,10 +1049,10 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     ----------
     .. [1] M. Hoffman, D. Blei, C. Wang, J. Paisley, "Stochastic variational inference",
        JMLR 14, 2013.
-    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+    .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+    .. [3] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
        tempering", AISTATS 2016.
-    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
-       stochastic variational inference", 2014.
     .. [4] D. Mimno, M. Hoffman, D. Blei, "Sparse stochastic inference for latent
        Dirichlet allocation", ICML 2012.
 
