@@ -224,6 +224,23 @@ def test_a_proposal_takes_its_steps_unless_it_is_given_up():
     assert 12 < len(asked) < 36
 
 
+@pytest.mark.parametrize(
+    "deficit, gain, n_left, is_hopeless",
+    [
+        (10.0, 1.0, 9, True),
+        (10.0, 1.0, 11, False),
+        (0.1, 0.01, 9, True),
+        (-0.1, 0.01, 9, True),
+        (-0.1, 0.5, 9, False),
+        (-2.0, 0.01, 9, False),
+        (0.1, 0.01, 1, False),
+    ],
+)
+def test_proposals_without_hope(deficit, gain, n_left, is_hopeless):
+    """They cannot reach the present bound, or have returned to its optimum."""
+    assert BirthMoves().is_hopeless(deficit, gain, n_left) == is_hopeless
+
+
 def test_deficits_and_gains_are_those_of_the_bound():
     X = TOY[:, :3]
     mixture = AnnealedGaussianMixture(5, moves=None, tol=1e-9, random_state=0)

@@ -1,4 +1,4 @@
-"""The ground floor of the models: exponential families and their natural parameters."""
+"""Foundations of the models: exponential families and their natural parameters."""
 
 from ._births import USED
 from ._counts import (
