@@ -43,9 +43,34 @@ def annealed(X, seed):
     return AnnealedLDA(K, random_state=seed).fit(X).components_
 
 
-def plain(X, seed):
-    lda = TemperedLDA(K, tempering=None, doc_update="variational", random_state=seed)
-    return lda.set_params(init_params="random").fit(X).components_
+def plain(X, seed, doc_update="variational", init_params="random"):
+    lda = TemperedLDA(
+        K,
+        tempering=None,
+        doc_update=doc_update,
+        init_params=init_params,
+        random_state=seed,
+    )
+    return lda.fit(X).components_
+
+
+def plain_sampled(X, seed):
+    return plain(X, seed, doc_update="sampled")
+
+
+def plain_sampled_spectral(X, seed):
+    return plain(X, seed, doc_update="sampled", init_params="spectral")
+
+
+def plain_spectral(X, seed):
+    return plain(X, seed, init_params="spectral")
+
+
+def annealed_variational(X, seed):
+    lda = AnnealedLDA(
+        K, doc_update="variational", init_params="random", random_state=seed
+    )
+    return lda.fit(X).components_
 
 
 def of_sklearn(X, seed, method="online", **more):
@@ -95,7 +120,11 @@ def tomotopy(X, seed):
 
 CONTESTANTS = {
     "`AnnealedLDA`": annealed,
-    "`TemperedLDA(tempering=None)`": plain,
+    "plain, sampled, spectral start": plain_sampled_spectral,
+    "plain, sampled, random start": plain_sampled,
+    "annealed, variational, random start": annealed_variational,
+    "plain, variational, spectral start": plain_spectral,
+    "plain, variational, random start": plain,
     "tomotopy, 100 sweeps": tomotopy,
     "scikit-learn, batch": in_batch,
     "scikit-learn, online, batches of 1,000": batches_of_1000,

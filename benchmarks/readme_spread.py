@@ -37,7 +37,7 @@ def main():
     for seed in range(arguments.seeds):
         models = [
             AnnealedLDA(n_components=50, random_state=seed),
-            TemperedLDA(n_components=50, tempering=None, random_state=seed),
+            TemperedLDA(50, tempering=None, init_params="random", random_state=seed),
         ]
         seconds = [fit_time(model, X_train) for model in models]
         annealed, plain = (model.score(X_test) for model in models)

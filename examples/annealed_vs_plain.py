@@ -3,7 +3,7 @@ Annealed against plain stochastic variational inference
 =======================================================
 
 This script fits latent Dirichlet allocation twice to the shipped corpus, descriptions
-of Debian packages: once annealed and once plain, from the same random start. It prints
+of Debian packages: once annealed and once plain, from the same start. It prints
 the topics as lists of words and the held-out scores, and saves a picture of both fits
 (which needs matplotlib, ``python -m pip install ".[plot]"`` in a checkout).
 """

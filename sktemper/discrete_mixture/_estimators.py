@@ -378,8 +378,8 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         count.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
-        of a `fit`, which is scored after each pass.
+        ``history_["heldout_score"]``.  0 computes scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -605,8 +605,8 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         count.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
-        of a `fit`, which is scored after each pass.
+        ``history_["heldout_score"]``.  0 computes scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -834,8 +834,8 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
         count.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
-        of a `fit`, which is scored after each pass.
+        ``history_["heldout_score"]``.  0 computes scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -1059,8 +1059,8 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         count.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
-        of a `fit`, which is scored after each pass.
+        ``history_["heldout_score"]``.  0 computes scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -1288,8 +1288,8 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         count.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
-        of a `fit`, which is scored after each pass.
+        ``history_["heldout_score"]``.  0 computes scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -1519,8 +1519,8 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
         count.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
-        of a `fit`, which is scored after each pass.
+        ``history_["heldout_score"]``.  0 computes scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False

@@ -321,8 +321,8 @@ class TemperedFactorialMixture(_FactorialMixture):
         count.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
-        of a `fit`, which is scored after each pass.
+        ``history_["heldout_score"]``.  0 computes scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -574,8 +574,8 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         count.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
-        of a `fit`, which is scored after each pass.
+        ``history_["heldout_score"]``.  0 computes scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -830,8 +830,8 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
         count.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
-        of a `fit`, which is scored after each pass.
+        ``history_["heldout_score"]``.  0 computes scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False

@@ -491,8 +491,8 @@ class TemperedGaussianMixture(_GaussianMixture):
         count.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
-        of a `fit`, which is scored after each pass.
+        ``history_["heldout_score"]``.  0 computes scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -785,8 +785,8 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         count.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
-        of a `fit`, which is scored after each pass.
+        ``history_["heldout_score"]``.  0 computes scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -1082,8 +1082,8 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         count.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
-        of a `fit`, which is scored after each pass.
+        ``history_["heldout_score"]``.  0 computes scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False

@@ -449,8 +449,8 @@ class TemperedLDA(_LDA):
         count.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
-        of a `fit`, which is scored after each pass.
+        ``history_["heldout_score"]``.  0 computes scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -736,8 +736,8 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         count.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
-        of a `fit`, which is scored after each pass.
+        ``history_["heldout_score"]``.  0 computes scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -935,8 +935,8 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     """Topic model (latent Dirichlet allocation) with tunable gradient noise (SVI+).
 
     Stochastic variational inference [1]_ with large batches that have the gradient
-    noise of smaller ones, see `sktemper.noise.SVIPlusNoise`.  The noise helps to leave
-    poor optima.
+    noise of smaller ones [2]_, see `sktemper.noise.SVIPlusNoise`.  The noise is meant
+    to leave poor optima.  It can be combined with a temperature [3]_.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``effective_batch_size`` to
@@ -1025,8 +1025,8 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         count.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
-        of a `fit`, which is scored after each pass.
+        ``history_["heldout_score"]``.  0 computes scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -1135,10 +1135,10 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     ----------
     .. [1] M. Hoffman, D. Blei, C. Wang, J. Paisley, "Stochastic variational inference",
        JMLR 14, 2013.
-    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+    .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing".
+    .. [3] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
        tempering", AISTATS 2016.
-    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
-       stochastic variational inference", 2014.
     .. [4] D. Mimno, M. Hoffman, D. Blei, "Sparse stochastic inference for latent
        Dirichlet allocation", ICML 2012.
 
