@@ -158,67 +158,70 @@ class TemperedMixedMixture(_MixedMixture):
         probabilities of the options of a column, the same for all.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
-        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
-        with the default concentration is the approximation of [2]_ to the same.
+        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
+        distribution, which with the default concentration approximates a Dirichlet
+        process [2]_.
     weight_concentration_prior : float, default=None
-        Small ones leave components empty; at least 1e-12.  None is
-        ``1 / n_components``.
+        Concentration of this prior, at least 1e-12.  With small values components that
+        are not needed stay empty.  None is ``1 / n_components``.
     tempering : Tempering, "global", "local" or None, default="global"
-        The temperature during training, see `sktemper.tempering`: "global" is
-        `GlobalTempering` as it comes, "local" `LocalTempering`, and None is T=1: plain
-        variational inference.
+        Temperature during training, see `sktemper.tempering`: "global" is
+        `GlobalTempering()`, "local" is `LocalTempering()`, and None is plain
+        variational inference at T=1.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
+        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
+        births.  A move never lowers the lower bound of the training data, which is
+        computed from at most 100,000 samples if the fit used mini-batches.
+        `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        Number of samples of a step.  None takes all samples, which is coordinate ascent
+        with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
-        Most passes of `fit` over the data.
+        Largest number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the samples and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the samples and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
+        Smallest improvement of the held-out score that counts, in nats per sample.  A
+        fit with ``batch_size=None`` ends when the lower bound changes by less than this
+        in a step at T=1.  A move is kept if it raises the bound by more than this.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
+        Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -238,43 +241,44 @@ class TemperedMixedMixture(_MixedMixture):
     weight_concentration_prior_ : float
         The concentration prior in use.
     labels_ : ndarray of shape (n_samples,)
-        The components of what `fit` or `partial_fit` saw last.
+        Components of the samples of the last `fit` or `partial_fit`.
     n_active_components_ : int
-        Components with more than half a sample.
+        Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
-        Whether the lower bound came to rest, in a `fit` of all samples at once.
+        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
-        The evidence lower bound of the training data at T=1, with every constant.
+        Evidence lower bound of the training data at T=1, with all constants.
     lower_bounds_ : list of float
-        It before each step at T=1 of a `fit` of all samples at once.
+        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
-        tempered bound of the batch, in nats per observation), "heldout_score" (NaN
-        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
-        fit of all samples at once perhaps "lower_bound" (before a step at T=1); where
-        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        samples in the tempered bound of the batch, in nats per observation),
+        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
+        of local iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
@@ -400,68 +404,72 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         probabilities of the options of a column, the same for all.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
-        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
-        with the default concentration is the approximation of [2]_ to the same.
+        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
+        distribution, which with the default concentration approximates a Dirichlet
+        process [2]_.
     weight_concentration_prior : float, default=None
-        Small ones leave components empty; at least 1e-12.  None is
-        ``1 / n_components``.
+        Concentration of this prior, at least 1e-12.  With small values components that
+        are not needed stay empty.  None is ``1 / n_components``.
     schedule : Schedule or callable, default=None
-        The temperature at each step, see `sktemper.schedules`.  None is
+        Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        What the temperature flattens, see `sktemper.tempering.Annealing`.
+        The part of the model that the temperature flattens, see
+        `sktemper.tempering.Annealing`.
     moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
+        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
+        births.  A move never lowers the lower bound of the training data, which is
+        computed from at most 100,000 samples if the fit used mini-batches.
+        `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        Number of samples of a step.  None takes all samples, which is coordinate ascent
+        with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
-        Most passes of `fit` over the data.
+        Largest number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the samples and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the samples and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
+        Smallest improvement of the held-out score that counts, in nats per sample.  A
+        fit with ``batch_size=None`` ends when the lower bound changes by less than this
+        in a step at T=1.  A move is kept if it raises the bound by more than this.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
+        Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -481,45 +489,46 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
     weight_concentration_prior_ : float
         The concentration prior in use.
     labels_ : ndarray of shape (n_samples,)
-        The components of what `fit` or `partial_fit` saw last.
+        Components of the samples of the last `fit` or `partial_fit`.
     n_active_components_ : int
-        Components with more than half a sample.
+        Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
-        Whether the lower bound came to rest, in a `fit` of all samples at once.
+        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
-        The evidence lower bound of the training data at T=1, with every constant.
+        Evidence lower bound of the training data at T=1, with all constants.
     lower_bounds_ : list of float
-        It before each step at T=1 of a `fit` of all samples at once.
+        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
     schedule_ : Schedule
-        The schedule in use, with its length resolved.
+        Schedule of the fit, with "auto" replaced by numbers.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
-        tempered bound of the batch, in nats per observation), "heldout_score" (NaN
-        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
-        fit of all samples at once perhaps "lower_bound" (before a step at T=1); where
-        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        samples in the tempered bound of the batch, in nats per observation),
+        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
+        of local iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
@@ -645,68 +654,72 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
         probabilities of the options of a column, the same for all.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
-        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
-        with the default concentration is the approximation of [2]_ to the same.
+        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
+        distribution, which with the default concentration approximates a Dirichlet
+        process [2]_.
     weight_concentration_prior : float, default=None
-        Small ones leave components empty; at least 1e-12.  None is
-        ``1 / n_components``.
+        Concentration of this prior, at least 1e-12.  With small values components that
+        are not needed stay empty.  None is ``1 / n_components``.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        M: a share of the batch, a number of samples, or a number at each step; see
-        `sktemper.noise.SVIPlusNoise`.
+        Batch size M that has the same gradient noise: a share of the batch, a number of
+        samples, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
+        Distribution of the random weights of samples, see
+        `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
-        The temperature during training, see `sktemper.tempering`; None is T=1.
+        Temperature during training, see `sktemper.tempering`; None is T=1.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
+        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
+        births.  A move never lowers the lower bound of the training data, which is
+        computed from at most 100,000 samples if the fit used mini-batches.
+        `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        Number of samples of a step.  None takes all samples, which is coordinate ascent
+        with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     max_iter : int, default=100
-        Most passes of `fit` over the data.
+        Largest number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the samples and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the samples and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
+        Smallest improvement of the held-out score that counts, in nats per sample.  A
+        fit with ``batch_size=None`` ends when the lower bound changes by less than this
+        in a step at T=1.  A move is kept if it raises the bound by more than this.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
+        Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -726,43 +739,44 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
     weight_concentration_prior_ : float
         The concentration prior in use.
     labels_ : ndarray of shape (n_samples,)
-        The components of what `fit` or `partial_fit` saw last.
+        Components of the samples of the last `fit` or `partial_fit`.
     n_active_components_ : int
-        Components with more than half a sample.
+        Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
-        Whether the lower bound came to rest, in a `fit` of all samples at once.
+        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
-        The evidence lower bound of the training data at T=1, with every constant.
+        Evidence lower bound of the training data at T=1, with all constants.
     lower_bounds_ : list of float
-        It before each step at T=1 of a `fit` of all samples at once.
+        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
-        tempered bound of the batch, in nats per observation), "heldout_score" (NaN
-        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
-        fit of all samples at once perhaps "lower_bound" (before a step at T=1); where
-        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        samples in the tempered bound of the batch, in nats per observation),
+        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
+        of local iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
