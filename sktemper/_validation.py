@@ -41,6 +41,8 @@ def check_data(estimator, X, **options):
     Sparse matrices are checked first.  Masked arrays, dates, integers beyond the range
     of floats, and entries that are no numbers raise errors with clear messages.
     """
+    if type(X).__name__ == "AnnData":
+        raise TypeError("X is an AnnData object: pass adata.X.")
     check_unmasked(X)
     dtype = getattr(X, "dtype", None)
     if getattr(dtype, "kind", None) in ("m", "M"):

@@ -1,4 +1,4 @@
-"""Splits of users' items: a part of them to fit to, the others to be predicted."""
+"""Splits of users' items, and the bootstrap of mixtures of mixed kinds."""
 
 from numbers import Integral, Real
 
@@ -8,10 +8,15 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from ._arguments import Interval
+from ._bootstrap import bootstrap_n_components, bootstrap_profiles
 from ._ranking._labels import labelled, labels_of
 from ._validation import check_sparse, check_unmasked
 
-__all__ = ["train_test_split_entries"]
+__all__ = [
+    "bootstrap_n_components",
+    "bootstrap_profiles",
+    "train_test_split_entries",
+]
 
 
 @validate_params(

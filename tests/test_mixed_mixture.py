@@ -3,6 +3,7 @@
 import pickle
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -18,6 +19,8 @@ from sktemper import (
     SVIPlusMixedMixture,
     TemperedMixedMixture,
 )
+from sktemper.model_selection import bootstrap_n_components, bootstrap_profiles
+from sktemper.plotting import ClassProfilesDisplay
 from sktemper.schedules import ConstantSchedule
 
 CLASSES = (TemperedMixedMixture, AnnealedMixedMixture, SVIPlusMixedMixture)
@@ -439,3 +442,58 @@ def test_a_limit_that_is_reached_is_warned_of():
         AnnealedMixedMixture(6, random_state=0).fit(many)
     AnnealedMixedMixture(8, random_state=0).fit(X)  # some are empty
     AnnealedMixedMixture(3, random_state=0).fit(X)  # as many as are wanted
+
+
+def test_the_bootstrap_matches_classes():
+    X, _ = survey(400)
+    mixture = AnnealedMixedMixture(4, kinds={"income": "binned"}, random_state=0).fit(X)
+    options = {"n_replicates": 8, "random_state": 0}
+    table = bootstrap_profiles(mixture, X, **options)
+    posterior = mixture.profiles()
+    assert (table["mean"] == posterior["mean"]).all()
+    assert (table["found"] > 0.8).all()
+    inside = (table["low"] <= table["mean"]) & (table["mean"] <= table["high"])
+    assert inside.mean() > 0.75
+    again = bootstrap_profiles(mixture, X, n_jobs=2, **options)
+    pd.testing.assert_frame_equal(table, again)
+    shares = bootstrap_n_components(mixture, X, **options)
+    assert sum(shares.values()) == pytest.approx(1.0) and shares[3] > 0.5
+
+
+def test_bootstrap_intervals_are_wider_where_classes_overlap():
+    random = np.random.default_rng(0)
+    y = random.integers(2, size=600)
+    X = random.random((600, 6)) < np.array([0.25, 0.75])[y][:, None]
+    mixture = AnnealedMixedMixture(2, random_state=0).fit(X)
+    options = {"n_replicates": 40, "interval": 0.5, "random_state": 0}
+    table = bootstrap_profiles(mixture, X, **options)
+    posterior = mixture.profiles(interval=0.5)
+    width = (table["high"] - table["low"]).mean()
+    assert width > 1.15 * (posterior["high"] - posterior["low"]).mean()
+
+
+@pytest.mark.parametrize("n_items", [4, 12])
+def test_a_picture_has_a_row_for_each_option(n_items):
+    random = np.random.default_rng(0)
+    y = random.integers(2, size=200)
+    X = pd.DataFrame(random.random((200, n_items)) < np.array([0.1, 0.9])[y][:, None])
+    X.columns = [f"question {j}" for j in range(n_items)]
+    X["drink"] = np.array(["tea", "coffee", "milk"])[(y + (random.random(200) < 0.2))]
+    X["number"] = random.normal(5000.0 * y)
+    mixture = AnnealedMixedMixture(2, random_state=0).fit(X)
+    display = ClassProfilesDisplay.from_estimator(mixture)
+    assert display.labels_[0] == "question 0: True"
+    assert display.labels_[n_items:] == [
+        "drink: coffee",
+        "drink: milk",
+        "drink: tea",
+        "number: mean",
+    ]
+    image = np.asarray(display.image_.get_array())
+    assert image.shape == (n_items + 4, 2) and set(image[-1]) == {0.0, 1.0}
+    np.testing.assert_allclose(image[n_items:-1].sum(axis=0), 1.0)
+    few = ClassProfilesDisplay.from_estimator(mixture, items=["drink"])
+    assert len(few.labels_) == 3
+    with pytest.raises(ValueError, match="no item 'age'"):
+        few.plot(items=["age"])
+    plt.close("all")

@@ -68,7 +68,8 @@ MAY_IMPORT = {
         "_tasks",
         "_validation",
     },
-    "model_selection": {"_arguments", "_ranking", "_validation"},
+    "_bootstrap": {"_arguments", "_tasks"},
+    "model_selection": {"_arguments", "_bootstrap", "_ranking", "_validation"},
     **{model: FACE | USERS_AND_ITEMS for model in MODELS},
     "lda": FACE | {"_frames", "metrics"},  # which know no model
     "testing": {"model"},

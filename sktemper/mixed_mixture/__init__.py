@@ -5,11 +5,10 @@ from ._estimators import (
     SVIPlusMixedMixture,
     TemperedMixedMixture,
 )
-from ._regression import ClassRegression, class_regression
+from ._regression import class_regression
 
 __all__ = [
     "AnnealedMixedMixture",
-    "ClassRegression",
     "SVIPlusMixedMixture",
     "TemperedMixedMixture",
     "class_regression",

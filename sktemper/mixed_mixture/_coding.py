@@ -3,6 +3,7 @@
 import contextlib
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
@@ -11,7 +12,7 @@ from .._data import InMemory, Source
 from .._estimator import warn_once
 from .._limits import check_values
 from .._loop import Problem
-from .._validation import check_data, check_unmasked
+from .._validation import check_data, check_unmasked, looks_like_text
 from ..model import ConjugateModel
 from ._columns import by_number, described, kinds_of
 from ._values import columns_of, is_frame
@@ -37,6 +38,8 @@ class CodedColumnsMixin:
     ``X`` itself if ``X`` is an array of floats.
     """
 
+    #: The columns of another fit, which are those of this one too.
+    _same_columns = None
     #: Whether the data are a collection, of which only extremes are validated here.
     _is_collection = False
     #: The weights of the rows by which columns are described.
@@ -63,14 +66,18 @@ class CodedColumnsMixin:
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         check_unmasked(X)
-        if getattr(getattr(X, "dtype", None), "kind", "f") in "OU":
-            return validate_data(self, X, reset=reset, dtype=None)
+        kind = getattr(getattr(X, "dtype", None), "kind", None)
+        if kind in tuple("OUTb") or (kind is None and looks_like_text(X)):
+            options = {"dtype": None, "ensure_all_finite": "allow-nan"}
+            return validate_data(self, X, reset=reset, **options)
         return check_data(
-            self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan"
+            self, X, reset=reset, dtype=FLOATS, ensure_all_finite="allow-nan"
         )
 
     def _described(self, values):
         """Return the `Column` of each column, by its values and the parameters."""
+        if self._same_columns is not None:
+            return self._same_columns
         n_features, weight = len(values), self._weight_of_columns
         if weight is not None and values[0].weight is None:
             weight = np.asarray(weight, dtype=float)
@@ -83,6 +90,12 @@ class CodedColumnsMixin:
             described(one, kind, categories.get(number), self.n_bins)
             for number, (one, kind) in enumerate(zip(values, kinds, strict=True))
         )
+
+    def _refitted(self, X, sample_weight, seed):
+        """Return the same mixture fitted to weighted rows, with the same columns."""
+        other = clone(self).set_params(random_state=seed)
+        other._same_columns = self.columns_
+        return other.fit(X, sample_weight=sample_weight)
 
     def _column_names(self):
         """Return the names of the columns of the training data, or None."""

@@ -158,24 +158,26 @@ class TemperedMixedMixture(_MixedMixture):
         probabilities of the options of a column, the same for all.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
-        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
-        with the default concentration is the approximation of [2]_ to the same.
+        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
+        distribution, which with the default concentration approximates a Dirichlet
+        process [2]_.
     weight_concentration_prior : float, default=None
-        Small ones leave components empty; at least 1e-12.  None is
-        ``1 / n_components``.
+        Concentration of this prior, at least 1e-12.  With small values components that
+        are not needed stay empty.  None is ``1 / n_components``.
     tempering : Tempering, "global", "local" or None, default="global"
-        The temperature during training, see `sktemper.tempering`: "global" is
-        `GlobalTempering` as it comes, "local" `LocalTempering`, and None is T=1: plain
-        variational inference.
+        Temperature during training, see `sktemper.tempering`: "global" is
+        `GlobalTempering()`, "local" is `LocalTempering()`, and None is plain
+        variational inference at T=1.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
+        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
+        births.  A move never lowers the lower bound of the training data, which is
+        computed from at most 100,000 samples if the fit used mini-batches.
+        `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        Number of samples of a step.  None takes all samples, which is coordinate ascent
+        with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
         Size of each step, as a share of the way to its target.  None is
         ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
@@ -183,7 +185,7 @@ class TemperedMixedMixture(_MixedMixture):
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
-        Most passes of `fit` over the data.
+        Largest number of passes of `fit` over the data.
     n_init : int, default=1
         Number of fits from different starts, one after another.  The fit with the
         highest `lower_bound` of the training data, with their ``sample_weight``, is
@@ -191,9 +193,9 @@ class TemperedMixedMixture(_MixedMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
+        Smallest improvement of the held-out score that counts, in nats per sample.  A
+        fit with ``batch_size=None`` ends when the lower bound changes by less than this
+        in a step at T=1.  A move is kept if it raises the bound by more than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
         `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
@@ -402,26 +404,28 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         probabilities of the options of a column, the same for all.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
-        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
-        with the default concentration is the approximation of [2]_ to the same.
+        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
+        distribution, which with the default concentration approximates a Dirichlet
+        process [2]_.
     weight_concentration_prior : float, default=None
-        Small ones leave components empty; at least 1e-12.  None is
-        ``1 / n_components``.
+        Concentration of this prior, at least 1e-12.  With small values components that
+        are not needed stay empty.  None is ``1 / n_components``.
     schedule : Schedule or callable, default=None
-        The temperature at each step, see `sktemper.schedules`.  None is
+        Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         The part of the model that the temperature flattens, see
         `sktemper.tempering.Annealing`.
     moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
+        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
+        births.  A move never lowers the lower bound of the training data, which is
+        computed from at most 100,000 samples if the fit used mini-batches.
+        `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        Number of samples of a step.  None takes all samples, which is coordinate ascent
+        with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
         Size of each step, as a share of the way to its target.  None is
         ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
@@ -429,7 +433,7 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
-        Most passes of `fit` over the data.
+        Largest number of passes of `fit` over the data.
     n_init : int, default=1
         Number of fits from different starts, one after another.  The fit with the
         highest `lower_bound` of the training data, with their ``sample_weight``, is
@@ -437,9 +441,9 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
+        Smallest improvement of the held-out score that counts, in nats per sample.  A
+        fit with ``batch_size=None`` ends when the lower bound changes by less than this
+        in a step at T=1.  A move is kept if it raises the bound by more than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
         `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
@@ -650,11 +654,12 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
         probabilities of the options of a column, the same for all.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
-        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
-        with the default concentration is the approximation of [2]_ to the same.
+        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
+        distribution, which with the default concentration approximates a Dirichlet
+        process [2]_.
     weight_concentration_prior : float, default=None
-        Small ones leave components empty; at least 1e-12.  None is
-        ``1 / n_components``.
+        Concentration of this prior, at least 1e-12.  With small values components that
+        are not needed stay empty.  None is ``1 / n_components``.
     effective_batch_size : float, int, Schedule or callable, default=0.5
         Batch size M that has the same gradient noise: a share of the batch, a number of
         samples, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
@@ -662,22 +667,23 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
         Distribution of the random weights of samples, see
         `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
-        The temperature during training, see `sktemper.tempering`; None is T=1.
+        Temperature during training, see `sktemper.tempering`; None is T=1.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split_merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
+        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
+        births.  A move never lowers the lower bound of the training data, which is
+        computed from at most 100,000 samples if the fit used mini-batches.
+        `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        Number of samples of a step.  None takes all samples, which is coordinate ascent
+        with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
         Size of each step, as a share of the way to its target.  None is
         ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
         ``batch_size=None``.  A number is a `ConstantRate`.
     max_iter : int, default=100
-        Most passes of `fit` over the data.
+        Largest number of passes of `fit` over the data.
     n_init : int, default=1
         Number of fits from different starts, one after another.  The fit with the
         highest `lower_bound` of the training data, with their ``sample_weight``, is
@@ -685,9 +691,9 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
+        Smallest improvement of the held-out score that counts, in nats per sample.  A
+        fit with ``batch_size=None`` ends when the lower bound changes by less than this
+        in a step at T=1.  A move is kept if it raises the bound by more than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
         `fit` ends; it keeps the best state.  Only states at a settled temperature of 1

@@ -8,12 +8,14 @@ from ._ellipses import MixtureEllipsesDisplay
 from ._layout import topic_map_layout
 from ._number import NumberOfComponentsDisplay
 from ._prevalence import TopicPrevalenceDisplay
+from ._profiles import ClassProfilesDisplay
 from ._shares import topic_shares
 from ._temperature import TemperatureDisplay
 from ._topic_map import TopicMapDisplay
 from ._topic_words import TopicWordsDisplay
 
 __all__ = [
+    "ClassProfilesDisplay",
     "ComponentsDisplay",
     "CriticalTemperaturesDisplay",
     "DocumentDisplay",

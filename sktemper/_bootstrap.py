@@ -1,0 +1,195 @@
+"""Bootstrap of mixtures of mixed kinds: profiles of classes, and their number."""
+
+import logging
+import warnings
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy.optimize import linear_sum_assignment
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_samples,
+    check_is_fitted,
+)
+
+from ._arguments import is_number, positive_int, refuse
+from ._tasks import Pool, Task
+
+__all__ = ["bootstrap_n_components", "bootstrap_profiles"]
+
+logger = logging.getLogger("sktemper")
+
+
+def bootstrap_profiles(
+    estimator,
+    X,
+    *,
+    n_replicates=100,
+    interval=0.95,
+    sample_weight=None,
+    n_jobs=None,
+    random_state=None,
+    verbose=0,
+):
+    """Return profiles of classes with bootstrap intervals.
+
+    The mixture is fitted again to samples drawn with replacement.  The classes of each
+    fit are matched to those of the estimator by the samples that they share.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted mixture of mixed kinds, such as `sktemper.AnnealedMixedMixture`.
+    X : DataFrame or array-like of shape (n_samples, n_features)
+        The data of its fit.
+    n_replicates : int, default=100
+        Number of fits; 1,000 make the ends of 95 % intervals stable.
+    interval : float, default=0.95
+        Probability of the intervals, between 0 and 1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        The weights of the fit.
+    n_jobs : int, default=None
+        Number of threads; None is 1 unless in a `joblib.parallel_config`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws.
+    verbose : int, default=0
+        Whether to log a line for each fit to the logger "sktemper".
+
+    Returns
+    -------
+    profiles : DataFrame
+        As of the method ``profiles``, of pandas; "low" and "high" are quantiles over
+        the fits.  The column "found" has the share of the fits that have the class.
+
+    Raises
+    ------
+    ValueError
+        If ``interval`` is not between 0 and 1.
+
+    See Also
+    --------
+    sktemper.AnnealedMixedMixture.profiles : Intervals of the posterior, which are
+        narrower: they take the class of each sample as known.
+    """
+    check_is_fitted(estimator)
+    if not (is_number(interval) and 0 < interval < 1):
+        refuse("interval", "a float between 0 and 1", interval)
+    table = estimator.profiles()
+    shares = estimator.predict_proba(X)
+    draws = _draws(X, n_replicates, sample_weight, random_state)
+    means = np.stack(
+        _each(
+            lambda draw: _profile_means(estimator, X, *draw, table, shares),
+            draws,
+            n_jobs,
+            verbose,
+        )
+    )
+    tails = 0.5 * (1.0 - interval), 0.5 * (1.0 + interval)
+    with warnings.catch_warnings():  # of classes that no fit has
+        warnings.simplefilter("ignore", RuntimeWarning)
+        table["low"], table["high"] = np.nanquantile(means, tails, axis=0)
+    table["found"] = np.isfinite(means).mean(axis=0)
+    return table
+
+
+def bootstrap_n_components(
+    estimator,
+    X,
+    *,
+    n_replicates=100,
+    sample_weight=None,
+    n_jobs=None,
+    random_state=None,
+    verbose=0,
+):
+    """Return how often fits to resampled data have each number of classes.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted mixture of mixed kinds, such as `sktemper.AnnealedMixedMixture`.
+    X : DataFrame or array-like of shape (n_samples, n_features)
+        The data of its fit.
+    n_replicates : int, default=100
+        Number of fits.
+    sample_weight : array-like of shape (n_samples,), default=None
+        The weights of the fit.
+    n_jobs : int, default=None
+        Number of threads; None is 1 unless in a `joblib.parallel_config`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws.
+    verbose : int, default=0
+        Whether to log a line for each fit to the logger "sktemper".
+
+    Returns
+    -------
+    shares : dict of int to float
+        Share of the fits by the number of components that have samples, in increasing
+        order.
+    """
+    check_is_fitted(estimator)
+    draws = _draws(X, n_replicates, sample_weight, random_state)
+    numbers = _each(
+        lambda draw: estimator._refitted(X, *draw).n_active_components_,
+        draws,
+        n_jobs,
+        verbose,
+    )
+    found, counts = np.unique(numbers, return_counts=True)
+    return dict(zip(found.tolist(), (counts / len(numbers)).tolist(), strict=True))
+
+
+def _draws(X, n_replicates, sample_weight, random_state):
+    """Return pairs of how often each sample is drawn, weighted, and a seed."""
+    n_replicates = positive_int(n_replicates, "n_replicates")
+    n_samples, random = _num_samples(X), check_random_state(random_state)
+    weight = _check_sample_weight(sample_weight, np.empty((n_samples, 1)))
+    equal = np.full(n_samples, 1.0 / n_samples)
+    return [
+        (weight * random.multinomial(n_samples, equal), int(random.randint(2**31 - 1)))
+        for _ in range(n_replicates)
+    ]
+
+
+def _each(function, draws, n_jobs, verbose):
+    """Return the results of a function for draws, in their order.
+
+    Warnings of fits that did not converge are ignored.
+    """
+    results, pool = [], Pool(effective_n_jobs(n_jobs))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            tasks = [Task(lambda draw=draw: function(draw)) for draw in draws]
+            for task in tasks:
+                pool.submit(task)
+            for number, task in enumerate(tasks):
+                results.append(task.result())
+                if verbose:
+                    logger.info("Fit %d of %d", number + 1, len(tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        pool.shutdown()
+    return results
+
+
+def _profile_means(estimator, X, weight, seed, table, shares):
+    """Return the means of one fit in the order of a table, NaN for missing classes."""
+    fitted = estimator._refitted(X, weight, seed)
+    own, others = np.unique(table["class"]), fitted.profiles()
+    numbers = np.unique(others["class"])
+    overlap = shares[:, own].T @ fitted.predict_proba(X)[:, numbers]
+    rows, columns = linear_sum_assignment(-overlap)
+    match = dict(zip(numbers[columns].tolist(), own[rows].tolist(), strict=True))
+    keys = zip(others["class"], others["item"], others["option"], strict=True)
+    means = {
+        (match[k], item, option): mean
+        for (k, item, option), mean in zip(keys, others["mean"], strict=True)
+        if k in match
+    }
+    wanted = zip(table["class"], table["item"], table["option"], strict=True)
+    return np.array([means.get(key, np.nan) for key in wanted])
