@@ -379,7 +379,7 @@ class TemperedMultinomialMixture(_MultinomialMixture):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -606,7 +606,7 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -835,7 +835,7 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -1060,7 +1060,7 @@ class TemperedBernoulliMixture(_BernoulliMixture):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -1289,7 +1289,7 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -1520,7 +1520,7 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False

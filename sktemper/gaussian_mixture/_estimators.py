@@ -465,7 +465,7 @@ class TemperedGaussianMixture(_GaussianMixture):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -759,7 +759,7 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -1056,7 +1056,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False

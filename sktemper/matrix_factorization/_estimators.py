@@ -462,7 +462,7 @@ class TemperedMatrixFactorization(_MatrixFactorization):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -716,7 +716,7 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
@@ -974,7 +974,7 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and no scores otherwise.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
