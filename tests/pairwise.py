@@ -27,9 +27,8 @@ def pairwise(*sizes, permitted=lambda *case: True, n_tried=50, seed=0):
     -------
     cases : list of tuple of int
     """
-    allowed = [
-        case for case in itertools.product(*map(range, sizes)) if permitted(*case)
-    ]
+    every = itertools.product(*map(range, sizes))
+    allowed = [case for case in every if permitted(*case)]
     missing = set().union(*map(_pairs, allowed))
     random, cases = np.random.default_rng(seed), []
     while missing:

@@ -29,7 +29,13 @@
 static intptr_t NAME(longest_abreast)(const lda_block *block)
 {
     const intptr_t row = block->n_topics * (intptr_t)sizeof(REAL);
-    if (row > MOST_ROW_BYTES || block->max_iter <= 0)
+    if (block->max_iter <= 0 || block->abreast < 0)
+        return -1;
+#ifdef VECTOR_BYTES
+    if (block->abreast > 0)
+        return block->longest;
+#endif
+    if (row > MOST_ROW_BYTES)
         return -1;
     const intptr_t most = MOST_DOCUMENT_BYTES / row;
     return most < block->longest ? most : block->longest;

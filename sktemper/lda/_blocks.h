@@ -69,7 +69,9 @@ typedef struct {
     void *shares;                        /* (n_documents, width) */
     int32_t *share_topics;               /* (n_documents, width) */
     intptr_t *n_shares;                  /* (n_documents,) */
-    /* for documents side by side: those of at most so many words, -1: none */
+    /* for documents side by side: 1 takes all of them, -1 none, 0 the short ones; they are
+     * those of at most `longest_abreast` words, -1: none */
+    int abreast;
     intptr_t longest_abreast;
     intptr_t *abreast_order;             /* (n_documents + longest_abreast + 1,) */
     void *abreast_scratch;               /* (4 topics + words (3 + topics), lanes) */

@@ -4,6 +4,8 @@ Arrays go in and come out; nothing here draws random numbers or knows a policy. 
 loops themselves are C, in ``_loops.h``, compiled for each instruction set.
 """
 
+import os
+
 import numpy as np
 
 from cython cimport floating
@@ -11,6 +13,12 @@ from cython cimport floating
 from sktemper._simd.special import aligned, padded
 
 include "_loops.pxi"
+
+#: Routes through the local step: of optimized documents "abreast", several in lanes of
+#: vectors, or "alone"; of sampled ones in "lanes" or "chains". A block's sizes choose.
+ROUTES = ("abreast", "alone", "lanes", "chains")
+#: The environment variable that forces some of them, separated by commas.
+FORCE_ROUTES = "SKTEMPER_LDA_ROUTES"
 
 ctypedef fused index:
     int32_t
@@ -102,8 +110,30 @@ cdef void describe(
     block.prior_topic_stride = prior.strides[1] // <intptr_t>sizeof(double)
 
 
+def forced_routes():
+    """Return the `ROUTES` that the environment forces, for tests and debugging.
+
+    Raises
+    ------
+    ValueError
+        If one is unknown, or two exclude each other.
+    """
+    forced = {name for name in os.environ.get(FORCE_ROUTES, "").split(",") if name}
+    if not forced <= set(ROUTES) or forced >= {"abreast", "alone"} or (
+        forced >= {"lanes", "chains"}
+    ):
+        raise ValueError(
+            f"{FORCE_ROUTES} is {','.join(sorted(forced))!r}. Set it to abreast or "
+            "alone, and lanes or chains, separated by a comma."
+        )
+    return forced
+
+
 cdef tuple _lanes_and_chains(
-    const lda_block *block, const floating *counts, const unsigned char[::1] sampled
+    const lda_block *block,
+    const floating *counts,
+    const unsigned char[::1] sampled,
+    set forced,
 ):
     """Say how documents are sampled, which for each depends on itself alone.
 
@@ -123,6 +153,8 @@ cdef tuple _lanes_and_chains(
                 tokens[d] += <intptr_t>counts[n]
     few = block.n_topics * sizeof(floating) <= MOST_LANE_BYTES
     short = all_tokens <= (MOST_LANE_PLACES // block.n_topics if few else -1)
+    if forced & {"lanes", "chains"}:
+        short = np.full(len(all_tokens), "lanes" in forced)
     wanted = np.asarray(sampled) != 0
     in_lanes = np.flatnonzero(wanted & short)
     in_lanes = in_lanes[np.argsort(all_tokens[in_lanes], kind="stable")]
@@ -213,6 +245,8 @@ def local_step(
         longest = max(longest, block.starts[d + 1] - block.starts[d])
     longest += SIMD_BYTES // <intptr_t>sizeof(float)
     block.temperature_per_document = temperature_per_document
+    forced = forced_routes()
+    block.abreast = ("abreast" in forced) - ("alone" in forced)
 
     # The last row stays zero: it stands for words behind the end of a document.
     rows_array = aligned(np.empty, (block.n_words + 1, block.width), dtype)
@@ -231,7 +265,9 @@ def local_step(
     block.sampled = NULL
     if sampled.shape[0]:
         in_lanes, in_chains, block.longest_in_lanes, block.longest_in_chains = (
-            _lanes_and_chains(&block, <const floating *>block.counts, sampled)
+            _lanes_and_chains(
+                &block, <const floating *>block.counts, sampled, forced
+            )
         )
         block.n_in_lanes, block.n_in_chains = in_lanes.shape[0], in_chains.shape[0]
         block.in_lanes = &in_lanes[0] if block.n_in_lanes else NULL

@@ -1,0 +1,120 @@
+"""All routes through LDA's local step have the same result."""
+
+import platform
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sktemper.lda import _kernels
+from sktemper.lda._model import LDAModel, Topics
+from sktemper.model import Powers, Request
+
+VARIABLE = "SKTEMPER_LDA_ROUTES"
+# Microsoft's compiler has no vectors, and all documents are optimized alone.
+HAS_VECTORS = not platform.python_compiler().startswith("MSC")
+N = 40
+each_dtype = pytest.mark.parametrize(
+    ("dtype", "rtol"), [(np.float64, 1e-9), (np.float32, 3e-5)]
+)
+
+
+def problem(n_topics, dtype, doc_update="variational"):
+    """A model, topics and documents of very different lengths, one of them empty."""
+    random = np.random.default_rng(0)
+    lengths = random.integers(0, 60, N)
+    lengths[3] = 0
+    shares = random.dirichlet(np.full(90, 0.3), N)
+    X = np.array([random.multinomial(*a) for a in zip(lengths, shares, strict=True)])
+    model = LDAModel(
+        n_topics,
+        90,
+        np.full(n_topics, 0.2),
+        np.atleast_2d(0.1),
+        dtype=dtype,
+        doc_update=doc_update,
+        tol=1e-12 if dtype is np.float64 else 1e-6,
+        max_iter=5000,
+    )
+    lambda_ = random.gamma(1.0, 1.0, (90, n_topics)) + 0.05
+    return model, Topics.from_dense(lambda_, model.topic_word_prior.T), X
+
+
+def local(model, topics, X, powers=Powers(), **arguments):  # noqa: B008
+    prepared = model.prepare(topics, model.initial_hyper(None))
+    block = model.take(sparse.csr_array(X), slice(None))
+    wanted = ("statistics", "bound", "local")
+    return model.local_step(block, prepared, Request(powers, want=wanted, **arguments))
+
+
+def results(step):
+    return step.statistics.dense(), step.local_parameters, step.row_bounds
+
+
+@each_dtype
+@pytest.mark.parametrize("n_topics", [1, 3, 20, 49, 130, 300])
+@pytest.mark.parametrize("power", ["one", "half", "own"])
+@pytest.mark.machine
+def test_optimized_documents(n_topics, dtype, rtol, power, monkeypatch):
+    """The sizes choose one of two routes, whose results agree but for rounding."""
+    model, topics, X = problem(n_topics, dtype)
+    own = np.linspace(0.4, 1.0, N)
+    powers = Powers(local={"one": 1.0, "half": 0.5, "own": own}[power])
+    found = {}
+    for route in ("", "abreast", "alone"):
+        monkeypatch.setenv(VARIABLE, route)
+        found[route] = results(local(model, topics, X, powers))
+    for one, other in zip(found["abreast"], found["alone"], strict=True):
+        scale = np.abs(other).max()
+        np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol * scale)
+    same = {
+        route: all(map(np.array_equal, found[""], found[route]))
+        for route in ("abreast", "alone")
+    }
+    if HAS_VECTORS and n_topics > 1:
+        assert not all(map(np.array_equal, found["abreast"], found["alone"]))
+        if n_topics == 3:
+            assert same["abreast"]
+    if n_topics == 300:
+        assert same["alone"]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_topics", [1, 3, 49, 130, 300])
+@pytest.mark.machine
+def test_sampled_documents(n_topics, dtype, monkeypatch):
+    """Lanes and chains draw from one distribution: means over many draws agree."""
+    model, topics, X = problem(n_topics, dtype, "sampled")
+    X, n = X[:8], 250
+    found = {}
+    for route in ("", "lanes", "chains"):
+        monkeypatch.setenv(VARIABLE, route)
+        step = local(model, topics, np.repeat(X, n, axis=0), seed=3)
+        found[route] = step.local_parameters.reshape(8, n, n_topics)
+        np.testing.assert_allclose(
+            step.statistics.dense().sum(axis=1), n * X.sum(axis=0), rtol=1e-4
+        )
+    means = [found[route].mean(axis=1) for route in ("lanes", "chains")]
+    variance = sum(found[route].var(axis=1) for route in ("lanes", "chains")) / n
+    difference = np.abs(means[0] - means[1])
+    # among 8 n_topics entries, 5 standard errors; most topics of many are drawn rarely
+    assert (difference < 5 * np.sqrt(variance) + 3.0 / n).all()
+    if n_topics > 1:
+        assert not np.array_equal(found["lanes"], found["chains"])
+    expected = "chains" if n_topics * dtype().itemsize > 1024 else "lanes"
+    assert np.array_equal(found[""], found[expected])
+
+
+@pytest.mark.parametrize("routes", ["abreast,alone", "lanes,chains", "fast"])
+def test_routes_that_cannot_be_are_refused(routes, monkeypatch):
+    model, topics, X = problem(3, np.float64)
+    monkeypatch.setenv(VARIABLE, routes)
+    with pytest.raises(ValueError, match=VARIABLE):
+        local(model, topics, X)
+
+
+def test_routes_are_named(monkeypatch):
+    monkeypatch.setenv(VARIABLE, "alone,chains")
+    assert _kernels.forced_routes() == {"alone", "chains"} < set(_kernels.ROUTES)
+    monkeypatch.delenv(VARIABLE)
+    assert _kernels.forced_routes() == set()
