@@ -49,7 +49,8 @@ def main():
         for words in model.top_words(docs.feature_names, n_words=8):
             print("  " + " ".join(words))
 
-    print(f"\nHeld-out nats per token, {X_test.shape[0]} documents (higher is better):")
+    n_held_out = np.shape(X_test)[0]
+    print(f"\nHeld-out nats per token, {n_held_out} documents (higher is better):")
     for name, model in models.items():
         print(f"  {name:8} {model.score(X_test):.3f}")
 
@@ -57,7 +58,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("--max-documents", type=int, help="default: all 52,189")
     parser.add_argument("--n-components", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)

@@ -13,6 +13,7 @@ checkout).
 import argparse
 import importlib.util
 import time
+from pathlib import Path
 
 import numpy as np
 from sklearn.decomposition import TruncatedSVD
@@ -59,7 +60,7 @@ def main():
         share = words["prevalence"].iloc[0]
         print(f"{cluster:4d} {share:6.1%}  {' '.join(words['word'])}")
 
-    page = topic_report(
+    topic_report(
         mixture,
         counts,
         debian.feature_names,
@@ -68,7 +69,7 @@ def main():
         document_names=np.asarray(debian.document_names)[rows],
         title="Clusters of package descriptions",
     )
-    print(f"The page with the clusters is {page.name}.")
+    print(f"The page with the clusters is {Path(arguments.output).name}.")
 
 
 def embed(counts, n_columns, seed):
@@ -82,7 +83,7 @@ def embed(counts, n_columns, seed):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("--max-documents", type=int, default=6000)
     parser.add_argument("--n-columns", type=int, default=64, help="of the embeddings")
     parser.add_argument("--n-components", type=int, default=60)

@@ -75,7 +75,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("--data", type=Path, help=".npz with images; default: digits")
     parser.add_argument(
         "--every", type=int, default=6, help="take each such pixel of --data; 1: all"
@@ -95,7 +95,9 @@ def parse_arguments():
 def load_images(path, every):
     """Return images, float32 of shape (n_images, height, width)."""
     if path is None:
-        return load_digits().images.astype(np.float32)
+        return np.reshape(load_digits(return_X_y=True)[0], (-1, 8, 8)).astype(
+            np.float32
+        )
     with np.load(path) as file:
         return file["images"][:, ::every, ::every].astype(np.float32)
 
@@ -103,7 +105,8 @@ def load_images(path, every):
 def standardised(images, seed):
     """Return images as rows, three quarters and one, by mean and scale of the first."""
     rows = images.reshape(len(images), -1)
-    X_train, X_test = train_test_split(rows, test_size=0.25, random_state=seed)
+    halves = train_test_split(rows, test_size=0.25, random_state=seed)
+    X_train, X_test = map(np.asarray, halves)
     mean, scale = X_train.mean(), X_train.std()
     return (X_train - mean) / scale, (X_test - mean) / scale
 

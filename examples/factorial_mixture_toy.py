@@ -63,7 +63,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("--n-samples", type=int, default=10_000, help="to fit to")
     parser.add_argument("--max-iter", type=int, default=100)
     parser.add_argument("--n-starts", type=int, default=5, help="of the second picture")
@@ -182,7 +182,7 @@ def draw_features(fits, shapes, path):
     for ax_row, (label, components, cosines) in zip(axes, rows, strict=True):
         ax_row[0].set_ylabel(label, rotation=0, ha="right", va="center")
         for ax, component, cosine in zip(ax_row, components, cosines, strict=True):
-            image = ax.imshow(
+            ax.imshow(
                 component.reshape(4, 4), cmap="RdBu_r", vmin=-largest, vmax=largest
             )
             ax.set_xticks([])
@@ -190,7 +190,7 @@ def draw_features(fits, shapes, path):
             missed = cosine <= ALIKE
             ax.spines[:].set_color("C1" if missed else "0.7")
             ax.spines[:].set_linewidth(3 if missed else 1)
-    figure.colorbar(image, ax=axes, shrink=0.5)
+    figure.colorbar(axes.flat[0].images[0], ax=axes, shrink=0.5)
     figure.suptitle("Eight shapes, and the features found; framed is what was missed")
     figure.savefig(path, dpi=120)
 
@@ -218,8 +218,9 @@ def draw_bounds(bounds, temperatures, path):
     below.set_xlabel("iterations")
     for ax in (above, below):
         ax.grid(alpha=0.3)
+    n_starts = ends.size // len(bounds)
     figure.suptitle(
-        f"The bound in the course of a fit: {len(curves)} starts and their mean"
+        f"The bound in the course of a fit: {n_starts} starts and their mean"
     )
     figure.savefig(path, dpi=120)
 

@@ -79,7 +79,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("--n-runs", type=int, default=30, help="data sets, and starts")
     parser.add_argument("--n-components", type=int, default=50)
     parser.add_argument(
@@ -207,11 +207,13 @@ def follow(X, n_components, batch_size, effective, arguments):
     models = {
         "batch": TemperedGaussianMixture(tempering=None, **settings),
         f"SVI, |S|={batch_size}": TemperedGaussianMixture(tempering=None, **batches),
+        **{
+            f"SVI+, M={size}": SVIPlusGaussianMixture(
+                effective_batch_size=size, **batches
+            )
+            for size in effective
+        },
     }
-    for size in effective:
-        models[f"SVI+, M={size}"] = SVIPlusGaussianMixture(
-            effective_batch_size=size, **batches
-        )
     curves = {}
     for name, model in models.items():
         runs = []

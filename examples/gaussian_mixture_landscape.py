@@ -68,7 +68,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("--n-samples", type=int, default=500)
     parser.add_argument("--n-starts", type=int, default=100)
     parser.add_argument("--n-paths", type=int, default=6, help="to draw")
@@ -109,7 +109,7 @@ def tempered_bound(x, means, temperature, target):
     for _ in range(3):
         counts = responsibilities(x, means, variances, temperature).sum(axis=-2)
         variances = best_variances(counts, temperature, whole)
-    logs = logsumexp(scores(x, means, variances) / temperature, axis=-1)
+    logs = np.logaddexp.reduce(scores(x, means, variances) / temperature, axis=-1)
     log_prior = -0.5 * (means**2 + variances) / PRIOR_VARIANCE
     entropy = 0.5 * np.log(variances)
     factor = temperature if whole else 1.0

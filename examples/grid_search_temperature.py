@@ -58,7 +58,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("--max-documents", type=int, default=4000)
     parser.add_argument("--n-components", type=int, default=20)
     parser.add_argument("--max-iter", type=int, default=20, help="passes")

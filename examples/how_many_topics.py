@@ -16,7 +16,6 @@ import argparse
 import itertools
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from sktemper import AnnealedLDA
@@ -45,7 +44,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("--max-documents", type=int, default=6000)
     parser.add_argument("--true", type=int, default=20, help="topics of the generated")
     parser.add_argument(
@@ -71,7 +70,7 @@ def look(X, arguments):
         lda,
         [{name: [value] for name, value in size.items()} for size in sizes],
         scoring={"completion": completion_scorer, "npmi": npmi_scorer},
-        refit=fewest_within_one_standard_error,
+        refit=fewest_within_one_standard_error,  # pyright: ignore
         cv=arguments.n_folds,
         n_jobs=arguments.n_jobs,
     ).fit(X)
@@ -79,7 +78,7 @@ def look(X, arguments):
     print("topics  score   npmi  stable  distinct")
     for row, size in enumerate(sizes):
         fits = [
-            clone(lda).set_params(**size, random_state=seed).fit(X)
+            AnnealedLDA(**size, max_iter=arguments.max_iter, random_state=seed).fit(X)
             for seed in range(arguments.n_seeds)
         ]
         stable.append(np.mean([same(a, b) for a, b in itertools.combinations(fits, 2)]))

@@ -51,8 +51,9 @@ PAPER = {
 def main():
     arguments = parse_arguments()
     X_train, X_test = divided(load_ratings(arguments.data), arguments.seed)
+    n_users, n_items = X_train.shape  # pyright: ignore
     print(f"{X_train.nnz} ratings to fit to, {X_test.nnz} held out,", end=" ")
-    print(f"of {X_train.shape[1]} items by {X_train.shape[0]} users")
+    print(f"of {n_items} items by {n_users} users")
 
     panels = {}
     for rank in arguments.ranks:
@@ -70,7 +71,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("--data", type=Path, help="default: generated ratings")
     parser.add_argument("--ranks", type=int, nargs="+", default=[5, 10])
     parser.add_argument("--n-starts", type=int, default=5, help="the paper has 20")

@@ -45,7 +45,7 @@ class PoissonMixtureModel(MixtureModel):
 
     def prior_of_component(self, X, sample_weight=None):
         """Return shapes - 1 and rates: a Gamma prior with the mean of the data."""
-        mean = np.average(X, axis=0, weights=sample_weight)
+        mean = np.average(np.asarray(X), axis=0, weights=sample_weight)
         return np.hstack([np.zeros_like(mean), 1.0 / np.maximum(mean, 1e-3)])
 
 

@@ -61,6 +61,7 @@ def main():
     }
     in_stars = rows_of(R_train)
     print(f"{'Held-out items found':28s} prec@10  recall@20  ndcg@100")
+    report = {}
     for name, scores in ranked.items():
         report = ranking_report(scores, R_test, X_seen=X_train)
         print(f"{name:28s}", *(f"{v:9.3f}" for v in list(report.values())[:3]))
@@ -186,7 +187,7 @@ def generated(n_users, n_items, seed):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("--data", help="a download of MovieLens")
     parser.add_argument("--n-users", type=int, default=1000)
     parser.add_argument("--n-items", type=int, default=400)

@@ -38,7 +38,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("file", nargs="?", type=Path, help="one document a line")
     parser.add_argument(
         "--vectorizer",
@@ -63,7 +63,9 @@ def stream(path, arguments):
     else:
         # Topics need counts: neither signs nor unit length.
         vectorizer = HashingVectorizer(
-            n_features=arguments.n_features, alternate_sign=False, norm=None
+            n_features=arguments.n_features,
+            alternate_sign=False,
+            norm=None,  # pyright: ignore
         )
     n_lines = sum(1 for _ in lines_of(path))
     n_test = min(arguments.chunk_size, n_lines // 10)
@@ -88,7 +90,7 @@ def stream(path, arguments):
             f"temperature {lda.temperature_:.2f}, "
             f"held-out nats per token {lda.score(X_test):.3f}"
         )
-    if arguments.vectorizer == "count":
+    if isinstance(vectorizer, CountVectorizer):
         print("\nTopics:")
         for words in lda.top_words(vectorizer.get_feature_names_out(), n_words=8):
             print("  " + " ".join(words))

@@ -308,5 +308,6 @@ def test_jedi_sees_signatures_and_docstrings(name, jedi_script):
     (found,) = script.infer(2, column - 2)
     assert inspect.cleandoc(found.docstring(raw=True)) == inspect.getdoc(cls)
     (signature,) = script.get_signatures(2, column)
-    seen = [p.to_string().partition("=")[::2] for p in signature.params]
+    texts = [p.to_string() for p in signature.params]  # with the types of the stub
+    seen = [(t.partition(":")[0], t.rpartition("=")[2]) for t in texts]
     assert [(n, plain(default)) for n, default in seen] == list(defaults_of(cls))
