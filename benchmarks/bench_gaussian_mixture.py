@@ -171,7 +171,7 @@ CONTESTANTS = {
     BASE: BayesianGaussianMixture,
     "plain": PLAIN,
     "annealed, no moves": annealed(moves=None),
-    "split and merge": functools.partial(PLAIN, moves="split-merge"),
+    "split and merge": functools.partial(PLAIN, moves="split_merge"),
     "default": DEFAULT,
 }
 
@@ -340,7 +340,7 @@ def minibatch(options):
         "10 passes": functools.partial(plain, max_iter=10),
         BASE: base,
         "split and merge, 1 pass": functools.partial(
-            plain, max_iter=1, moves="split-merge"
+            plain, max_iter=1, moves="split_merge"
         ),
         "default, 1 pass": functools.partial(several, max_iter=1),
         "default, 3 passes": functools.partial(several, max_iter=3),

@@ -378,7 +378,7 @@ def million_stage(options):
     """CPU seconds of a sweep of a million generated ratings, rank 10, with biases.
 
     Of a fit with 4 sweeps that with 1 is taken away, and the rest divided by 3.  myfm's
-    posteriors are factorised, and so are its sweeps.
+    posteriors are factorized, and so are its sweeps.
     """
     shape = options.tenth(7_000), 5_000, options.tenth(1_000_000)
     for repetition in range(options.seeds or 3):

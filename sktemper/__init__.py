@@ -68,6 +68,7 @@ LAZY = (
     "plotting",
     "report",
     "testing",
+    "text",
 )
 
 

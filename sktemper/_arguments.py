@@ -15,6 +15,7 @@ __all__ = [
     "check_flag",
     "check_scale",
     "half_life_of",
+    "columns_of",
     "is_integer",
     "is_number",
     "positive_int",
@@ -111,3 +112,41 @@ def half_life_of(value):
         'a positive number of samples, or a duration such as "30D", "12h" or "90min"',
         value,
     )
+
+
+def columns_of(features, n_features, names=None):
+    """Return features as column numbers, in increasing order.
+
+    Parameters
+    ----------
+    features : array-like of str, int or bool
+        Names, columns, or which of all columns.
+    n_features : int
+        Number of columns.
+    names : array-like of str or None, default=None
+        Names of the columns.
+
+    Raises
+    ------
+    ValueError
+        If a feature does not exist.
+    """
+    features = np.asarray(features)
+    if features.ndim != 1:
+        refuse("features", "a list of names or of columns", features)
+    if features.dtype.kind == "b":
+        if len(features) != n_features:
+            raise ValueError(f"features has {len(features)} of {n_features} flags.")
+        return np.flatnonzero(features)
+    if features.dtype.kind in "iu" or not len(features):
+        columns = np.unique(features).astype(np.intp)
+        if len(columns) and not 0 <= columns[0] <= columns[-1] < n_features:
+            raise ValueError(f"features must be columns from 0 to {n_features - 1}.")
+        return columns
+    if names is None:
+        raise ValueError("The columns have no names: features must be their numbers.")
+    places = {name: place for place, name in enumerate(names)}
+    unknown = [name for name in features.tolist() if name not in places]
+    if unknown:
+        raise ValueError(f"There is no feature {unknown[0]!r}.")
+    return np.unique([places[name] for name in features.tolist()])

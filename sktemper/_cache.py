@@ -4,19 +4,21 @@ import operator
 
 import numpy as np
 
-__all__ = ["LastCall", "is_same_fit", "read_only"]
+__all__ = ["LastCall", "are_same_objects", "read_only"]
 
 
 class LastCall:
     """Cache of a function's result for its last argument.
 
-    Threads that ask at once may compute the same result twice; the last one stays.
+    Threads that call it at the same time may compute a result twice.  Of two results,
+    the later one stays.
 
     Parameters
     ----------
     is_same : callable, default=operator.is_
-        Whether a new argument has the result of the last one.  An array that is
-        compared by its numbers is copied, because its owner may change it.
+        Function of the last argument and a new one that returns whether they have the
+        same result.  An array is copied if it is compared by its numbers, because its
+        owner may change it.
     """
 
     def __init__(self, is_same=operator.is_):
@@ -38,8 +40,8 @@ class LastCall:
         return result
 
 
-def is_same_fit(one, other):
-    """Return whether two tuples hold the same objects."""
+def are_same_objects(one, other):
+    """Return whether two tuples contain the same objects in the same order."""
     return len(one) == len(other) and all(map(operator.is_, one, other))
 
 

@@ -60,26 +60,41 @@ class SlotsMixin(DocumentationLinkMixin):
         self : object
             The object itself.
         """
-        nested = {key.partition("__")[0] for key in params if "__" in key}
+        nested = {}
+        for key in params:
+            name, is_nested, inner = key.partition("__")
+            if is_nested:
+                nested.setdefault(name, []).append(inner.partition("__")[0])
         given = {key: params.pop(key) for key in list(params) if "__" not in key}
         if given:
             super().set_params(**given)
         own = self.get_params(deep=False).keys()
-        for name in sorted(nested & self._slots.keys() & own):
-            self._fill_slot(name)
+        for name in sorted(nested.keys() & self._slots.keys() & own):
+            self._fill_slot(name, nested[name])
         if params:
             super().set_params(**params)
         return self
 
-    def _fill_slot(self, name):
+    def _fill_slot(self, name, parameters):
+        """Replace a shortcut by its policy, whose ``parameters`` are to be set."""
         value, slot = getattr(self, name), self._slots[name]
         if value is None and slot.none_is_off:
             raise ValueError(
                 f"{name}=None is off and has no parameters to set. Pass an object "
                 f"first, for instance {name}={slot.example}."
             )
-        if not isinstance(value, BaseEstimator):
-            setattr(self, name, slot.resolve(value))
+        if isinstance(value, BaseEstimator):
+            return
+        policy = slot.resolve(value)
+        known = sorted(policy.get_params(deep=False))
+        unknown = sorted(set(parameters) - set(known))
+        if unknown and slot.example:
+            raise ValueError(
+                f"{name}={value!r} stands for {policy!r}, which has no parameter "
+                f"{unknown[0]!r}. Its parameters are {known}. Pass an object with "
+                f"other parameters first, for instance {name}={slot.example}."
+            )
+        setattr(self, name, policy)
 
 
 class Policy(SlotsMixin, BaseEstimator):
@@ -87,7 +102,7 @@ class Policy(SlotsMixin, BaseEstimator):
 
     _parameter_constraints: dict = {}
 
-    #: Names of the `sktemper.model.CAPABILITIES` that a model must have.
+    #: Names of the capabilities that a model must have.
     requires = ()
 
     @classmethod

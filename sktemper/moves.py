@@ -27,6 +27,11 @@ __all__ = [
 ]
 
 
+#: Nats by which the bounds of the same optimum may differ, and which a step may gain
+#: there.
+SAME_BOUND, AT_REST = 0.5, 0.05
+
+
 class Proposal(NamedTuple):
     """The parameters that a move proposes.
 
@@ -94,7 +99,9 @@ class Moves(Policy):
 
         Asked between steps at T=1, from the third on.  By default it is if the steps
         that are left would not make up for the deficit even if each gained as much as
-        the last one did; but the last of all is always taken.
+        the last one did, or if the proposal has returned to the parameters without
+        the move: the bounds differ by less than 0.5 nats, and the last step changed
+        the bound by less than 0.05 nats.  The last of all steps is always taken.
 
         Parameters
         ----------
@@ -109,7 +116,8 @@ class Moves(Policy):
         -------
         hopeless : bool
         """
-        return n_left > 1 and deficit > n_left * max(gain, 0.0)
+        has_returned = abs(deficit) < SAME_BOUND and abs(gain) < AT_REST
+        return n_left > 1 and (has_returned or deficit > n_left * max(gain, 0.0))
 
 
 class NoMoves(Moves):
@@ -334,7 +342,7 @@ class MoveSequence(Moves):
 
 _SHORTCUTS = {
     "birth": BirthMoves,
-    "split-merge": SplitMergeMoves,
+    "split_merge": SplitMergeMoves,
     "all": lambda: MoveSequence([SplitMergeMoves(), ReheatMoves(), BirthMoves()]),
 }
 
@@ -345,7 +353,7 @@ def as_moves(value):
     Raises
     ------
     sklearn.utils._param_validation.InvalidParameterError
-        If ``value`` is neither a policy, nor "birth", "split-merge", "all" or None.
+        If ``value`` is neither a policy, nor "birth", "split_merge", "all" or None.
     """
     if value is None:
         return NoMoves()

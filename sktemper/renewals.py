@@ -31,12 +31,14 @@ class Renewals(Policy):
 
     The memory is a random sample of the rows so far, in which the weight of a row is
     halved with every half-life.  A renewal is made when 1,000, 2,000, 4,000, ...  rows
-    were seen, later each time that ``memory`` new rows were seen, and ``wait`` rows
-    after an alarm, with shorter pauses until the memory is renewed.  An alarm means that the score of rows that are not learned yet has
-    left its running mean, upwards or downwards: a two-sided CUSUM test of its
-    standardised difference.
+    were seen, later each time that ``memory`` new rows were seen.  A renewal also
+    follows ``wait`` rows after an alarm, and further ones at pauses that grow from
+    twice this number to ``memory``.
 
-    Models take part by one of two capabilities, see `sktemper.model.CAPABILITIES`:
+    An alarm means that the score of rows that are not learned yet has left its running
+    mean, upwards or downwards: a two-sided CUSUM test of its standardised difference.
+
+    Models take part by one of two capabilities, see `sktemper.model.ConjugateModel`:
 
     - "renewals", such as topics: while the memory is not full, a new fit to it.  Later,
       additional components are fitted to the rows since the last renewal, while the

@@ -89,6 +89,7 @@ def growth(X, K, temperature):
     return norms[-1] / 1e-6
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("made", SETS)
 def test_differences_grow_below_and_die_above(made):
     """The factor of a pass is 1 at T_2, by the steps of the model themselves."""
@@ -99,6 +100,7 @@ def test_differences_grow_below_and_die_above(made):
     assert growth(X, K, first) == pytest.approx(1.0, abs=0.02)
 
 
+@pytest.mark.every(2)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("made", SETS)
 def test_topics_of_a_fit_differ_below_and_are_equal_above(made):
@@ -321,12 +323,25 @@ def test_a_stream_begins_at_those_of_its_first_piece():
     assert lda.tempering_.schedule.start == 1.2 * first
 
 
+def test_temperatures_and_schedule_are_computed_at_once(monkeypatch):
+    X, K = kmers()
+    compute, hypers = LDAModel.critical_temperatures, []
+
+    def counted(self, X, hyper, sample_weight=None):
+        hypers.append(hyper)
+        return compute(self, X, hyper, sample_weight)
+
+    monkeypatch.setattr(LDAModel, "critical_temperatures", counted)
+    critical_temperatures(AnnealedLDA(K), X, return_schedule=True)
+    assert len(hypers) == 1
+
+
 def test_too_few_rows_tell_nothing():
     X, K = kmers()
-    with pytest.raises(ValueError, match="too few samples tell"):
+    with pytest.raises(ValueError, match="too few samples"):
         critical_temperatures(AnnealedLDA(K), X[: 2 * K - 1])
     assert len(critical_temperatures(AnnealedLDA(K), X[: 2 * K])) == K - 1
-    with pytest.raises(ValueError, match="priors of their own"):
+    with pytest.raises(ValueError, match="different priors"):
         critical_temperatures(AnnealedLDA(2, doc_topic_prior=[1, 2]), X)
     with pytest.raises(ValueError, match="AnnealedFactorialMixture has no critical"):
         critical_temperatures(AnnealedFactorialMixture(2), X)

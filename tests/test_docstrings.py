@@ -43,6 +43,7 @@ DIFFERENT_MODELS = {
     "feature_prior": "depends on the distribution of a feature",
     "noise_variance": "depends on what the noise is added to",
     "component_variance": "depends on what a component is",
+    "weight_concentration_prior": "has the default of the model",
     "weight_concentration_prior_type": "has the default of the model",
     "components_": "depends on what components are",
     "concentration_": "has the shape that the distribution of a feature needs",

@@ -248,7 +248,7 @@ OTHERS = {
     "inclusion_probability": 0.4,
     "noise_variance": 0.7,
     "component_variance": 0.7,
-    "posterior": "factorised",
+    "posterior": "factorized",
     "covariance_type": "diag",
     "weight_concentration_prior_type": "dirichlet_distribution",
     "weight_concentration_prior": 0.7,

@@ -41,6 +41,11 @@ ARGUMENTS = {
         "--n-components=3",
         "--max-iter=5",
     ],
+    "cluster_embeddings": [
+        "--max-documents=300",
+        "--n-columns=8",
+        "--n-components=4",
+    ],
     "how_many_topics": [
         "--max-documents=200",
         "--true=3",
@@ -69,6 +74,11 @@ EXPECTED = {
     "gaussian_mixture_clusters": "Clusters found, where there are 4",
     "gaussian_mixture_landscape": "annealed from T=100    the true ones in 2",
     "grid_search_temperature": "the best, fitted to all: ExponentialSchedule(",
+    "cluster_embeddings": (
+        "The page with the clusters is "
+        if importlib.util.find_spec("bokeh") and importlib.util.find_spec("pandas")
+        else "no package bokeh or pandas"
+    ),
     "how_many_topics": "within one standard error of the best score: ",
     "larger_than_memory": (
         "equal, bit for bit"
@@ -120,7 +130,22 @@ PICTURES = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(ARGUMENTS.keys() - {OF_ITS_OWN}))
+#: Examples that take seconds.
+SLOW = {
+    "factorial_mixture_toy",
+    "gaussian_mixture_clusters",
+    "gaussian_mixture_landscape",
+    "matrix_factorization",
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.deep if name in SLOW else [])
+        for name in sorted(ARGUMENTS.keys() - {OF_ITS_OWN})
+    ],
+)
 def test_example(name, tmp_path):
     """It prints what is expected; and its pictures, where it has some, are there."""
     has_matplotlib = importlib.util.find_spec("matplotlib") is not None
@@ -132,6 +157,7 @@ def test_example(name, tmp_path):
         assert (tmp_path / path).read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.deep  # it starts processes, each of which imports everything
 def test_an_example_is_a_script_of_its_own(tmp_path):
     """``-P`` keeps it from finding anything but the installed package."""
     name = OF_ITS_OWN

@@ -61,7 +61,7 @@ def assert_finite(mixture, X):
 
 
 @pytest.mark.every(3)
-@pytest.mark.parametrize("posterior", ["structured", "factorised"])
+@pytest.mark.parametrize("posterior", ["structured", "factorized"])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("init", ["random", "data", "ica", "nmf", "array"])
 def test_planted_features_are_found(init, missing, posterior):
@@ -97,7 +97,7 @@ def test_missing_values_are_imputed():
     np.testing.assert_allclose(mixture.impute(both)[0], [1, 1, 0, 0, 1, 1], atol=0.1)
 
 
-@pytest.mark.parametrize("posterior", ["structured", "factorised"])
+@pytest.mark.parametrize("posterior", ["structured", "factorized"])
 def test_the_lower_bound_is_what_the_fit_raised(posterior):
     _, X = planted(40, noise=0.3, missing=0.3)
     mixture = TemperedFactorialMixture(
@@ -509,7 +509,7 @@ def test_noisy_steps_stay_in_the_domain(distribution, learned):
         mixture = SVIPlusFactorialMixture(
             4,
             effective_batch_size=2,
-            distribution=distribution,
+            noise_distribution=distribution,
             batch_size=10,
             noise_variance=None if learned else 0.01,
             learning_rate=0.7,
@@ -530,7 +530,7 @@ def test_the_parameters(cls):
 
 
 @pytest.mark.parametrize("cooling", [None, 2.0])
-@pytest.mark.parametrize("posterior", ["structured", "factorised"])
+@pytest.mark.parametrize("posterior", ["structured", "factorized"])
 def test_the_bound_of_a_fit_to_all_samples_rises(cooling, posterior):
     X = make_factorial_mixture(1000, random_state=0)
     mixture = TemperedFactorialMixture(

@@ -600,7 +600,7 @@ def test_a_step_is_convex_in_the_natural_parameters():
 
 
 @pytest.mark.parametrize("temperature", [1.0, 3.0])
-def test_the_factorised_posterior_is_the_optimum_of_coordinate_updates(temperature):
+def test_the_factorized_posterior_is_the_optimum_of_coordinate_updates(temperature):
     X, model, components = problem(structured=False)
     b = 1 / temperature
     powers, hyper = Powers(1.0, b, b), model.initial_hyper(X)

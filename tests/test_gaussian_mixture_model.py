@@ -54,7 +54,7 @@ def model_of(covariance_type="full", weight_prior=PRIORS[0], k=4, d=3, **setting
     """A model whose origin is neither the prior's mean nor zero."""
     settings = {"reg_covar": 0.0, "init": start(k), "is_wishart": True, **settings}
 
-    def priors(mean, covariance):
+    def priors(mean, covariance, n_samples):
         return Hyper(0.3, 0.7, d + 0.5, mean + 0.1, covariance, mean - 0.2)
 
     return GaussianMixtureModel(

@@ -108,8 +108,9 @@ def test_what_does_not_apply_exists():
 def test_parameters_are_those_of_scikit_learn():
     ours = inspect.signature(TemperedGaussianMixture).parameters
     expected = inspect.signature(mixture.BayesianGaussianMixture).parameters
+    different = {"n_components": 10}  # "Names" in doc/decisions.md has the reason
     for name, parameter in expected.items():
-        assert ours[name].default == parameter.default, name
+        assert ours[name].default == different.get(name, parameter.default), name
 
 
 @pytest.mark.filterwarnings("ignore:.*did not converge.*")

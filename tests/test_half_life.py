@@ -313,9 +313,13 @@ def test_an_interruption_leaves_the_last_whole_piece(stream, fitted, monkeypatch
 
 def test_widths_may_grow_in_mid_stream():
     X = documents(0, 1250)
-    model = learned(lda(), X[:1000, :100]).expand_features(20)
+    model = learned(lda(), X[:1000, :100])
+    size = model.state_.policies.learning_rate.size
     learned(model, X[1000:])
     assert model.components_.shape == (K, V)
+    expected = size * 2 ** (-250 / H) + 250
+    assert model.state_.policies.learning_rate.size == pytest.approx(expected)
+    assert model.state_.stream.memory.matrix().shape[1] == V
     assert model.renewals_["sample"][0] == 1000
 
 

@@ -34,13 +34,13 @@ class SVIPlusGammaPoisson(SVIPlusMixin, TemperedGammaPoisson):
         n_components=2,
         *,
         effective_batch_size=0.5,
-        distribution="dirichlet",
+        noise_distribution="dirichlet",
         tempering=None,
         random_state=None,
     ):
         self.n_components = n_components
         self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
+        self.noise_distribution = noise_distribution
         self.tempering = tempering
         self.random_state = random_state
 
@@ -76,7 +76,7 @@ def test_parameters_of_policies_are_reached():
     "estimator, parameter",
     [
         (AnnealedGammaPoisson(target="nothing"), "target"),
-        (SVIPlusGammaPoisson(distribution="nothing"), "distribution"),
+        (SVIPlusGammaPoisson(noise_distribution="nothing"), "noise_distribution"),
         (SVIPlusGammaPoisson(effective_batch_size="nothing"), "effective_batch_size"),
     ],
 )

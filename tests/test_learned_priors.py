@@ -1,5 +1,7 @@
 """Gaussian mixtures: Gamma distributions of precisions, and priors that are learned."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,7 +11,12 @@ from sklearn.metrics import adjusted_rand_score
 
 from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture
 from sktemper._expfam import GammaPrecision, GammasPrecision, WishartPrecision
-from sktemper.gaussian_mixture._empirical import LEARNED, MOST_FREE, learned_priors
+from sktemper.gaussian_mixture._empirical import (
+    LEARNED,
+    MOST_FREE,
+    evidence_of_priors,
+    learned_priors,
+)
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
 from sktemper.gaussian_mixture._parameters import Hyper
 from sktemper.model import Powers
@@ -31,7 +38,7 @@ def data(n=90, n_clusters=3, seed=0, d=D):
 
 
 def model_of(covariance_type, k=3, learned=(), d=D):
-    def priors(mean, covariance):
+    def priors(mean, covariance, n_samples):
         return Hyper(0.4, 0.7, d + 1.5, mean + 0.1, 2.0 * covariance, mean - 0.2)
 
     return GaussianMixtureModel(
@@ -145,6 +152,66 @@ def test_learned_priors_maximise_the_bound(covariance_type, learned):
     start = np.full(len(learned), 0.2)
     found = minimize(lambda factors: -bound(factors), start, method="Nelder-Mead")
     assert -found.fun <= highest + 1e-5
+
+
+@each_law
+def test_the_evidence_of_priors_is_that_of_the_family(covariance_type):
+    model, X = model_of(covariance_type), data()
+    hyper, globals_, usual, used = posteriors(model, X)
+    family = model.family_of(hyper)
+    statistics = globals_.components - model.prior(hyper).components
+    found = evidence_of_priors(family, hyper, usual, used, 1.9)
+    differences = []
+    for factor in (0.6, 1.0, 2.0):
+        other = hyper._replace(
+            mean_precision=1.9,
+            degrees_of_freedom=1 + factor * hyper.degrees_of_freedom,
+            covariance=(0.3 + factor) * hyper.covariance,
+        )
+        prior = model.component_prior(other)
+        expected = family.evidence(prior, statistics).sum()
+        differences.append(found(other) - expected)
+    assert np.ptp(differences) < 1e-9 * abs(expected)
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "diag", "tied"])
+def test_a_fit_converges_after_its_moves(covariance_type):
+    fit = AnnealedGaussianMixture(
+        8, covariance_type=covariance_type, max_iter=20, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit.fit(data(400, 4, seed=1))
+    assert fit.history_["move_kept"].any()
+    assert fit.converged_
+
+
+def test_components_cost_more_with_more_samples():
+    def prior(n, **settings):
+        mixture = TemperedGaussianMixture(4, max_iter=0, random_state=0, **settings)
+        X = np.random.default_rng(0).normal(size=(n, 1))
+        return mixture.fit(X).weight_concentration_prior_
+
+    assert prior(100) == 0.25
+    assert prior(1000) == pytest.approx(np.exp(-10))
+    assert prior(4000) == 1e-12
+    assert prior(4000, priors="scikit-learn") == 0.25
+    assert prior(4000, weight_concentration_prior=0.1) == 0.1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_heavy_tails_are_not_cut_into_many_components(seed):
+    random = np.random.default_rng(seed)
+    y, centres = np.arange(2000) % 4, 6 * np.array([[0, 0], [1, 1], [1, -1], [2, 0.2]])
+    X = centres[y] + random.standard_t(4, size=(2000, 2)) / np.sqrt(2)
+    found = {}
+    for prior in (None, 0.1):
+        fit = AnnealedGaussianMixture(
+            10, weight_concentration_prior=prior, random_state=seed
+        ).fit(X)
+        found[prior] = (np.bincount(fit.labels_) > 0.02 * len(X)).sum()
+    assert 4 <= found[None] <= 6
+    assert found[None] <= found[0.1]
 
 
 def test_components_without_rows_teach_nothing():

@@ -62,4 +62,4 @@ def test_it_fits_and_transforms(kind, model, size):
         assert np.isfinite(estimator.transform(X)).all()
     if model == "FactorialMixture":
         X[::2, 0] = np.nan
-        assert np.isfinite(estimator.set_params(posterior="factorised").fit(X).score(X))
+        assert np.isfinite(estimator.set_params(posterior="factorized").fit(X).score(X))

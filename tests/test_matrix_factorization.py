@@ -745,7 +745,7 @@ def test_gaussian_weights_never_leave_the_domain(biases, dtype):
             3,
             biases=biases,
             effective_batch_size=15,
-            distribution="gaussian",
+            noise_distribution="gaussian",
             batch_size=batch_size,
             learning_rate=RobbinsMonro(1),
             max_iter=6,

@@ -87,7 +87,7 @@ class Snapshots(Hooks):
     "mixture",
     [
         moving(),
-        moving(posterior="factorised"),
+        moving(posterior="factorized"),
         moving(batch_size=50),
         moving(moves=BirthMoves(12, max_samples=100)),
         moving(moves=BirthMoves(12, n_iter=6, start=10.0)),
@@ -222,6 +222,23 @@ def test_a_proposal_takes_its_steps_unless_it_is_given_up():
     kept, asked = fits[None]
     assert kept.any()
     assert 12 < len(asked) < 36
+
+
+@pytest.mark.parametrize(
+    "deficit, gain, n_left, is_hopeless",
+    [
+        (10.0, 1.0, 9, True),
+        (10.0, 1.0, 11, False),
+        (0.1, 0.01, 9, True),
+        (-0.1, 0.01, 9, True),
+        (-0.1, 0.5, 9, False),
+        (-2.0, 0.01, 9, False),
+        (0.1, 0.01, 1, False),
+    ],
+)
+def test_proposals_without_hope(deficit, gain, n_left, is_hopeless):
+    """They cannot reach the present bound, or have returned to its optimum."""
+    assert BirthMoves().is_hopeless(deficit, gain, n_left) == is_hopeless
 
 
 def test_deficits_and_gains_are_those_of_the_bound():
@@ -594,7 +611,7 @@ def test_rows_of_no_weight_hinder_no_moves():
 
 
 def test_moves_that_a_model_does_not_make_are_refused_at_once():
-    for moves in ("split-merge", "all"):
+    for moves in ("split_merge", "all"):
         mixture = moving(moves=moves)
         with pytest.raises(
             ValueError, match="SplitMergeMoves.* needs a model with splits"

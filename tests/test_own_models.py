@@ -1,7 +1,10 @@
 """`check_model` on a model of an author's own, and on its mutations."""
 
 import functools
+import inspect
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +18,10 @@ from gamma_poisson import (
 )
 from scipy.special import gammaln, psi
 
-from sktemper.model import Powers
+from sktemper.model import ConjugateModel, Powers
+from sktemper.model._capabilities import _CAPABILITIES
+from sktemper.model._options import Options
+from sktemper.tempering import GlobalTempering, LocalTempering
 from sktemper.testing import check_model, checks
 from sktemper.testing._case import Case, Skip
 
@@ -42,6 +48,15 @@ def test_an_own_model_keeps_all_promises():
     skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
     assert skipped == SKIPPED
     assert len(results) == 1 + len(checks())
+
+
+@pytest.mark.parametrize("policy", [GlobalTempering(), LocalTempering()], ids=str)
+def test_a_policy_that_the_model_cannot_serve_is_refused(policy):
+    estimator = TemperedGammaPoisson(N_COMPONENTS, tempering=policy)
+    name = type(policy).__name__
+    with pytest.raises(ValueError, match=rf"(?s){name}\(.* needs a model with .*Gamma"):
+        estimator.fit(counts_of(N_ROWS))
+    assert not hasattr(estimator, "state_")
 
 
 @pytest.mark.deep
@@ -438,3 +453,42 @@ def test_the_bound_of_the_model_is_right():
     draw = functools.partial(log_likelihood, model, X[[row]], globals_, case.hyper)
     logs = draw(random, 100_000)[:, 0]
     assert 0 < np.logaddexp.reduce(logs) - np.log(len(logs)) - bound < 3
+
+
+# -- the parts of the contract ---------------------------------------------------------
+def parts_of_the_contract():
+    """Return names of required and optional methods and of capabilities, by title."""
+    required = {
+        name
+        for name, method in vars(ConjugateModel).items()
+        if name[0] != "_" and "raise NotImplementedError" in inspect.getsource(method)
+    }
+    optional = {name for name, value in vars(Options).items() if callable(value)}
+    capabilities = set(_CAPABILITIES) | set().union(*_CAPABILITIES.values())
+    return {"Required": required, "Optional": optional, "Capabilities": capabilities}
+
+
+def test_the_contract_says_which_methods_are_required():
+    docstring = inspect.getdoc(ConjugateModel)
+    for title, methods in parts_of_the_contract().items():
+        paragraph = re.search(rf"^{title}.*?(?=\n\n)", docstring, re.S | re.M)[0]
+        named = {*re.findall(r"[`\"](\w+)[`\"]", paragraph)} - {"dtype"}
+        if title == "Required":  # unless its default works
+            named -= {"step", "dense_vectors"}
+        if title == "Capabilities":
+            named -= {"capabilities"}
+        assert named == methods, title
+
+
+def test_the_page_says_which_methods_are_required():
+    page = Path(__file__).parents[1] / "doc" / "own_model.md"
+    text = page.read_text(encoding="utf-8").partition("## Any other model")[2]
+    for title, methods in parts_of_the_contract().items():
+        table = re.search(rf"(\*\*|### ){title}.*?^\|.*?(?=\n\n)", text, re.S | re.M)[0]
+        cells = [row.split("|")[1:-2] for row in re.findall(r"^\| `.*", table, re.M)]
+        named = {*re.findall(r"`(\w+)[(`]", " ".join(sum(cells, [])))}
+        if title == "Optional":
+            named -= {"dense_vectors"}
+        if title == "Capabilities":
+            named = {*re.findall(r"`(\w+)`", " ".join(a + b for a, b, *_ in cells))}
+        assert named == methods, title

@@ -28,6 +28,7 @@ MODULES = [
     "schedules",
     "tempering",
     "testing",
+    "text",
 ]
 PUBLIC = {f"sktemper.{name}" for name in sktemper.__all__ if name != "__version__"} | {
     f"sktemper.{module}.{name}"

@@ -82,7 +82,7 @@ CONFIGURATIONS = {
         tempering=GlobalTempering(n_temperatures=10, cap=SCHEDULE),
         learning_rate=AdaptiveRate(n_warmup_batches=2),
         gradient_noise=SVIPlusNoise(0.5, "gaussian"),
-        posterior="factorised",
+        posterior="factorized",
     ),
     "factorization": factorization_of(n_jobs=2),
     "factorization in one batch": factorization_of(batch_size=None, max_iter=12),

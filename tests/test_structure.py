@@ -74,7 +74,7 @@ MAY_IMPORT = {
     "testing": {"model"},
     "metrics": {"_data", "_ranking", "_validation", "model_selection"} | ARGUMENTS,
     "plotting": {"_data", "critical_temperatures"},  # a public function
-    "report": {"_data", "_extras", "metrics", "plotting"},
+    "report": {"_data", "_extras", "metrics", "plotting", "text"},
     "datasets": {
         "_arguments",
         "_data",
@@ -84,6 +84,7 @@ MAY_IMPORT = {
         "_sklearn",
         "_validation",
     },
+    "text": {"_arguments", "_frames", "_notices", "_sklearn"},
     "base": {"_estimator"},
     "dask": {"_data", "_estimator", "_extras", "_linalg", "_loop", "_notices", "model"},
     "__init__": {"_check_build", "_estimator", *MODELS},

@@ -52,7 +52,7 @@ class TemperedPoissonMixture(_PoissonMixture):
         Number of components; more than are needed stay empty.
     tempering : Tempering, "global", "local" or None, default=None
         The temperature during training, see `sktemper.tempering`; None is T=1.
-    moves : Moves, "split-merge" or None, default=None
+    moves : Moves, "split_merge" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
         `sktemper.moves`: births, splits and merges of components.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
@@ -128,7 +128,8 @@ class TemperedPoissonMixture(_PoissonMixture):
         where moves were made also, a row a move, "move_step", "move_seconds",
         "move_kept" and "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -192,7 +193,7 @@ class AnnealedPoissonMixture(AnnealedMixin, _PoissonMixture):
         ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         What the temperature flattens, see `sktemper.tempering.Annealing`.
-    moves : Moves, "split-merge" or None, default=None
+    moves : Moves, "split_merge" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
         `sktemper.moves`: births, splits and merges of components.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
@@ -268,7 +269,8 @@ class AnnealedPoissonMixture(AnnealedMixin, _PoissonMixture):
         where moves were made also, a row a move, "move_step", "move_seconds",
         "move_kept" and "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -332,11 +334,11 @@ class SVIPlusPoissonMixture(SVIPlusMixin, _PoissonMixture):
     effective_batch_size : float, int, Schedule or callable, default=0.5
         M: a share of the batch, a number of samples, or a number at each step; see
         `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         The temperature during training, see `sktemper.tempering`; None is T=1.
-    moves : Moves, "split-merge" or None, default=None
+    moves : Moves, "split_merge" or None, default=None
         What `fit` does once it has settled at T=1, to leave a poor optimum, see
         `sktemper.moves`: births, splits and merges of components.  The lower
         bound of the training data never falls by it; after minibatches it is judged by
@@ -410,7 +412,8 @@ class SVIPlusPoissonMixture(SVIPlusMixin, _PoissonMixture):
         where moves were made also, a row a move, "move_step", "move_seconds",
         "move_kept" and "move_bound" (the lower bound after it).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -422,7 +425,7 @@ class SVIPlusPoissonMixture(SVIPlusMixin, _PoissonMixture):
         n_components=8,
         *,
         effective_batch_size=0.5,
-        distribution="dirichlet",
+        noise_distribution="dirichlet",
         tempering=None,
         moves=None,
         batch_size=None,
@@ -441,7 +444,7 @@ class SVIPlusPoissonMixture(SVIPlusMixin, _PoissonMixture):
     ):
         self.n_components = n_components
         self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
+        self.noise_distribution = noise_distribution
         self.tempering = tempering
         self.moves = moves
         self.batch_size = batch_size

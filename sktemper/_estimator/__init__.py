@@ -3,25 +3,31 @@
 `_base_estimator` has the class that all estimators extend, with `fit` and
 `partial_fit`; `_plans` decides batches, policies and passes before the first step;
 `_fit_runs` makes the runs of a fit; `_end_of_fit` warns at its end; `_fitted_methods`
-has the methods of a fitted estimator; `_pickles` saves and loads it; `_variants` has
-the parts of tempered, annealed and SVI+ estimators that differ; `_critical` finds the
+has the methods of a fitted estimator; `_pickles` saves and loads it;
+`_ready` keeps its model and prepared parameters from call to call; `_variants` has
+the parts of tempered, annealed and SVI+ estimators that differ; `_columns` adds and
+removes columns; `_critical` finds the
 critical temperatures of data.
 """
 
 from ._base_estimator import TemperedEstimator
+from ._columns import ColumnsMixin
 from ._counts import CountsMixin
 from ._critical import critical_temperatures
 from ._end_of_fit import LARGEST_START_SHARE, is_above_one, warn_if_above_one
 from ._messages import warn_once
 from ._mixtures import MixtureMixin, check_n_samples
 from ._pickles import without_callbacks
+from ._ready import ReadyModel
 from ._variants import AnnealedMixin, SVIPlusMixin
 
 __all__ = [
     "LARGEST_START_SHARE",
     "AnnealedMixin",
+    "ColumnsMixin",
     "CountsMixin",
     "MixtureMixin",
+    "ReadyModel",
     "SVIPlusMixin",
     "TemperedEstimator",
     "check_n_samples",

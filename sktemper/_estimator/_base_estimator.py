@@ -13,11 +13,11 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._arguments import Interval, WholeNumber
 from .._data import data_of
-from .._loop import QUIETLY, Problem, State, Workers
+from .._loop import QUIETLY, InlineWorkers, Problem, State, Workers
 from .._policy import Slot, SlotsMixin
 from .._sklearn import CallbackSupportMixin, with_callbacks
 from ..learning_rates import RobbinsMonro, as_learning_rate
-from ..model import NOT_FINITE, IllDefined, all_finite
+from ..model import IllDefined, all_finite
 from ..moves import as_moves
 from ..noise import as_noise
 from ..renewals import as_renewals
@@ -26,6 +26,7 @@ from ._end_of_fit import largest_final_change, warn_of_the_end
 from ._fit_runs import run_fits
 from ._fitted_methods import FittedMethodsMixin
 from ._pickles import PicklesMixin, Validation, writable
+from ._ready import ReadyModel
 from ._streams import StreamsMixin
 
 __all__ = ["TemperedEstimator"]
@@ -315,7 +316,7 @@ class TemperedEstimator(
         with QUIETLY():
             hyper = model.initial_hyper(X, sample_weight)
         if not all_finite(hyper):
-            raise IllDefined(NOT_FINITE)
+            raise IllDefined()
         for _ in range(self.n_init):
             with QUIETLY():
                 globals_ = model.initial_globals(X, random, hyper, sample_weight)
@@ -332,6 +333,7 @@ class TemperedEstimator(
         """Set the attributes of a fit; the last action of a commit."""
         self.state_ = state
         vars(self).pop("_loaded", None)
+        vars(self).setdefault("_ready", ReadyModel())
         self.tempering_, self.learning_rate_, self.gradient_noise_ = policies[:3]
         self.batch_size_ = state.policies.batch_size
 
@@ -350,4 +352,5 @@ class TemperedEstimator(
             raise
 
     def _workers(self, model, data, threads=Workers):
-        return data.workers(threads, effective_n_jobs(self.n_jobs), model.stop)
+        n_jobs = 1 if threads is InlineWorkers else effective_n_jobs(self.n_jobs)
+        return data.workers(threads, n_jobs, model.stop)

@@ -25,9 +25,10 @@ LEAST_SHARE, ERRORS, MOST_EMPTY = 0.5, 4.0, 0.1
 
 #: Advice for words that were unknown when a stream began.
 REMEDY = (
-    "A vectorizer leaves out words that are not in its vocabulary, and the model is "
-    "not told. Take HashingVectorizer(alternate_sign=False, norm=None), which has a "
-    "column for every word, or fit the vectorizer to texts of the whole stream"
+    "A vectorizer leaves out words that are not in its vocabulary, and the model does "
+    "not see them. Use sktemper.text.StreamingCountVectorizer, whose vocabulary grows "
+    "with the stream, or HashingVectorizer(alternate_sign=False, norm=None), which has "
+    "a column for every word."
 )
 
 
@@ -87,9 +88,6 @@ class Lengths(NamedTuple):
 class CountsMixin:
     """Mixin of estimators of counts."""
 
-    #: Further advice about words that are left out.
-    _remedy_for_new_words = "."
-
     def _validate(self, X, reset):
         return validate_counts(self, X, reset)
 
@@ -123,7 +121,7 @@ class CountsMixin:
             f"The documents of this chunk have {these.mean:.3g} different words on "
             f"average, {1 - these.mean / known.mean:.0%} less than those before, which "
             f"had {known.mean:.3g}, and {these.empty_share:.0%} of them have none. "
-            f"{REMEDY}{self._remedy_for_new_words}",
+            f"{REMEDY}",
             UserWarning,
         )
 

@@ -4,7 +4,6 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arguments import check_flag
-from .._loop import QUIETLY
 from ._plans import plan_fit
 
 __all__ = ["critical_temperatures"]
@@ -13,28 +12,28 @@ __all__ = ["critical_temperatures"]
 def critical_temperatures(estimator, X, sample_weight=None, *, return_schedule=False):
     r"""Return the temperatures below which the components of a model become distinct.
 
-    Above the first one, T_2, all components become equal in a fit at a constant
-    temperature: a hotter start loses time, and whatever the start has told them apart
-    by.  Below the last one, T_K, the data tell all of them apart.  An annealing with
+    In a fit at a constant temperature above the first one, T_2, all components become
+    equal.  A hotter start only takes time, and loses the differences between the
+    initial components.  Below the last one, T_K, all components differ.  Annealing with
     ``start="auto"`` begins at 1.2 T_2.
 
     Parameters
     ----------
     estimator : estimator
-        Of topics, such as `AnnealedLDA`, or of a mixture of multinomials or of
-        Bernoullis; it need not be fitted, and is not changed.
+        Estimator of topics, such as `AnnealedLDA`, or of a mixture of multinomials or
+        of Bernoullis.  It may be unfitted, and is not changed.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The data that it would be fitted to, also in parts.
+        Data for a fit; also a list of parts.
     sample_weight : array-like of shape (n_samples,), default=None
-        How often each sample counts.
+        Number of times that each sample counts.
     return_schedule : bool, default=False
-        Whether to return also the schedule that a fit to these data would take.
+        Whether to return also the schedule of a fit to these data.
 
     Returns
     -------
     temperatures : ndarray of shape (n_components - 1,)
-        T_2, ..., T_K, which do not increase.  At values below 1 a difference between
-        components is not seen at T=1 either.
+        T_2, ..., T_K, which do not increase.  If a value is below 1, the components do
+        not differ in its direction at T=1 either.
     schedule : Schedule or None
         The schedule of the estimator's tempering, or its cap, with "auto" replaced by
         numbers; None if it has no schedule.  Only if ``return_schedule`` is True.
@@ -42,19 +41,19 @@ def critical_temperatures(estimator, X, sample_weight=None, *, return_schedule=F
     Raises
     ------
     ValueError
-        If the model has none: its components are told apart in another way, as those
-        with priors of their own, or there are too few samples to tell.
+        If there are none: the model does not have the capability, its components have
+        different priors, or there are too few samples.
 
     See Also
     --------
-    sktemper.plotting.CriticalTemperaturesDisplay : A picture of them beside a schedule.
+    sktemper.plotting.CriticalTemperaturesDisplay : Picture of the temperatures.
 
     Notes
     -----
-    They are those of a temperature in the local step, and estimated from at most 4,000
-    rows; what the noise of a finite sample adds to them is subtracted.  A fit with
-    ``target="posterior"`` does not use them, as tempered priors lead to other ones.
-    The mathematics page of the documentation derives them.
+    The temperatures are those of the local step.  They are estimated from at most 4,000
+    rows, and corrected for the noise of a finite sample.  A fit with
+    ``target="posterior"`` does not use them, because tempered priors change them.  The
+    mathematics page of the documentation derives them.
 
     Examples
     --------
@@ -71,19 +70,17 @@ def critical_temperatures(estimator, X, sample_weight=None, *, return_schedule=F
         data = estimator._training_data(X, fresh=True)
         estimator._check_enough(data)
         problem = estimator._problem(data, sample_weight, fresh=True)
-    model, (X, sample_weight) = problem.model, problem.sample
-    name, found = type(estimator).__name__, None
-    if "critical_temperatures" not in model.capabilities():
+    name = type(estimator).__name__
+    if "critical_temperatures" not in problem.model.capabilities():
         raise ValueError(f"The model of {name} has no critical temperatures.")
-    with QUIETLY():
-        hyper = model.initial_hyper(X, sample_weight)
-        found = model.critical_temperatures(X, hyper, sample_weight)
-    if found is None:
+    state = next(estimator._starts(problem)) if return_schedule else None
+    temperatures = problem.critical_temperatures(state.hyper if state else None)
+    if temperatures is None:
         raise ValueError(
             f"There are no critical temperatures for this {name} and these data: its "
-            "components have priors of their own, or too few samples tell of them."
+            "components have different priors, or there are too few samples."
         )
     if not return_schedule:
-        return np.asarray(found)
-    run = plan_fit(estimator, problem, next(estimator._starts(problem)))
-    return np.asarray(found), run.policies.tempering.schedule_of_temperatures()
+        return np.asarray(temperatures)
+    run = plan_fit(estimator, problem, state)
+    return np.asarray(temperatures), run.policies.tempering.schedule_of_temperatures()

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from .._data import Rows
-from .._loop import QUIETLY, HeldOut, Policies, State, generator
+from .._loop import HeldOut, Policies, State, generator
 from ..learning_rates import ConstantRate, RobbinsMonro, as_learning_rate
 from ..renewals import NoRenewals
 from ..schedules import Plan
@@ -125,7 +125,7 @@ def _batch_size(estimator, problem, total):
     if estimator.batch_size is None:
         return len(problem.data)
     if estimator.batch_size == "auto":
-        X, _ = problem.data.sample(problem.model.rows_looked_at)
+        X, _ = problem.data.sample(problem.model.max_start_rows)
         return problem.model.auto_batch_size(X, total)
     return estimator.batch_size
 
@@ -142,14 +142,11 @@ def _plan_of_stream(estimator, problem, state):
 
 
 def _critical_temperatures(estimator, problem, hyper):
-    """Return those of the data as a tuple, or None if they do not matter."""
+    """Return the critical temperatures, or None if the tempering does not use them."""
     can = "critical_temperatures" in problem.model.capabilities()
     if not (can and estimator._tempering().has_critical_temperatures):
         return None
-    X, sample_weight = problem.sample
-    with QUIETLY():
-        found = problem.model.critical_temperatures(X, hyper, sample_weight)
-    return None if found is None else tuple(map(float, found))
+    return problem.critical_temperatures(hyper)
 
 
 def _plan_passes(estimator, state, n_rows, moves):

@@ -1,6 +1,5 @@
 """Streams with a half-life: parameters, times of rows, memory and records."""
 
-import functools
 from dataclasses import replace
 
 import numpy as np
@@ -64,14 +63,19 @@ class StreamsMixin:
         if fresh:
             self._warned = {}
         with self._restored_on_error():
-            data = self._training_data(X, fresh)
-            problem = self._problem(data, sample_weight, fresh)
+            other = self if fresh else self._widened_for(X)
+            data = other._training_data(X, fresh)
+            problem = other._problem(data, sample_weight, fresh)
             state = (
-                next(self._starts(problem)) if fresh else self._state_to_go_on_from()
+                next(self._starts(problem)) if fresh else other._state_to_go_on_from()
             )
+
+            def install():
+                self._take_columns(other)
+                self._install(state, policies)
+
             policies, size = plan_stream(self, problem, state, fresh)
             chunk = self._chunk(problem, policies, state, times, size)
-            install = functools.partial(self._install, state, policies)
             with problem.workers:
                 if chunk is None:
                     run_pieces(problem, policies, state, size, install)

@@ -21,6 +21,10 @@ _ANNEALED_CONSTRAINTS = {
     "target": Annealing._parameter_constraints["target"],
 }
 _SVI_PLUS_SLOTS = {"effective_batch_size": Slot(as_size)}
+_SVI_PLUS_CONSTRAINTS = {
+    "effective_batch_size": SVIPlusNoise._parameter_constraints["effective_batch_size"],
+    "noise_distribution": SVIPlusNoise._parameter_constraints["distribution"],
+}
 
 
 class AnnealedMixin:
@@ -46,18 +50,16 @@ class AnnealedMixin:
 class SVIPlusMixin:
     """Mixin of ``SVIPlus...`` estimators, whose gradients have tunable noise.
 
-    The parameters ``effective_batch_size`` and ``distribution`` replace
+    The parameters ``effective_batch_size`` and ``noise_distribution`` replace
     ``gradient_noise``.
     """
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        _exchange(
-            cls, "gradient_noise", _SVI_PLUS_SLOTS, SVIPlusNoise._parameter_constraints
-        )
+        _exchange(cls, "gradient_noise", _SVI_PLUS_SLOTS, _SVI_PLUS_CONSTRAINTS)
 
     def _noise(self):
-        return SVIPlusNoise(self.effective_batch_size, self.distribution)
+        return SVIPlusNoise(self.effective_batch_size, self.noise_distribution)
 
 
 def _exchange(cls, name, slots, constraints):

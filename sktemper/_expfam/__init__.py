@@ -1,4 +1,4 @@
-"""The ground floor of the models: exponential families and their natural parameters."""
+"""Foundations of the models: exponential families and their natural parameters."""
 
 from ._births import USED
 from ._counts import (
@@ -34,7 +34,13 @@ from ._precisions import (
     WishartPrecision,
     log_chisquare,
 )
-from ._spectrum import ROWS_ANALYSED, effective_rows, even_sample, leading_axes
+from ._spectrum import (
+    ROWS_ANALYSED,
+    effective_rows,
+    even_sample,
+    leading_axes,
+    sample_counts,
+)
 from ._weights import LEAST_CONCENTRATION, WEIGHTS
 from ._wide import Wide
 from ._wide_mixture import WideMixtureModel
@@ -81,6 +87,7 @@ __all__ = [
     "packed",
     "packed_fisher_product",
     "rate_to_zero",
+    "sample_counts",
     "times",
     "unpacked",
 ]

@@ -1,4 +1,4 @@
-"""Conjugate families of answers and counts: words, categories, events."""
+"""Conjugate families of counts: words, categories, events."""
 
 import copy
 
@@ -19,21 +19,20 @@ __all__ = [
 
 
 class DirichletFamily(Family):
-    """Probabilities of the options of questions, a Dirichlet distribution for each.
+    """Probabilities of options, with a Dirichlet prior for each question.
 
-    The moments are how often each option was the answer.  u is the logarithm of the
-    probabilities, and the natural parameters are the concentrations less 1.
+    The moments are the counts of the options.  u is the logarithm of the probabilities,
+    and the natural parameters are the concentrations minus 1.
 
     Parameters
     ----------
     sizes : sequence of int
-        Number of options of each question.  The options of a question follow one
-        another.
+        Number of options of each question.  The options of a question are contiguous.
 
     Attributes
     ----------
     repeats : ndarray of shape (n_natural,) or None
-        How many options of the same parameters each option stands for, see `grouped`.
+        Number of options that each option represents, see `grouped`.
     """
 
     repeats = None
@@ -45,12 +44,12 @@ class DirichletFamily(Family):
 
     # -- options that stand for many ---------------------------------------------------
     def grouped(self, repeats):
-        """Return the family of fewer columns, each of which stands for many.
+        """Return the family of fewer columns, each of which represents many.
 
         Parameters
         ----------
         repeats : ndarray of shape (n_columns,)
-            How many columns of the same parameters each column stands for.
+            Number of columns with the same parameters that each column represents.
 
         Returns
         -------
@@ -59,7 +58,7 @@ class DirichletFamily(Family):
         raise NotImplementedError
 
     def of_all(self, values):
-        """Return values of options, times how many each stands for.
+        """Return values of options times the numbers of options they represent.
 
         Parameters
         ----------
@@ -72,11 +71,11 @@ class DirichletFamily(Family):
         return values if self.repeats is None else values * self.repeats
 
     def of_all_questions(self, values):
-        """Return values of questions, times how many each stands for."""
+        """Return values of questions, multiplied by the numbers they represent."""
         return values
 
     def by_question(self, values):
-        """Return values of options, (n_rows, n_questions, n_options), if all are alike.
+        """Return values of options by question, if all questions have one size.
 
         Parameters
         ----------
@@ -125,11 +124,11 @@ class DirichletFamily(Family):
         return psi(concentration) - self.of_options(psi(self.totals(concentration)))
 
     def expected_log(self, parameters, sums):
-        """Return the expected log-likelihoods of rows whose moments have these sums."""
+        """Return expected log-likelihoods of rows, given the sums of their moments."""
         return sums @ self.of_all(self.expected(parameters)).T
 
     def prepare(self, parameters):
-        """Return `Tables`."""
+        """Return the `Tables` of components."""
         expected = self.of_all(self.expected(parameters))
         return Tables(np.ascontiguousarray(expected.T), parameters)
 
@@ -141,7 +140,7 @@ class DirichletFamily(Family):
         return power * log_prior - log_q + self.log_normaliser(parameters)
 
     def fisher_product(self, parameters, change):
-        """Return the change of E log theta along a change of the parameters."""
+        """Return the derivative of E log theta in the direction ``change``."""
         concentration = parameters + 1.0
         product = polygamma(1, concentration) * change
         totals = polygamma(1, self.totals(concentration)) * self.totals(change)
@@ -153,7 +152,7 @@ class DirichletFamily(Family):
 
 
 class MultinomialFamily(DirichletFamily):
-    """Counts of words: any number of answers to one question.
+    """Counts of words.
 
     Parameters
     ----------
@@ -164,7 +163,7 @@ class MultinomialFamily(DirichletFamily):
         super().__init__([n_features])
 
     def grouped(self, repeats):
-        """Return the family of fewer words, each of which stands for many."""
+        """Return the family of fewer words, each of which represents many."""
         family = type(self)(len(repeats))
         family.repeats = repeats
         return family
@@ -185,7 +184,7 @@ class MultinomialFamily(DirichletFamily):
         return sparse.csr_array(parts, shape=block.shape)
 
     def coordinates(self, block, row_weight):
-        """Return the roots of the words' shares in each document."""
+        """Return the square roots of the words' shares in each document."""
         sizes = np.maximum(np.asarray(block.sum(axis=1)).ravel(), TINY_COUNT)
         roots = np.sqrt(block.data / np.repeat(sizes, np.diff(block.indptr)))
         return sparse.csr_array((roots, block.indices, block.indptr), block.shape)
@@ -203,7 +202,7 @@ def log_predictive_of_counts(concentration, totals, counts):
     Parameters
     ----------
     concentration : ndarray of shape (n_components, n_features)
-        Of the Dirichlet distributions of theta.
+        Concentrations of the Dirichlet distributions of theta.
     totals : ndarray of shape (n_components,)
         Sums of the concentrations over all features.
     counts : CSR of shape (n_samples, n_features)
@@ -223,17 +222,17 @@ def log_predictive_of_counts(concentration, totals, counts):
 
 
 class CategoricalFamily(DirichletFamily):
-    """Questions of which each has one answer, or none."""
+    """Answers to questions; each has one answer or none."""
 
     def grouped(self, repeats):
-        """Return the family of fewer questions, each of which stands for many."""
+        """Return the family of fewer questions, each of which represents many."""
         family = copy.copy(self)
         CategoricalFamily.__init__(family, np.full(len(repeats), self.sizes[0]))
         family.repeats = np.repeat(repeats, self.sizes[0])
         return family
 
     def of_all_questions(self, values):
-        """Return values of questions, times how many each stands for."""
+        """Return values of questions, multiplied by the numbers they represent."""
         if self.repeats is None:
             return values
         return values * self.repeats[np.cumsum(self.sizes) - 1]
@@ -250,11 +249,11 @@ class CategoricalFamily(DirichletFamily):
 
 
 class GammaFamily(Family):
-    """Independent rates, a Gamma distribution for each.
+    """Independent rates with Gamma priors.
 
-    u is (log theta, -theta) and the natural parameters are (shape - 1, rate): first the
-    shapes of all rates, then their rates.  A value x that is Poisson has the moments
-    (x, 1), one that is exponential (1, x).
+    u is (log theta, -theta), and the natural parameters are (shape - 1, rate): first
+    the shape parameters of all rates, then their rate parameters.  A Poisson variable x
+    has the moments (x, 1), and an exponential variable x has (1, x).
 
     Parameters
     ----------

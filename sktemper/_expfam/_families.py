@@ -10,7 +10,7 @@ and the parameters theta of a component have a density with respect to Lebesgue 
 
 The natural parameters eta of the components are the rows of one array, and a component
 whose rows have moments that sum to s has the posterior eta + s.  The log normaliser A
-and its gradient therefore say everything else: the expected log-likelihood, the
+and its gradient therefore determine everything else: the expected log-likelihood, the
 evidence of a cluster, the predictive density and the lower bound.
 """
 
@@ -28,7 +28,7 @@ ONCE = np.ones(1)
 
 
 class Tables(NamedTuple):
-    """The parameters of components as local steps use them.
+    """Parameters of components, in the form that local steps use.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Tables(NamedTuple):
 
 
 def dense(array):
-    """Return an array, which may be sparse, as a NumPy array."""
+    """Return a dense or sparse array as a NumPy array."""
     return array.toarray() if sparse.issparse(array) else np.asarray(array)
 
 
@@ -70,7 +70,7 @@ class Family:
 
     # -- data --------------------------------------------------------------------------
     def block(self, rows):
-        """Return rows of data as the other methods take them.
+        """Return rows of data as a block, for the other methods.
 
         Parameters
         ----------
@@ -79,15 +79,15 @@ class Family:
         Returns
         -------
         block : ndarray or CSR array
-            With a row for each; the rows of a block may be selected by an index.  By
-            default the data in float64.
+            Block with one row for each row of data, which supports selection of rows.
+            By default the data in float64.
         """
         return np.ascontiguousarray(rows, dtype=np.float64)
 
     def moments(self, block):
-        """Return the moments of rows: the log-likelihood is linear in them.
+        """Return the moments of rows, in which the log-likelihood is linear.
 
-        The moments of values that are missing are 0.
+        Missing values have moments 0.
 
         Parameters
         ----------
@@ -129,15 +129,15 @@ class Family:
         return np.ones(block.shape[0])
 
     def coordinates(self, block, row_weight):
-        """Return coordinates of rows in which alike rows are near.
+        """Return coordinates of rows, in which similar rows are near to each other.
 
-        Births and splits look for neighbours and for principal axes there.
+        Births and splits compute neighbours and principal axes in them.
 
         Parameters
         ----------
         block : ndarray or CSR array
         row_weight : ndarray of shape (n_rows,)
-            How often each row counts.
+            Number of times that each row counts.
 
         Returns
         -------
@@ -152,7 +152,7 @@ class Family:
         return n_components, self.n_natural
 
     def repeated(self, prior, n_components):
-        """Return the parameters of a mixture of components with the same prior.
+        """Return the parameters of components that have the same prior.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class Family:
         return np.broadcast_to(prior, (n_components, len(prior)))
 
     def counted(self, sums):
-        """Return what sums of moments add to the natural parameters.
+        """Return the change of the natural parameters for sums of moments.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ class Family:
         raise NotImplementedError
 
     def expected_log(self, parameters, sums):
-        """Return the expected log-likelihoods of rows whose moments have these sums.
+        """Return expected log-likelihoods of rows, given the sums of their moments.
 
         Parameters
         ----------
@@ -218,12 +218,12 @@ class Family:
         Returns
         -------
         logs : ndarray of shape (n_clusters, n_components)
-            Up to `log_base`.
+            Values without `log_base`.
         """
         return sums @ self.expected(parameters).T
 
     def fisher_product(self, parameters, change):
-        """Return the change of E u along a change of the parameters.
+        """Return the derivative of E u in the direction ``change``.
 
         Parameters
         ----------
@@ -275,7 +275,7 @@ class Family:
         ----------
         prior : ndarray of shape (n_natural,)
         statistics : ndarray of shape (n_clusters, n_natural)
-            From `counted`; or posterior parameters less the prior's.
+            Result of `counted`, or posterior parameters minus those of the prior.
 
         Returns
         -------
@@ -285,17 +285,17 @@ class Family:
         return logs - self.log_normaliser(prior[None])
 
     def gains(self, prior, statistics, removed, added):
-        """Return the rise of the evidence if clusters take the place of others.
+        """Return the increase of the evidence if clusters replace others.
 
         Parameters
         ----------
         prior : ndarray of shape (n_natural,)
         statistics : ndarray of shape (n_components, n_natural)
-            Of all present clusters.
+            Statistics of all present clusters.
         removed : ndarray of shape (n_changes, n_changed), of int
-            The clusters that each change takes away.
+            Clusters that each change removes.
         added : ndarray of shape (n_changes, n_changed, n_natural)
-            The statistics of the clusters that it puts in their place.
+            Statistics of the clusters that replace them.
 
         Returns
         -------
@@ -307,7 +307,7 @@ class Family:
 
     # -- local steps -------------------------------------------------------------------
     def prepare(self, parameters):
-        """Return what `log_likelihoods` and `log_predictive` need of the components.
+        """Return the tables of components for `log_likelihoods` and `log_predictive`.
 
         Parameters
         ----------
@@ -316,7 +316,7 @@ class Family:
         Returns
         -------
         tables : object
-            Picklable; computed once a step.
+            A picklable value, which is computed once for each step.
         """
         expected = self.expected(parameters)
         return Tables(np.ascontiguousarray(expected.T), parameters)
@@ -328,7 +328,7 @@ class Family:
         ----------
         block : ndarray or CSR array
         tables : object
-            From `prepare`.
+            Result of `prepare`.
 
         Returns
         -------
@@ -340,17 +340,17 @@ class Family:
         return logs
 
     def statistics(self, block, shares, factors=ONCE, tables=None):
-        """Return the sums over rows of what they add to the parameters.
+        """Return the statistics of rows, which are added to the natural parameters.
 
         Parameters
         ----------
         block : ndarray or CSR array
         shares : ndarray of shape (n_rows, n_components)
         factors : ndarray of shape (n_rows,) or (1,)
-            The shares are multiplied by them.
+            Factors of the shares.
         tables : object or None
-            The components under which the shares were computed, for families whose
-            moments depend on the component; None at the start of a fit.
+            Components with which the shares were computed, for families whose moments
+            depend on the component.  None at the start of a fit.
 
         Returns
         -------
@@ -369,9 +369,9 @@ class Family:
         ----------
         block : ndarray or CSR array
         tables : object
-            From `prepare`.
+            Result of `prepare`.
         log_weights : ndarray of shape (n_components,) or float
-            Is added.
+            Values that are added.
 
         Returns
         -------
@@ -384,7 +384,7 @@ class Family:
 
 
 def times(moments, matrix):
-    """Return ``moments @ matrix``, each row's bits whatever rows are around it."""
+    """Return ``moments @ matrix``; the bits of a row do not depend on other rows."""
     if sparse.issparse(moments):
         return moments @ matrix
     return tiled_matmul(moments, matrix)

@@ -1,4 +1,4 @@
-"""The values of a mixture: parameters, priors, and what local steps need of them."""
+"""Values of a mixture: parameters, priors, and tables for local steps."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,14 +12,14 @@ __all__ = ["Mixture", "MixtureHyper", "Prepared"]
 
 @dataclass(frozen=True)
 class Mixture(Natural):
-    """Natural parameters of a mixture, or what is added to them.
+    """Natural parameters of a mixture, or statistics to add to them.
 
     Attributes
     ----------
     weights : ndarray
-        Of the distribution of the weights, see `WEIGHTS`.
+        Parameters of the distribution of the weights, see `WEIGHTS`.
     components : ndarray of shape (n_components, n_natural)
-        Of the components' distributions, see `Family`.
+        Parameters of the distributions of the components, see `Family`.
     """
 
     weights: np.ndarray
@@ -40,14 +40,14 @@ class MixtureHyper(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A mixture as its local steps use it.
+    """Values of a mixture for local steps.
 
     Attributes
     ----------
     log_weights : ndarray of shape (n_components,)
         E log pi.
     tables : object
-        The components, from `Family.prepare`.
+        Result of `Family.prepare` for the components.
     globals_ : Mixture
     hyper : object
     """

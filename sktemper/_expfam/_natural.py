@@ -1,4 +1,4 @@
-"""Natural parameters as values, and models whose global parameters are such."""
+"""Natural parameters, and models whose global parameters are natural parameters."""
 
 import math
 import operator
@@ -11,15 +11,16 @@ from ..model._contract import ConjugateModel
 
 __all__ = ["LastCall", "Natural", "NaturalModel", "are_equal", "rate_to_zero"]
 
-#: Halvings that find the largest rate of a step.
+#: Number of bisections that find the largest rate of a step.
 HALVINGS = 30
 
 
 @dataclass(frozen=True)
 class Natural:
-    """Natural parameters, or what is added to them: priors and statistics.
+    """Natural parameters, or priors and statistics that are added to them.
 
-    A subclass is a frozen dataclass of float64 arrays, or of what adds up as they do.
+    A subclass is a frozen dataclass of float64 arrays, or of objects with ``+`` and
+    ``*``.
     """
 
     def arrays(self):
@@ -30,9 +31,9 @@ class Natural:
         return type(self)(*map(operator.add, self.arrays(), other.arrays()))
 
     def scaled(self, factor):
-        """Return ``factor`` times the parameters; of factor 1, they themselves.
+        """Return ``factor`` times the parameters; with factor 1, the same object.
 
-        Those that are laid out otherwise are copied: sums keep their order.
+        Arrays that are not C-contiguous are copied, so that sums have the same order.
         """
         if factor == 1 and all(_in_order(array) is array for array in self.arrays()):
             return self
@@ -44,14 +45,14 @@ class Natural:
 
     @classmethod
     def of_vector(cls, vector, shapes):
-        """Return the parameters of a vector, as arrays of these shapes."""
+        """Return the parameters of a vector, with arrays of the given shapes."""
         ends = np.cumsum([math.prod(shape) for shape in shapes])
         parts = np.split(np.asarray(vector), ends[:-1])
         return cls(*(p.reshape(shape) for p, shape in zip(parts, shapes, strict=True)))
 
 
 def are_equal(one, other):
-    """Return whether tuples hold the same objects, or arrays of the same numbers."""
+    """Return whether tuples have the same objects, or arrays of the same numbers."""
     return all(
         old is new or (isinstance(new, np.ndarray) and np.array_equal(old, new))
         for old, new in zip(one, other, strict=True)
@@ -59,23 +60,24 @@ def are_equal(one, other):
 
 
 def _in_order(array):
-    """Return an array as C lays it out; what is no array, as it is."""
+    """Return an array in C order, and other objects unchanged."""
     return np.asarray(array, order="C") if isinstance(array, np.ndarray) else array
 
 
 class NaturalModel(ConjugateModel):
-    """A model whose global parameters and statistics are `Natural`, of one kind.
+    """Base of models whose global parameters and statistics are `Natural`.
 
-    With respect to Lebesgue measure: statistics add to the prior's parameters, and a
-    step is convex in them.  Beside the core of `ConjugateModel` a subclass says
-    `prior`, `shapes` and `is_valid`; and, for adaptive rates, `fisher_product`.
+    The parameters are those of densities with respect to Lebesgue measure: statistics
+    are added to the parameters of the prior, and a step is a convex combination.  In
+    addition to the required methods of `ConjugateModel`, a subclass defines `prior`,
+    `shapes` and `is_valid`, and `fisher_product` for adaptive rates.
     """
 
-    #: The class of the parameters.
+    #: Class of the parameters.
     parameters = Natural
 
     def prior(self, hyper):
-        """Return the prior's natural parameters."""
+        """Return the natural parameters of the prior."""
         raise NotImplementedError
 
     def shapes(self):
@@ -87,9 +89,9 @@ class NaturalModel(ConjugateModel):
         return self.prior(hyper).scaled(powers.prior) + statistics.scaled(scale)
 
     def step(self, globals_, statistics, scale, powers, rate, hyper):
-        """Step the natural parameters toward the prior's plus the statistics."""
+        """Step the natural parameters toward those of the prior plus the statistics."""
         target = self.target(statistics, scale, powers, hyper)
-        if rate == 1:  # in the same layout: sums over it keep their bits
+        if rate == 1:  # in C order, so that sums keep their bits
             return type(target)(*map(_in_order, target.arrays()))
         return globals_.scaled(1 - rate) + target.scaled(rate)
 
@@ -119,7 +121,7 @@ class NaturalModel(ConjugateModel):
 
 
 def rate_to_zero(old, new):
-    """Return the rate at which a step from ``old > 0`` to ``new`` meets 0, or inf."""
+    """Return the rate at which a step from ``old > 0`` to ``new`` reaches 0, or inf."""
     old, new = np.atleast_1d(old), np.atleast_1d(new)
     leaving = new < 0
     return float(np.min(old[leaving] / (old - new)[leaving], initial=math.inf))

@@ -1,6 +1,6 @@
-"""The Normal-Wishart family: conjugate to the means and precisions of Gaussians.
+"""The Normal-Wishart family, the conjugate prior of means and precisions of Gaussians.
 
-In the usual letters: m, kappa, W, nu.
+The parameters have the usual symbols m, kappa, W and nu.
 """
 
 import math
@@ -17,7 +17,7 @@ __all__ = ["NormalWishartFamily", "NormalWishartParts", "Usual"]
 
 
 class NormalWishartParts(NamedTuple):
-    """Natural parameters of components, by their meaning.
+    """Natural parameters of components, split into their parts.
 
     Attributes
     ----------
@@ -38,14 +38,14 @@ class NormalWishartParts(NamedTuple):
 
 
 class Usual(NamedTuple):
-    """The parameters of components, as they are usually written.
+    """Parameters of components in their usual form.
 
     Attributes
     ----------
     precision : ndarray of shape (n_components,)
     means : ndarray of shape (n_components, n_features)
     inverse_scale : ndarray
-        In the form of the covariance type.
+        Inverse scale W^-1 in the form of the covariance type.
     freedom : ndarray of shape (n_components,) or ()
     factors, log_determinants : ndarray
         See `Covariance.factors`.
@@ -60,17 +60,18 @@ class Usual(NamedTuple):
 
 
 class NormalWishartFamily(Family):
-    """Means and precisions of Gaussians, by the elements of covariances that are kept.
+    """Means and precisions of Gaussians.
 
-    The natural parameters of a component are kappa, kappa m, the elements that are kept
-    of W^-1 + kappa m m^T, and nu - shift; they pair with -mu^T Lambda mu / 2,
+    The natural parameters of a component are kappa, kappa m, the stored elements of
+    W^-1 + kappa m m^T, and nu - shift.  The corresponding u are -mu^T Lambda mu / 2,
     Lambda mu, -Lambda / 2, and (log |Lambda| - n_features log 2 pi) / 2.  The moments
-    of a row are 1, x, the elements that are kept of x x^T, and 1.
+    of a row are 1, x, the stored elements of x x^T, and 1.
 
     Parameters
     ----------
     covariance : Covariance
-        Its ``law`` is the distribution of the precision, which sets the shift.
+        Covariance type.  Its ``law`` is the distribution of the precision, with the
+        shift.
     """
 
     def __init__(self, covariance):
@@ -92,15 +93,15 @@ class NormalWishartFamily(Family):
         )
 
     def joined(self, precision, means, kept, freedom):
-        """Return one array, of numbers in the order of `NormalWishartParts`.
+        """Return one array of the parts, in the order of `NormalWishartParts`.
 
-        Of second moments, the elements that are kept.
+        ``kept`` are the stored elements of second moments.
         """
         columns = precision[:, None], means, kept, freedom[:, None]
         return np.concatenate(columns, axis=1)
 
     def natural(self, precision, means, inverse_scale, freedom):
-        """Return the natural parameters of usual ones, see `Usual`."""
+        """Return the natural parameters, given the usual ones."""
         return self.joined(
             precision,
             precision[:, None] * means,
@@ -111,12 +112,12 @@ class NormalWishartFamily(Family):
         )
 
     def usual(self, parameters):
-        """Return `Usual` of natural parameters; the last result is cached.
+        """Return the usual parameters, given natural ones; the last result is cached.
 
         Raises
         ------
         IllDefined
-            If they are not those of distributions.
+            If they are not parameters of distributions.
         """
         return self._usual.of(parameters, self._usual_of)
 
@@ -146,7 +147,7 @@ class NormalWishartFamily(Family):
         return -self.terms(usual)[1] - constant * (usual.freedom - self.law.shift)
 
     def terms(self, usual):
-        """Return terms of lower bounds, see the law's; the last result is cached."""
+        """Return ``law.terms`` of the parameters; the last result is cached."""
         return self._terms.of(usual, self._terms_of)
 
     def _terms_of(self, usual):
@@ -186,7 +187,7 @@ class NormalWishartFamily(Family):
         )
 
     def fisher_product(self, parameters, change):
-        """Return the change of E u along a change of the parameters."""
+        """Return the derivative of E u in the direction ``change``."""
         D, kind, change = self.n_features, self.covariance, self.split(change)
         kappa, means, inverse_scale, freedom, _, _ = self.usual(parameters)
         scale, nu = kind.scale(inverse_scale), kind.each(freedom)
@@ -215,7 +216,7 @@ class NormalWishartFamily(Family):
 
 
 def _like(value, shape):
-    """Return a value of all components together for each of them."""
+    """Return an array with a value for each component."""
     value = np.ascontiguousarray(value)
     return value if value.shape == shape else np.full(shape, value)
 

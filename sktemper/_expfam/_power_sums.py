@@ -1,10 +1,10 @@
-"""Sums of powers of Dirichlet variables, sum_v x_v^b, of so many that few are drawn.
+"""Sums of powers of many Dirichlet variables, sum_v x_v^b, from few draws.
 
-Of V exchangeable variables with the concentration a each, N stand-ins with the
-concentration V a / N each are drawn.  The total concentration is the same, and with it
-how sums fluctuate, as far as that depends on the total.  A factor, the ratio of the
-means of both sums, makes the mean that of V variables.  The factor is exact up to terms
-of relative order 1 / (V a), which are nearly the same in both sums.
+V exchangeable variables with the concentration a are replaced by N variables with the
+concentration V a / N, which are drawn.  The total concentration is the same, and with
+it the fluctuation of sums that is due to the total.  The sum is multiplied by the ratio
+of the means of both sums, so that its mean is that of V variables.  The ratio is exact
+up to terms of relative order 1 / (V a), which are nearly the same in both sums.
 """
 
 import numpy as np
@@ -18,15 +18,15 @@ __all__ = [
     "mean_log_power_sums",
 ]
 
-#: Variables of a Dirichlet distribution that are drawn; more have stand-ins.
+#: Largest number of variables of a Dirichlet distribution that are drawn.
 MOST_DRAWN = 4096
-#: Counts that are none: their Gamma function overflows.
+#: Smaller counts are treated as 0, because their Gamma function overflows.
 TINY_COUNT = 1e-100
-#: Step of trapezoidal rules: their error is about that of rounding.
+#: Step of trapezoidal rules, with an error similar to that of rounding.
 STEP = 0.03
-#: Exponents at which integrands have vanished.
+#: Exponent at which integrands are negligible.
 VANISHED = 45.0
-#: Concentration of a Beta distribution that is a point, as far as 8 digits tell.
+#: Concentration from which a Beta distribution is a point, to 8 digits.
 POINT = 1e8
 
 
@@ -44,7 +44,7 @@ def log_mean_powers(exponents, log_weights, concentrations):
 
     .. math:: \frac{1}{\Gamma(3 - b)} \int_0^\infty s^{2 - b} (-L'''(s)) \, ds,
 
-    of a positive integrand, which the trapezoidal rule integrates over asinh(log s).
+    which the trapezoidal rule integrates over asinh(log s).  The integrand is positive.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def log_mean_powers(exponents, log_weights, concentrations):
     log_weights : ndarray of shape (n_sums, n_variables)
         log w.
     concentrations : ndarray of shape (n_variables, n_groups)
-        a: as many sets of variables, each of which all of the sums have.
+        Concentrations a of each group of variables, for all sums.
 
     Returns
     -------
@@ -81,8 +81,8 @@ def log_mean_powers(exponents, log_weights, concentrations):
 def mean_log_power_sums(exponents, concentration):
     """Return E log(x^b + (1 - x)^b), where x is of Beta(a, a).
 
-    In the logit of x, whose density and whose function are even, the trapezoidal rule
-    integrates over its logarithm.
+    The density and the function are even in the logit of x.  The trapezoidal rule
+    integrates over the logarithm of the logit.
 
     Parameters
     ----------

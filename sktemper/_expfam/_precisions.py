@@ -1,9 +1,9 @@
-"""Distributions of precisions: Wishart, or Gamma distributions of variances' inverses.
+"""Distributions of precisions: Wishart distributions, and products of Gammas.
 
-A component has the degrees of freedom nu and the inverse scale S, of the form of its
+A component has the degrees of freedom nu and the inverse scale S, in the form of its
 covariance type.  Each observation adds 1 to nu and its squares to S, and the expected
-precision is nu S^-1.  The distributions differ in how much they charge for a precision:
-a Wishart distribution has the volume of a full matrix.
+precision is nu S^-1.  The distributions differ in their normalisers: that of a Wishart
+distribution is the volume of full matrices.
 """
 
 import math
@@ -19,9 +19,9 @@ LOG_2, LOG_2_PI = math.log(2.0), math.log(2.0 * math.pi)
 
 
 def log_chisquare(degrees, random, size):
-    """Draw log x of chi-square distributions: finite for tiny degrees of freedom, too.
+    """Draw log x of chi-square variables x, finite for tiny degrees of freedom too.
 
-    Their draws are 0 for rounding; Gamma(a) = Gamma(a + 1) U^(1 / a) is exact.
+    Draws of x would underflow to 0, so x is drawn as Gamma(a) = Gamma(a + 1) U^(1 / a).
     """
     if np.min(degrees) >= 1:
         return np.log(random.chisquare(degrees, size))
@@ -31,10 +31,10 @@ def log_chisquare(degrees, random, size):
 
 
 class WishartPrecision:
-    """A Wishart distribution of a full matrix.
+    """Wishart distribution of a full matrix.
 
-    Of a diagonal matrix or of a multiple of the identity it is the restricted
-    posterior that scikit-learn has.
+    For diagonal and spherical precisions it is the restricted posterior of
+    scikit-learn.
 
     Parameters
     ----------
@@ -43,13 +43,13 @@ class WishartPrecision:
     Attributes
     ----------
     least : float
-        The degrees of freedom are larger.
+        Lower limit of the degrees of freedom.
     shift : float
-        The degrees of freedom less their natural parameter.
+        Degrees of freedom minus their natural parameter.
     is_product : bool
-        Whether a predictive density is a product over the features.
+        Whether predictive densities are products over the features.
     width : float
-        Degrees of freedom of a predictive density count so many.
+        Factor of the degrees of freedom in a predictive density.
     """
 
     def __init__(self, n_features):
@@ -65,6 +65,11 @@ class WishartPrecision:
         """Return the derivative of `expected_log`."""
         halves = 0.5 * (np.asarray(freedom)[..., None] - np.arange(self.n_features))
         return 0.5 * polygamma(1, halves).sum(axis=-1)
+
+    def log_gammas(self, freedom):
+        """Return the logarithm of the normaliser's Gamma functions and factors of 2."""
+        halves = 0.5 * (np.asarray(freedom)[..., None] - np.arange(self.n_features))
+        return gammaln(halves).sum(axis=-1) + 0.5 * self.n_features * LOG_2 * freedom
 
     def terms(self, precision, freedom, log_determinants):
         """Return terms of lower bounds.

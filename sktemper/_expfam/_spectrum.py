@@ -1,23 +1,34 @@
 """Leading axes of samples of rows: the directions in which rows differ most."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from scipy import sparse
 
 from .._linalg import one_blas_thread, sparse_rows
 
-__all__ = ["ROWS_ANALYSED", "effective_rows", "even_sample", "leading_axes"]
+__all__ = [
+    "ROWS_ANALYSED",
+    "Counts",
+    "effective_rows",
+    "even_sample",
+    "leading_axes",
+    "sample_counts",
+]
 
-#: Rows that are analysed, at most; how many entries they may have together before fewer
-#: rows are taken; and how many rows are taken even then.
+#: Largest number of rows of a sample.  A sample with more than MOST_ENTRIES stored
+#: entries is reduced, but not below FEWEST_ROWS rows.
 ROWS_ANALYSED, MOST_ENTRIES, FEWEST_ROWS = 4000, 400_000, 1000
-#: Directions of the range finder beyond those wanted, and its power iterations.
+#: Number of additional directions of the range finder, and of its power iterations.
 OVERSAMPLING, N_ITERATIONS = 8, 3
+#: A row is empty if its tokens are fewer than this times the largest count.
+LEAST_TOKENS = 1e-30
 
 
 def even_sample(X, sample_weight):
-    """Return rows of X, taken evenly, as canonical CSR of float64; and their weights.
+    """Return evenly spaced rows of X as canonical CSR in float64, and their weights.
 
-    Of an even sample of `ROWS_ANALYSED` rows the same ones are taken as of all rows.
+    An even sample of `ROWS_ANALYSED` rows has the same sample as all rows.
 
     Parameters
     ----------
@@ -43,10 +54,58 @@ def even_sample(X, sample_weight):
     return X, weight
 
 
-def effective_rows(weight):
-    """Return the number of rows that weighted rows are worth.
+class Counts(NamedTuple):
+    """Sample of rows of counts that have tokens.
 
-    That is the sum of the weights, but for weights below 1 at least the number of
+    Attributes
+    ----------
+    X : csr_array of shape (n_rows, n_features)
+        Counts in units of ``largest``, so that sums and products stay finite.
+    weight : ndarray of shape (n_rows,)
+        Number of times that each row counts.
+    tokens : ndarray of shape (n_rows,)
+        Sums of the rows of ``X``.
+    largest : float
+        Largest count of the sample.
+    """
+
+    X: Any
+    weight: np.ndarray
+    tokens: np.ndarray
+    largest: float
+
+
+def sample_counts(X, sample_weight):
+    """Return the `Counts` of an even sample, or None if no row has tokens.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_samples, n_features)
+        Counts.
+    sample_weight : ndarray of shape (n_samples,) or None
+
+    Returns
+    -------
+    counts : Counts or None
+    """
+    X, weight = even_sample(X, sample_weight)
+    largest = float(X.data.max(initial=0.0))
+    if not largest > 0.0:
+        return None
+    X.data /= largest
+    tokens = np.asarray(X.sum(axis=1)).ravel()
+    filled = (tokens > LEAST_TOKENS) & (weight > 0.0)
+    if not filled.any():
+        return None
+    if not filled.all():
+        X, weight, tokens = X[filled], weight[filled], tokens[filled]
+    return Counts(X, weight, tokens, largest)
+
+
+def effective_rows(weight):
+    """Return the number of rows of weight 1 that are equivalent to weighted rows.
+
+    It is the sum of the weights, but for weights below 1 not less than the number of
     equally weighted rows whose mean has the same variance.
 
     Parameters
@@ -64,8 +123,9 @@ def effective_rows(weight):
 def leading_axes(matrix, rows, columns, n_axes):
     """Return the leading eigenvalues of ``Z Z'``, Z = matrix - outer(rows, columns).
 
-    By a randomised range finder [1]_, whose random directions are of columns: rows may
-    come in another order, and a row that counts twice is two rows.
+    They are computed by a randomized range finder [1]_.  Its random directions are
+    those of columns, so that the order of the rows does not matter, and a row that
+    counts twice is equivalent to two rows.
 
     Parameters
     ----------

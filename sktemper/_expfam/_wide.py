@@ -92,6 +92,21 @@ class Wide:
     def __rmul__(self, factor):
         return replace(self, values=factor * self.values, rest=factor * self.rest)
 
+    def placed(self, places):
+        """Return the array of other columns: these, and new ones like the others.
+
+        Parameters
+        ----------
+        places : ndarray of int
+            Present column of each new column, -1 for one without entries.
+        """
+        kept = np.full(self.n_columns + 1, -1)  # the last is the place -1
+        kept[self.columns] = np.arange(len(self.columns))
+        sources = kept[places]
+        columns = np.flatnonzero(sources >= 0)
+        values = self.values[:, sources[columns]]
+        return Wide(columns, values, self.rest, len(places))
+
     def check(self, n_columns):
         """Raise ValueError unless these are some of so many columns, in order."""
         columns, n_kept = self.columns, len(self.columns)

@@ -17,15 +17,15 @@ from ._wide import ONE_IN, Aligned, Entries, Wide, rows_at
 
 __all__ = ["WideMixtureModel"]
 
-#: Columns that are all kept, whatever entries they have.
+#: Largest number of columns of which all are kept.
 FEWEST_COLUMNS = 4096
 
 
 class Prepared(NamedTuple):
-    """What a local step needs of a mixture most of whose columns are alike.
+    """Values for local steps of a mixture that has few columns with entries.
 
-    Tables are of some columns and, behind them, of one of the others.  A column has
-    ``n_each`` natural parameters.
+    Tables have rows for the kept columns and, at the end, for one of the other columns.
+    A column has ``n_each`` natural parameters.
 
     Attributes
     ----------
@@ -49,15 +49,15 @@ class Prepared(NamedTuple):
 
 
 class View(NamedTuple):
-    """A model of some columns, and of one that stands for all others, on a block.
+    """A model of some columns, and of one that represents all others, with a block.
 
     Attributes
     ----------
     model : WideMixtureModel
-        Of these columns; of all columns where ``columns`` is None.
+        Model of these columns, or of all columns if ``columns`` is None.
     columns : ndarray of int or None
     block : object
-        Such as it takes.
+        Block of the model.
     """
 
     model: Any
@@ -77,7 +77,7 @@ class View(NamedTuple):
         return Mixture(globals_.weights, globals_.components.on(self.columns))
 
     def widened(self, mixture, n_features):
-        """Return the parameters of all columns, of those of the model."""
+        """Return the parameters of all columns."""
         if self.columns is None:
             return mixture
         components = Wide.of_narrow(self.columns, mixture.components, n_features)
@@ -85,16 +85,17 @@ class View(NamedTuple):
 
 
 def _of_arrays(globals_):
-    """Return the parameters with an array of all columns."""
+    """Return the parameters as an array of all columns."""
     return Mixture(globals_.weights, np.asarray(globals_.components))
 
 
 class WideMixtureModel(MixtureModel):
-    """A mixture whose columns have the same prior: those without data are alike.
+    """Mixture with one prior for all columns, so that columns without data are alike.
 
-    Of sparse data with many columns and entries in few of them, the parameters are kept
-    as `Wide`, and computed is with the columns that have had entries and with one that
-    stands for the others: what these cost does not grow with their number.
+    For sparse data with many columns and entries in few of them, the parameters are
+    stored as `Wide`.  Computations use the columns that have had entries, and one
+    column that represents the others, so that their cost does not grow with the number
+    of columns.
 
     A subclass has a `DirichletFamily`, and defines `moments_of_entries`, ``none`` and
     `predictive`.
@@ -109,9 +110,9 @@ class WideMixtureModel(MixtureModel):
         super().__init__(*args, **parameters)
         self._of_arrays = LastCall()
 
-    # -- what a subclass says ----------------------------------------------------------
+    # -- methods of subclasses ---------------------------------------------------------
     def moments_of_entries(self, X):
-        """Return the moments of the entries of rows, less those of no entry.
+        """Return the moments of the entries of rows, minus those of an absent entry.
 
         Parameters
         ----------
@@ -137,9 +138,9 @@ class WideMixtureModel(MixtureModel):
         """
         raise NotImplementedError
 
-    # -- which columns are computed with -----------------------------------------------
+    # -- columns of computations -------------------------------------------------------
     def take(self, X, rows):
-        """Return ``X[rows]`` as the family takes it, or as `Entries` if it is wide."""
+        """Return ``X[rows]`` as a block of the family, or as `Entries` if wide."""
         if self._keeps_all() or not sparse.issparse(X):
             return super().take(X, rows)
         return Entries(sparse_rows(X, rows))
@@ -148,9 +149,9 @@ class WideMixtureModel(MixtureModel):
         return not self._splits or self.n_features <= FEWEST_COLUMNS
 
     def on(self, columns):
-        """Return the model of some columns, the last one of which stands for others.
+        """Return the model of some columns and of one that represents the others.
 
-        None, for all columns, returns one that leaves out none.
+        ``columns=None`` returns a model of all columns.
         """
         model = copy.copy(self)
         model._splits, model._prior = False, LastCall()
@@ -162,7 +163,7 @@ class WideMixtureModel(MixtureModel):
         return model
 
     def _view(self, block, globals_=None):
-        """Return a `View` of `Entries`, and of the columns that parameters keep."""
+        """Return a `View` of `Entries` and of the columns that parameters have."""
         kept = None if globals_ is None else globals_.components
         columns = None
         if isinstance(kept, Wide):
@@ -177,7 +178,7 @@ class WideMixtureModel(MixtureModel):
         return View(model, columns, model.take(X, slice(None)))
 
     def _aligned(self, block, columns):
-        """Return `Entries` as `Aligned` to these columns, and to more if need be."""
+        """Return `Entries` as `Aligned` to these columns, and to more if they occur."""
         X = block.on(columns)
         if X is None:
             columns = np.union1d(columns, block.columns())
@@ -185,7 +186,7 @@ class WideMixtureModel(MixtureModel):
         return Aligned(columns, self.moments_of_entries(X))
 
     def linear(self, block, prepared, table, of_none):
-        """Return what is linear in the moments of a block, each row for itself.
+        """Return a linear function of the moments of each row of a block.
 
         Parameters
         ----------
@@ -194,14 +195,14 @@ class WideMixtureModel(MixtureModel):
         table : ndarray
             As ``prepared.tables``.
         of_none : ndarray of shape (n_components,)
-            Of a row without entries, see `of_none`.
+            Value of a row without entries, see `of_none`.
         """
         rows = table.reshape(len(prepared.columns) + 1, -1)
         rows = rows_at(prepared.columns, block.columns, rows)
         return block.moments @ rows.reshape(-1, table.shape[1]) + of_none
 
     def of_none(self, columns, table):
-        """Return what is linear in the moments of a row without entries."""
+        """Return a linear function of the moments of a row without entries."""
         moments = np.tile(self.none, len(columns) + 1)
         return (moments * self.on(columns).family.of_all(table.T)).sum(axis=1)
 
@@ -215,7 +216,7 @@ class WideMixtureModel(MixtureModel):
         return Mixture(prior.weights, wide)
 
     def dealt(self, block, seeds, row_weight, scale, hyper):
-        """Return the optimum for samples dealt to the nearest of some of them."""
+        """Return the optimum for samples assigned to the nearest of some of them."""
         arguments = seeds, row_weight, scale
         if not isinstance(block, Entries):
             return super().dealt(block, *arguments, hyper)
@@ -224,7 +225,7 @@ class WideMixtureModel(MixtureModel):
         return view.widened(start, self.n_features)
 
     def prepare(self, globals_, hyper):
-        """Return what `local_step` needs, computed once a step."""
+        """Return values for `local_step` that are computed once for each step."""
         if isinstance(globals_.components, Wide):
             return self._prepared_wide(globals_, hyper)
         return super().prepare(globals_, hyper)
@@ -239,7 +240,7 @@ class WideMixtureModel(MixtureModel):
         return Prepared(columns, log_weights, expected, of_none, globals_, hyper)
 
     def _prepared_of_arrays(self, prepared):
-        """Return what blocks need that are no `Entries`."""
+        """Return the values for blocks that are not `Entries`."""
         if not isinstance(prepared, Prepared):
             return prepared
         return self._of_arrays.of(
@@ -248,6 +249,24 @@ class WideMixtureModel(MixtureModel):
                 _of_arrays(arguments.globals_), arguments.hyper
             ),
         )
+
+    def on_features(self, globals_, hyper, places, start_share):
+        """Return the parameters of other features; see `ConjugateModel.on_features`.
+
+        New features had no entry in any row.
+        """
+        n_each, components = len(self.none), globals_.components
+        one = hyper.component[:n_each]
+        hyper = hyper._replace(component=np.tile(one, len(places)))
+        if isinstance(components, Wide):
+            other = components.placed(places)
+        else:
+            prior = self.weights.prior(hyper.weight_concentration)
+            counts = self.weights.counts(globals_.weights - prior)
+            values = components.reshape(len(components), -1, n_each)[:, places]
+            values[:, places < 0] = one + np.outer(counts, self.none)[:, None]
+            other = values.reshape(len(values), -1)
+        return Mixture(globals_.weights, other), hyper
 
     def is_valid(self, globals_):
         """Return whether these are parameters of distributions."""
@@ -302,7 +321,7 @@ class WideMixtureModel(MixtureModel):
         return logs + prepared.log_weights
 
     def statistics(self, block, shares, hyper, factors=ONCE, tables=None):
-        """Return the sums over rows of what they add to the parameters."""
+        """Return the statistics of rows, which are added to the natural parameters."""
         if isinstance(block, Entries):
             view = self._view(block)
             statistics = view.model.statistics(view.block, shares, hyper, factors)
@@ -332,7 +351,7 @@ class WideMixtureModel(MixtureModel):
         )
 
     def predictive_scores(self, block, prepared):
-        """Return the log posterior predictive of each row, and what it is a sum of."""
+        """Return the log posterior predictive and number of observations of rows."""
         if not isinstance(block, Entries):
             return super().predictive_scores(block, self._prepared_of_arrays(prepared))
         if not isinstance(prepared, Prepared):
@@ -345,7 +364,7 @@ class WideMixtureModel(MixtureModel):
 
     # -- leaving a poor optimum --------------------------------------------------------
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
-        """Return the mixture with one of its components begun anew."""
+        """Return the mixture with one component started anew."""
         arguments = random, row_weight
         if not isinstance(block, Entries):
             return super().propose_birth(_of_arrays(globals_), hyper, block, *arguments)
@@ -358,7 +377,7 @@ class WideMixtureModel(MixtureModel):
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None
     ):
-        """Return the mixture after the splits and merges that promise most."""
+        """Return the mixture after the most promising splits and merges."""
         arguments = random, refused, row_weight
         if not isinstance(block, Entries):
             globals_ = _of_arrays(globals_)

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._cache import LastCall
 from ..learning_rates import ConstantRate
-from ..model import NOT_FINITE, IllDefined, all_finite
+from ..model import IllDefined, all_finite
 from ..noise import NoNoise
 from ._policies import Policies
 from ._problem import QUIETLY, generator
@@ -67,14 +67,14 @@ class Ascent:
             self.batch, inputs, self.policies.tempering, trial, self._cut(inputs)
         )
         if not all_finite(local.bound, local.score):
-            raise IllDefined(NOT_FINITE)
+            raise IllDefined()
         self._step_inputs, self._local = inputs, local
         if not watched or inputs.temperature != 1.0:
             return math.nan
         try:
             rest = self.problem.model.global_bound(trial.globals_, trial.hyper)
         except np.linalg.LinAlgError as error:
-            raise IllDefined(NOT_FINITE) from error
+            raise IllDefined() from error
         return self.batch.scale * local.bound + rest
 
     @QUIETLY()
@@ -99,7 +99,7 @@ class Ascent:
             hyper = model.update_hyper(trial.hyper, old, *arguments, 1.0, powers)
             globals_ = model.step(old, *arguments, powers, 1.0, hyper)
         except np.linalg.LinAlgError as error:
-            raise IllDefined(NOT_FINITE) from error
+            raise IllDefined() from error
         self._prepared = prepared_of(model, globals_, hyper, not last)
         trial.globals_, trial.hyper = globals_, hyper
         trial.local = np.concatenate(local.kept) if local.kept else None

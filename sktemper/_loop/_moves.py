@@ -26,6 +26,11 @@ SETTLING_STEPS = 3
 JUDGING_ROWS = 100_000
 #: Largest number of consecutive proposals that are fitted to the same part.
 MOVES_OF_A_PART = 10
+#: Largest number of steps on all rows after the moves of a kind.
+FINISHING_STEPS = 100
+#: Nats by which a proposal has to raise the bound of a part of the rows, but for a
+#: standard error: less would not be worth the steps on all rows.
+LEAST_RISE = 0.5
 #: Keys of random numbers: for proposals, for parts of the rows, and for test rows.
 PROPOSING, TRYING, JUDGING = 4, 5, 6
 
@@ -42,7 +47,8 @@ class MoveOutcome(NamedTuple):
         State with the new parameters; None if the parameters stay.
     moves : MoveProgress
     bound : float
-        Lower bound after the move.
+        Lower bound after the move; after the last move of a kind, steps until
+        convergence follow.
     """
 
     proposal: Any
@@ -73,18 +79,18 @@ def run_moves(problem, policies, state, hooks=Hooks(), least_gain=0.0):  # noqa:
     least_gain : float
         Least rise of the lower bound for which a proposal is accepted.
     """
-    trials = _Trials(problem, state)
+    trials = _Trials(problem, state, least_gain)
     if any(state.moves.left):
         with problem.data.held(trials.rows):
-            _make_moves(trials, policies, state, hooks, least_gain)
+            _make_moves(trials, policies, state, hooks)
 
 
-def _make_moves(trials, policies, state, hooks, least_gain):
+def _make_moves(trials, policies, state, hooks):
     problem, best = trials.problem, trials.bound(state)
     while any(state.moves.left):
         hooks.before()
         begin = time.perf_counter()
-        outcome = _move(trials, policies.moves, state, best, least_gain)
+        outcome = _move(trials, policies.moves, state, best)
         best = outcome.bound
         problem.workers.run_whole(
             lambda outcome=outcome, begin=begin: _commit(state, outcome, hooks, begin)
@@ -93,13 +99,13 @@ def _make_moves(trials, policies, state, hooks, least_gain):
             return
 
 
-def _move(trials, moves, state, best, least_gain):
+def _move(trials, moves, state, best):
     """Make the next proposal and return its outcome."""
     number = next(i for i, left in enumerate(state.moves.left) if left)
     policy = moves.phases()[number]
     proposal, trial, reached = trials.of(policy, state, best)
     rounding = 8 * float(np.finfo(state.dtype).eps) * abs(best)
-    kept = bool(reached > best + max(least_gain, rounding))
+    kept = bool(reached > best + max(trials.least_gain, rounding))
     best = reached if kept else best
     done = state.moves.after(policy, number, proposal, kept)
     chosen = trial if kept else None
@@ -107,6 +113,8 @@ def _move(trials, moves, state, best, least_gain):
     if on_part and not any(done.left):
         chosen = trials.settled(chosen or state)
         best, on_part = trials.bound(chosen, trials.all_rows.at(slice(None))), False
+    elif not trials.on_part and not done.left[number]:
+        chosen, best = trials.finished(chosen, state, best)
     return MoveOutcome(proposal, kept, chosen, done._replace(on_part=on_part), best)
 
 
@@ -146,9 +154,12 @@ class _Trials:
         Test rows.
     on_part : bool
         Whether there are fewer test rows than training rows.
+    least_gain : float
+        The lower bound has converged if it changes by less.
     """
 
-    def __init__(self, problem, state):
+    def __init__(self, problem, state, least_gain=0.0):
+        self.least_gain = least_gain
         rows, weight = problem.rows, problem.sample_weight
         self.problem, self.model = problem, problem.model
         self.scale = problem.total / len(rows)
@@ -248,13 +259,14 @@ class _Trials:
         """Return whether the bound of a trial is clearly lower on a part of the rows.
 
         Clearly means by more than a standard error, because a proposal that helps few
-        rows may show little gain on a part.
+        rows may show little gain on a part.  A proposal whose rows all have the bounds
+        that they had before counts as worse.
         """
         rises, rise = (
             a - b for a, b in zip(self._bounds(trial, part), present, strict=True)
         )
         rise += rises.sum()
-        return rise <= -rises.std() * len(part) ** 0.5
+        return rise <= LEAST_RISE - rises.std() * len(part) ** 0.5
 
     def _bounds(self, state, rows):
         """Return the terms of the bound: one per row, and that of the parameters."""
@@ -271,6 +283,38 @@ class _Trials:
         settled = state.beside(state.globals_, state.hyper)
         self.improve(settled, self.all_rows.at(slice(None)), SETTLING_STEPS)
         return settled
+
+    def finished(self, chosen, state, best):
+        """Take steps until the lower bound has converged, if the model watches it.
+
+        A move takes only a few steps, and later moves compare the bounds of their
+        proposals with the bound of the present state.
+
+        Parameters
+        ----------
+        chosen : State or None
+            State after the move; None if the parameters of ``state`` stay.
+        state : State
+        best : float
+            Lower bound after the move.
+
+        Returns
+        -------
+        chosen : State or None
+        best : float
+        """
+        present = chosen or state
+        has_moved = abs(present.convergence.bound_change) > self.least_gain > 0
+        if not (self.model.watches_bound and has_moved):
+            return chosen, best
+
+        def is_finished(before, now, n_left):
+            return now - before < self.least_gain
+
+        finished = present.beside(present.globals_, present.hyper)
+        self.improve(finished, self.rows, FINISHING_STEPS, given_up=is_finished)
+        reached = self.bound(finished)
+        return (finished, reached) if reached > best else (chosen, best)
 
     def bound(self, state, rows=None):
         """Return the bound of all data, estimated from some rows, by default `rows`."""
@@ -292,13 +336,13 @@ class _Trials:
         for number in range(n_steps):
             ends = watches and number >= n_steps - 2
             now = ascent.local_step(ends or (given_up is not None and number > 0))
+            if watches:
+                trial.convergence.bound_change = now - before
+                trial.convergence.lower_bound = now
             if given_up is not None and not math.isnan(now - before):
                 if given_up(before, now, n_steps - number):
                     return False
             ascent.global_step(last=number == n_steps - 1)
-            if watches:
-                trial.convergence.bound_change = now - before
-                trial.convergence.lower_bound = now
             before = now
         return True
 

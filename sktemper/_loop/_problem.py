@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._cache import LastCall
 from .._data import Data, Rows, as_slice, cuts
 from ..model import ConjugateModel, Powers, Request
 from ._workers import Workers
@@ -113,10 +114,38 @@ class Problem:
 
     @functools.cached_property
     def sample(self):
-        """The rows that a model looks at before the first step, and their weights."""
-        X, rows = self.data.sample(self.model.rows_looked_at)
+        """Rows for the start of a fit, and their weights."""
+        X, rows = self.data.sample(self.model.max_start_rows)
         weight = self.sample_weight
         return X, None if weight is None else weight[rows]
+
+    def critical_temperatures(self, hyper=None):
+        """Return the critical temperatures of the data, or None if there are none.
+
+        Parameters
+        ----------
+        hyper : object, default=None
+            Initial hyperparameters; None means those of the sample.
+
+        Returns
+        -------
+        temperatures : tuple of float or None
+            See `ConjugateModel.critical_temperatures`.  They are computed once for the
+            same ``hyper``.
+        """
+        return self._critical_cache.of(hyper, self._compute_critical_temperatures)
+
+    @functools.cached_property
+    def _critical_cache(self):
+        return LastCall()
+
+    def _compute_critical_temperatures(self, hyper):
+        X, sample_weight = self.sample
+        with QUIETLY():
+            if hyper is None:
+                hyper = self.model.initial_hyper(X, sample_weight)
+            found = self.model.critical_temperatures(X, hyper, sample_weight)
+        return None if found is None else tuple(map(float, found))
 
     def on(self, rows):
         """Return the problem with other training rows."""

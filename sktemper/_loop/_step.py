@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..model import NOT_FINITE, IllDefined, Powers, all_finite
+from ..model import IllDefined, Powers, all_finite
 from ..schedules import Clock
 from ._problem import QUIETLY, generator
 
@@ -145,7 +145,7 @@ class Steps:
         try:
             outcome = self._outcome(batch, inputs, local)
         except np.linalg.LinAlgError as error:
-            raise IllDefined(NOT_FINITE) from error
+            raise IllDefined() from error
         in_place = problem.model.steps_in_place
         moved = None if in_place else self._moved(outcome, not last)
 
@@ -185,7 +185,7 @@ class Steps:
     def _outcome(self, batch, inputs, local):
         """Return the outcome of the summed local steps; the state is unchanged."""
         if not all_finite(local.bound, local.score):
-            raise IllDefined(NOT_FINITE)
+            raise IllDefined()
         model, policies, state = self.problem.model, self.policies, self.state
         arguments = local.statistics, batch.scale, inputs.powers
 
@@ -302,8 +302,8 @@ def prepared_of(model, globals_, hyper, prepare=True):
             # in NumPy before 1.25 LinAlgError is no ValueError
             overflow = isinstance(error, np.linalg.LinAlgError)
             if overflow or not all_finite(globals_, hyper):
-                raise IllDefined(NOT_FINITE) from error
+                raise IllDefined() from error
             raise
         if not model.is_finite(globals_, hyper, prepared):
-            raise IllDefined(NOT_FINITE)
+            raise IllDefined()
     return prepared

@@ -98,6 +98,19 @@ def widened(X, width):
     return type(X)((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
 
 
+def _on_columns(X, places):
+    """Return a matrix with other columns, see `Stream.on_columns`."""
+    known = np.flatnonzero(places >= 0)
+    shape = X.shape[0], len(places)
+    if not sparse.issparse(X):
+        other = np.zeros(shape, dtype=X.dtype)
+        other[:, known] = X[:, places[known]]
+        return other
+    picked = sparse.csc_array(X)[:, places[known]].tocoo()
+    entries = picked.data, (picked.row, known[picked.col])
+    return sparse.csr_array(entries, shape=shape)
+
+
 class Watch(NamedTuple):
     """A two-sided CUSUM test of the scores of rows before they are learned.
 
@@ -299,6 +312,20 @@ class Stream:
             watch=Watch() if kept else self.watch,
             renewals=(*self.renewals[:-1], record),
         )
+
+    def on_columns(self, places):
+        """Return the stream for other columns; a challenger is dropped.
+
+        Parameters
+        ----------
+        places : ndarray of int of shape (n_features,)
+            Present column of each, -1 for a new one.
+        """
+        stream = self if self.challenger is None else self.decided(False)
+        if not len(self.memory):
+            return stream
+        pieces = tuple(_on_columns(piece, places) for piece in self.memory.pieces)
+        return replace(stream, memory=self.memory._replace(pieces=pieces))
 
     def alarmed(self, wait, step):
         """Return the stream after an alarm."""

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from .._cache import LastCall, is_same_fit
+from .._cache import LastCall, are_same_objects
 from .._validation import check_unmasked
 from ._best import Rated
 from ._labels import LabelIndex, as_labels, label_array, labels_of
@@ -79,13 +79,16 @@ class FittedUsersMixin(ServingMixin):
         self._check_labels(X, reset)
         return super()._validate_training(X, reset)
 
+    def _is_few_rows(self, X):
+        return False  # the labels of users and items are to be checked
+
     def _fitted_problem(self, X, sample_weight=None):
         self._check_labels(X, reset=False)
         return super()._fitted_problem(X, sample_weight)
 
     def _install(self, state, policies):
         super()._install(state, policies)
-        self._cache = LastCall(is_same_fit)
+        self._cache = LastCall(are_same_objects)
         self._users_ = self._rated_ = None  # those of an earlier state
 
     def _training_data(self, X, fresh):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._cache import LastCall, is_same_fit
+from .._cache import LastCall, are_same_objects
 
 __all__ = ["ServingMixin"]
 
@@ -114,7 +114,7 @@ class ServingMixin:
         served = state.pop("_served", None)
         super().__setstate__(state)
         if "state_" in state:
-            self._cache = LastCall(is_same_fit)
+            self._cache = LastCall(are_same_objects)
         if served:
             self._check_served(served)
             self._cached_values().update(served)

@@ -1,7 +1,8 @@
 """Critical temperatures of discrete mixtures, from the deviations of rows.
 
-With z_d, the deviation of row d from independence in units in which each column has the
-same variance, they are the eigenvalues of the sum of z_d z_d' over rows.
+The deviation z_d of row d from independence is measured in units in which each column
+has the same variance.  The critical temperatures are the eigenvalues of the sum of
+z_d z_d' over rows.
 """
 
 from typing import Any, NamedTuple
@@ -10,13 +11,13 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import brentq
 
-from .._expfam import effective_rows, even_sample, leading_axes
+from .._expfam import effective_rows, even_sample, leading_axes, sample_counts
 
 __all__ = ["deviations_of_binary", "deviations_of_counts"]
 
 
 class Deviations(NamedTuple):
-    """The rows ``Z = matrix - outer(rows, columns)``, and what is known of their noise.
+    """The rows ``Z = matrix - outer(rows, columns)``, and the sizes of their noise.
 
     Attributes
     ----------
@@ -24,12 +25,12 @@ class Deviations(NamedTuple):
     rows : ndarray of shape (n_rows,)
     columns : ndarray of shape (n_columns,)
     weight : ndarray of shape (n_rows,)
-        How often each row counts.
+        Number of times that each row counts.
     n_observed : ndarray of shape (n_rows,)
-        Tokens, or values that are not missing: the variance of a row's noise is
-        proportional to it.
+        Number of tokens, or of values that are not missing.  The variance of a row's
+        noise is proportional to it.
     unit : float
-        What the eigenvalues are multiplied by.
+        Factor of the eigenvalues.
     """
 
     matrix: Any
@@ -41,11 +42,11 @@ class Deviations(NamedTuple):
 
     @property
     def n_rows(self):
-        """The number of rows that the weighted rows are worth."""
+        """Number of equivalent rows of weight 1, see `effective_rows`."""
         return effective_rows(self.weight)
 
     def critical_temperatures(self, n_axes):
-        """Return the eigenvalues without the share of noise, and 1 where all is noise.
+        """Return the eigenvalues, corrected for noise; 1 for axes of noise alone.
 
         Parameters
         ----------
@@ -74,9 +75,9 @@ class Deviations(NamedTuple):
     def _noise(self):
         """Return the noise of rows whose columns are independent.
 
-        Its dimensions are the sum of all eigenvalues, which for questions in one-hot
-        code is the number of columns less that of the questions; but in counts with
-        other structure they are at most the columns.
+        The number of its dimensions is the sum of all eigenvalues.  For one-hot codes
+        of answers this is the number of columns minus the number of questions.  In
+        other counts the sum can exceed the number of columns, which is then used.
         """
         squares = self.matrix.power(2).sum()
         products = self.rows @ (self.matrix @ self.columns)
@@ -90,21 +91,21 @@ class Deviations(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """The spectrum of noise of variance 1 in a sample, after Marchenko and Pastur.
+    """The Marchenko-Pastur spectrum of noise of variance 1 in a sample.
 
-    A direction in which the rows have the variance t is seen in a sample as the
-    eigenvalue ``seen(x)`` with ``t = 1 + x / of_rows(x)``, if that is beyond the
-    edge of the noise, where ``seen(x)`` is least [1]_.  For rows of equal length,
-    ``(s + 1) (s + ratio) / s`` is seen of ``t = 1 + s``.
+    If the rows have the variance ``t = 1 + x / of_rows(x)`` in a direction, the sample
+    has the eigenvalue ``seen(x)``.  This holds beyond the edge of the noise, which is
+    the x with the smallest ``seen(x)`` [1]_.  For rows of equal length, the variance
+    ``t = 1 + s`` has the eigenvalue ``(s + 1) (s + ratio) / s``.
 
     Attributes
     ----------
     ratio : float
-        Dimensions of the noise over rows.
+        Number of dimensions of the noise, divided by the number of rows.
     sizes : ndarray of shape (n_sizes,)
-        Of rows, with mean 1: the variances of their noise.
+        Variances of the noise of rows, with mean 1.
     shares : ndarray of shape (n_sizes,)
-        Of the rows that have them.
+        Shares of the rows that have these variances.
 
     References
     ----------
@@ -117,27 +118,27 @@ class Noise(NamedTuple):
     shares: np.ndarray
 
     def seen(self, x):
-        """Return an eigenvalue beyond the noise; x exceeds ``ratio * max(sizes)``."""
+        """Return an eigenvalue of the sample; x must exceed ``ratio * max(sizes)``."""
         return x + self.of_rows(x)
 
     def of_rows(self, x):
-        """Return the part of `seen` that is 1 without noise."""
+        """Return the term of `seen` that is 1 without noise."""
         return self.shares @ (self.sizes / (1.0 - self.ratio * self.sizes / x))
 
     def edge(self):
-        """Return the x at which `seen` is least."""
+        """Return the x with the smallest `seen`."""
         spread = self.ratio * self.shares * self.sizes**2
 
         def slope(x):
             return 1.0 - (spread / (x - self.ratio * self.sizes) ** 2).sum()
 
         largest = self.ratio * self.sizes[-1]
-        # the slope is at most -3 at the one end, and at least 3/4 at the other
+        # the slope is at most -3 at the lower end, and at least 3/4 at the upper end
         lower = largest + np.sqrt(spread[-1]) / 2.0
         return brentq(slope, lower, largest + 2.0 * np.sqrt(spread.sum()))
 
     def without(self, eigenvalue, edge):
-        """Return the variance that is seen as an eigenvalue beyond the noise."""
+        """Return the variance of a direction whose eigenvalue is beyond the noise."""
         x = brentq(lambda x: self.seen(x) - eigenvalue, edge, eigenvalue)
         return 1.0 + x / self.of_rows(x)
 
@@ -145,8 +146,8 @@ class Noise(NamedTuple):
 def deviations_of_counts(X, sample_weight=None):
     r"""Return the `Deviations` of documents.
 
-    With the tokens n_d of a document and the frequencies :math:`\theta_v` of words,
-    they are :math:`(x_{dv} - n_d \theta_v) / \sqrt{N \theta_v}`, N tokens in all.
+    With the tokens n_d of a document, the frequencies :math:`\theta_v` of words and the
+    total N of all tokens, they are :math:`(x_{dv} - n_d \theta_v) / \sqrt{N \theta_v}`.
 
     Parameters
     ----------
@@ -159,31 +160,22 @@ def deviations_of_counts(X, sample_weight=None):
     deviations : Deviations or None
         None if no document has tokens.
     """
-    X, weight = even_sample(X, sample_weight)
-    largest = X.data.max(initial=0.0)
-    if not largest > 0.0:
+    counts = sample_counts(X, sample_weight)
+    if counts is None:
         return None
-    X.data /= largest  # sums stay finite
-    tokens = np.asarray(X.sum(axis=1)).ravel()
-    filled = (tokens > 0.0) & (weight > 0.0)
-    if not filled.any():
-        return None
-    if not filled.all():
-        X, weight, tokens = X[filled], weight[filled], tokens[filled]
+    X, weight, tokens, largest = counts
     words = X.T @ weight
     A, columns = _scaled(X, weight, words)
     total = words.sum()
     rows = np.sqrt(weight) * tokens / np.sqrt(total)
-    return Deviations(
-        A, rows, np.sqrt(words[columns] / total), weight, tokens, float(largest)
-    )
+    return Deviations(A, rows, np.sqrt(words[columns] / total), weight, tokens, largest)
 
 
 def deviations_of_binary(X, threshold, sample_weight=None):
     r"""Return the `Deviations` of rows of values that are 1 above a threshold.
 
-    With the share p_v of ones, they are :math:`(x_{dv} - p_v) / \sqrt{D p_v (1 - p_v)}`
-    for D rows that observe the column, and 0 of a missing value.
+    If the share of ones in a column is p_v and D rows observe it, a deviation is
+    :math:`(x_{dv} - p_v) / \sqrt{D p_v (1 - p_v)}`.  It is 0 for a missing value.
 
     Parameters
     ----------
@@ -195,14 +187,15 @@ def deviations_of_binary(X, threshold, sample_weight=None):
     Returns
     -------
     deviations : Deviations or None
-        None if no row counts.
+        None if all rows have weight 0.
     """
     X, weight = even_sample(X, sample_weight)
     X, weight = X[weight > 0.0], weight[weight > 0.0]
     if len(weight) == 0:
         return None
     missing = np.isnan(X.data)
-    # what is not stored is 0: where that is above the threshold, the code is reversed
+    # Values that are not stored are 0.  If 0 is above the threshold, the codes 0 and 1
+    # are exchanged, so that they stay 0.
     ones = (X.data <= threshold) if threshold < 0.0 else (X.data > threshold)
     gaps = _with(X, missing.astype(np.float64))
     observed = weight.sum() - gaps.T @ weight
@@ -221,20 +214,20 @@ def deviations_of_binary(X, threshold, sample_weight=None):
 
 
 def _with(X, entries):
-    """Return X with other entries at the same places."""
+    """Return a matrix with the sparsity structure of X and the given entries."""
     return sparse.csr_array((entries, X.indices, X.indptr), shape=X.shape)
 
 
 def _scaled(X, weight, scale):
-    """Return X with scaled rows and columns, and which columns it has.
+    """Return X with scaled rows and columns, and the numbers of its columns.
 
     Parameters
     ----------
     X : csr_array of shape (n_rows, n_features)
     weight : ndarray of shape (n_rows,)
-        Rows are multiplied by its root.
+        Rows are multiplied by its square root.
     scale : ndarray of shape (n_features,)
-        Columns are divided by its root; those where it is 0 are left out.
+        Columns are divided by its square root.  Columns with ``scale`` 0 are left out.
     """
     columns = np.flatnonzero(scale > 0.0)
     scale = scale[columns]

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from .._arguments import Interval, positive_int
 from .._estimator import (
     AnnealedMixin,
+    ColumnsMixin,
     CountsMixin,
     MixtureMixin,
     SVIPlusMixin,
@@ -25,12 +26,13 @@ from ._model import BernoulliMixtureModel, MultinomialMixtureModel
 
 
 class _DiscreteMixture(
+    ColumnsMixin,
     MixtureMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     TemperedEstimator,
 ):
-    """What the estimators of both mixtures share."""
+    """Base of the estimators of both mixtures."""
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -115,7 +117,7 @@ class _DiscreteMixture(
 
 
 class _MultinomialMixture(CountsMixin, _DiscreteMixture):
-    """What the estimators of the mixture of multinomials share."""
+    """Base of the estimators of the mixture of multinomials."""
 
     _model = MultinomialMixtureModel
     _parameter_constraints = {
@@ -139,7 +141,7 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
         n_samples : int, default=1
             Number of documents.
         doc_length : int, default=50
-            Tokens of each document.
+            Number of tokens of each document.
 
         Returns
         -------
@@ -166,7 +168,7 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Word counts.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each document counts.
+            Number of times that each document counts.
 
         Returns
         -------
@@ -181,7 +183,7 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
         Parameters
         ----------
         feature_names : array-like of shape (n_features,), default=None
-            The words; None takes the column names of the training data, or column
+            The words.  None uses the column names of the training data, or else column
             numbers.
         n_words : int, default=10
             Number of words of each component.
@@ -194,8 +196,8 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
         Raises
         ------
         ValueError
-            If there are not as many names as features, or ``n_words`` is less than 1,
-            or no integer.
+            If the number of names is not that of features, or ``n_words`` is not an
+            integer of at least 1.
         """
         return self._top_words(feature_names, n_words)
 
@@ -208,7 +210,7 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
 
 
 class _BernoulliMixture(_DiscreteMixture):
-    """What the estimators of the mixture of Bernoullis share."""
+    """Base of the estimators of the mixture of Bernoullis."""
 
     _model = BernoulliMixtureModel
     _options = (2,)
@@ -274,7 +276,7 @@ class _BernoulliMixture(_DiscreteMixture):
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            Of 0 and 1.
+            Values 0 and 1.
         y : ndarray of shape (n_samples,)
             Their components.
 
@@ -309,10 +311,10 @@ def check_binary(X, name):
 class TemperedMultinomialMixture(_MultinomialMixture):
     """Mixture of multinomials (one topic a document), with any tempering, or none.
 
-    For very short texts, whose few words hardly have several topics, and for clusters
-    of documents [1]_.
+    It suits very short texts, which rarely have several topics, and clusters of
+    documents [1]_.
 
-    Fitted under any tempering [4]_.
+    The fit can use any tempering [4]_.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``weight_concentration_prior``); temperature and step
@@ -321,77 +323,81 @@ class TemperedMultinomialMixture(_MultinomialMixture):
 
     Parameters
     ----------
-    n_components : int, default=8
-        Number of components K; more than are needed stay empty.
+    n_components : int, default=10
+        Largest number of components K.  Components that are not needed stay empty.
     feature_prior : float or "auto", default="auto"
         Concentration of the Dirichlet prior of the word probabilities of a component.
-        "auto" estimates it from how often two tokens of a row are the same word: small
-        for documents about few words, 1 for one-hot answers, of which no two are the
-        same.  It is between 0.1 and 1, and worth at most a tenth of the tokens of a
-        component.  It is 0.1 if no row has two tokens, or if there are fractions.
+        "auto" estimates it from the share of pairs of equal tokens in rows.  It is
+        small for documents that repeat few words, and 1 for one-hot answers, which have
+        no such pairs.  It is between 0.1 and 1, and the prior has at most a tenth of
+        the tokens of a component.  It is 0.1 if no row has two tokens, or if values are
+        not whole.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
-        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
-        with the default concentration is the approximation of [2]_ to the same.
+        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
+        distribution, which with the default concentration approximates a Dirichlet
+        process [2]_.
     weight_concentration_prior : float, default=None
-        Small ones leave components empty; at least 1e-12.  None is
-        ``1 / n_components``.
+        Concentration of this prior, at least 1e-12.  With small values components that
+        are not needed stay empty.  None is ``1 / n_components``.
     tempering : Tempering, "global", "local" or None, default="global"
-        The temperature during training, see `sktemper.tempering`: "global" is
-        `GlobalTempering` as it comes, "local" `LocalTempering`, and None is T=1: plain
-        variational inference.
-    moves : Moves, "birth", "split-merge", "all" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 documents at most.  `partial_fit` makes none.
+        Temperature during training, see `sktemper.tempering`: "global" is
+        `GlobalTempering()`, "local" is `LocalTempering()`, and None is plain
+        variational inference at T=1.
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
+        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
+        births.  A move never lowers the lower bound of the training data, which is
+        computed from at most 100,000 documents if the fit used mini-batches.
+        `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        Number of samples of a step.  None takes all samples, which is coordinate ascent
+        with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
-        Most passes of `fit` over the data.
+        Largest number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the documents and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the documents and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
+        Smallest improvement of the held-out score that counts, in nats per sample.  A
+        fit with ``batch_size=None`` ends when the lower bound changes by less than this
+        in a step at T=1.  A move is kept if it raises the bound by more than this.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the documents.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the documents in another order.
+        Whether each pass of `fit` visits the documents in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -411,42 +417,44 @@ class TemperedMultinomialMixture(_MultinomialMixture):
     feature_prior_ : float
         The concentration of the components' prior in use.
     labels_ : ndarray of shape (n_samples,)
-        The components of what `fit` or `partial_fit` saw last.
+        Components of the samples of the last `fit` or `partial_fit`.
     n_active_components_ : int
-        Components with more than half a sample.
+        Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
-        Whether the lower bound came to rest, in a `fit` of all samples at once.
+        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
-        The evidence lower bound of the training data at T=1, with every constant.
+        Evidence lower bound of the training data at T=1, with all constants.
     lower_bounds_ : list of float
-        It before each step at T=1 of a `fit` of all samples at once.
+        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the documents in the
-        tempered bound of the batch, in nats per observation), "heldout_score" (NaN
-        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
-        fit of all documents at once perhaps "lower_bound" (before a step at T=1); where
-        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        documents in the tempered bound of the batch, in nats per observation),
+        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
+        of local iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
@@ -478,7 +486,7 @@ class TemperedMultinomialMixture(_MultinomialMixture):
 
     def __init__(
         self,
-        n_components=8,
+        n_components=10,
         *,
         feature_prior="auto",
         weight_concentration_prior_type="dirichlet_distribution",
@@ -527,11 +535,11 @@ class TemperedMultinomialMixture(_MultinomialMixture):
 class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
     """Mixture of multinomials (one topic a document), by annealing and moves.
 
-    For very short texts, whose few words hardly have several topics, and for clusters
-    of documents [1]_.
+    It suits very short texts, which rarely have several topics, and clusters of
+    documents [1]_.
 
-    Fitted by deterministic annealing [3]_, and then by moves that split and merge
-    components.
+    The fit starts at a high temperature, which falls to 1 [3]_, and then splits and
+    merges components.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``weight_concentration_prior``); temperature and step
@@ -540,78 +548,83 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
 
     Parameters
     ----------
-    n_components : int, default=8
-        Number of components K; more than are needed stay empty.
+    n_components : int, default=10
+        Largest number of components K.  Components that are not needed stay empty.
     feature_prior : float or "auto", default="auto"
         Concentration of the Dirichlet prior of the word probabilities of a component.
-        "auto" estimates it from how often two tokens of a row are the same word: small
-        for documents about few words, 1 for one-hot answers, of which no two are the
-        same.  It is between 0.1 and 1, and worth at most a tenth of the tokens of a
-        component.  It is 0.1 if no row has two tokens, or if there are fractions.
+        "auto" estimates it from the share of pairs of equal tokens in rows.  It is
+        small for documents that repeat few words, and 1 for one-hot answers, which have
+        no such pairs.  It is between 0.1 and 1, and the prior has at most a tenth of
+        the tokens of a component.  It is 0.1 if no row has two tokens, or if values are
+        not whole.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
-        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
-        with the default concentration is the approximation of [2]_ to the same.
+        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
+        distribution, which with the default concentration approximates a Dirichlet
+        process [2]_.
     weight_concentration_prior : float, default=None
-        Small ones leave components empty; at least 1e-12.  None is
-        ``1 / n_components``.
+        Concentration of this prior, at least 1e-12.  With small values components that
+        are not needed stay empty.  None is ``1 / n_components``.
     schedule : Schedule or callable, default=None
-        The temperature at each step, see `sktemper.schedules`.  None is
+        Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        What the temperature flattens, see `sktemper.tempering.Annealing`.
-    moves : Moves, "birth", "split-merge", "all" or None, default="split-merge"
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 documents at most.  `partial_fit` makes none.
+        The part of the model that the temperature flattens, see
+        `sktemper.tempering.Annealing`.
+    moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
+        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
+        births.  A move never lowers the lower bound of the training data, which is
+        computed from at most 100,000 documents if the fit used mini-batches.
+        `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        Number of samples of a step.  None takes all samples, which is coordinate ascent
+        with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
-        Most passes of `fit` over the data.
+        Largest number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the documents and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the documents and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
+        Smallest improvement of the held-out score that counts, in nats per sample.  A
+        fit with ``batch_size=None`` ends when the lower bound changes by less than this
+        in a step at T=1.  A move is kept if it raises the bound by more than this.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the documents.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the documents in another order.
+        Whether each pass of `fit` visits the documents in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -631,44 +644,46 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
     feature_prior_ : float
         The concentration of the components' prior in use.
     labels_ : ndarray of shape (n_samples,)
-        The components of what `fit` or `partial_fit` saw last.
+        Components of the samples of the last `fit` or `partial_fit`.
     n_active_components_ : int
-        Components with more than half a sample.
+        Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
-        Whether the lower bound came to rest, in a `fit` of all samples at once.
+        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
-        The evidence lower bound of the training data at T=1, with every constant.
+        Evidence lower bound of the training data at T=1, with all constants.
     lower_bounds_ : list of float
-        It before each step at T=1 of a `fit` of all samples at once.
+        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
     schedule_ : Schedule
-        The schedule in use, with its length resolved.
+        Schedule of the fit, with "auto" replaced by numbers.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the documents in the
-        tempered bound of the batch, in nats per observation), "heldout_score" (NaN
-        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
-        fit of all documents at once perhaps "lower_bound" (before a step at T=1); where
-        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        documents in the tempered bound of the batch, in nats per observation),
+        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
+        of local iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
@@ -698,14 +713,14 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
 
     def __init__(
         self,
-        n_components=8,
+        n_components=10,
         *,
         feature_prior="auto",
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         schedule=None,
         target="local_step",
-        moves="split-merge",
+        moves="split_merge",
         batch_size=None,
         learning_rate=None,
         gradient_noise=None,
@@ -749,10 +764,10 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
 class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
     """Mixture of multinomials (one topic a document), with tunable noise.
 
-    For very short texts, whose few words hardly have several topics, and for clusters
-    of documents [1]_.
+    It suits very short texts, which rarely have several topics, and clusters of
+    documents [1]_.
 
-    Fitted by SVI+ [2]_, with tuneable noise on the gradients, see
+    The fit uses SVI+ [2]_, with tunable noise of the gradients, see
     `sktemper.noise.SVIPlusNoise`.
 
     Parameters are in groups, each with its most important ones first: the model
@@ -762,78 +777,83 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
 
     Parameters
     ----------
-    n_components : int, default=8
-        Number of components K; more than are needed stay empty.
+    n_components : int, default=10
+        Largest number of components K.  Components that are not needed stay empty.
     feature_prior : float or "auto", default="auto"
         Concentration of the Dirichlet prior of the word probabilities of a component.
-        "auto" estimates it from how often two tokens of a row are the same word: small
-        for documents about few words, 1 for one-hot answers, of which no two are the
-        same.  It is between 0.1 and 1, and worth at most a tenth of the tokens of a
-        component.  It is 0.1 if no row has two tokens, or if there are fractions.
+        "auto" estimates it from the share of pairs of equal tokens in rows.  It is
+        small for documents that repeat few words, and 1 for one-hot answers, which have
+        no such pairs.  It is between 0.1 and 1, and the prior has at most a tenth of
+        the tokens of a component.  It is 0.1 if no row has two tokens, or if values are
+        not whole.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
-        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
-        with the default concentration is the approximation of [2]_ to the same.
+        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
+        distribution, which with the default concentration approximates a Dirichlet
+        process [2]_.
     weight_concentration_prior : float, default=None
-        Small ones leave components empty; at least 1e-12.  None is
-        ``1 / n_components``.
+        Concentration of this prior, at least 1e-12.  With small values components that
+        are not needed stay empty.  None is ``1 / n_components``.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        M: a share of the batch, a number of documents, or a number at each step; see
+        Batch size M that has the same gradient noise: a share of the batch, a number of
+        documents, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Distribution of the random weights of documents, see
         `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Of the weights of documents, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
-        The temperature during training, see `sktemper.tempering`; None is T=1.
-    moves : Moves, "birth", "split-merge", "all" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 documents at most.  `partial_fit` makes none.
+        Temperature during training, see `sktemper.tempering`; None is T=1.
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
+        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
+        births.  A move never lowers the lower bound of the training data, which is
+        computed from at most 100,000 documents if the fit used mini-batches.
+        `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        Number of samples of a step.  None takes all samples, which is coordinate ascent
+        with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     max_iter : int, default=100
-        Most passes of `fit` over the data.
+        Largest number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the documents and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the documents and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
+        Smallest improvement of the held-out score that counts, in nats per sample.  A
+        fit with ``batch_size=None`` ends when the lower bound changes by less than this
+        in a step at T=1.  A move is kept if it raises the bound by more than this.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the documents.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the documents in another order.
+        Whether each pass of `fit` visits the documents in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -853,42 +873,44 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
     feature_prior_ : float
         The concentration of the components' prior in use.
     labels_ : ndarray of shape (n_samples,)
-        The components of what `fit` or `partial_fit` saw last.
+        Components of the samples of the last `fit` or `partial_fit`.
     n_active_components_ : int
-        Components with more than half a sample.
+        Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
-        Whether the lower bound came to rest, in a `fit` of all samples at once.
+        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
-        The evidence lower bound of the training data at T=1, with every constant.
+        Evidence lower bound of the training data at T=1, with all constants.
     lower_bounds_ : list of float
-        It before each step at T=1 of a `fit` of all samples at once.
+        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the documents in the
-        tempered bound of the batch, in nats per observation), "heldout_score" (NaN
-        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
-        fit of all documents at once perhaps "lower_bound" (before a step at T=1); where
-        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        documents in the tempered bound of the batch, in nats per observation),
+        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
+        of local iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
@@ -918,13 +940,13 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
 
     def __init__(
         self,
-        n_components=8,
+        n_components=10,
         *,
         feature_prior="auto",
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         effective_batch_size=0.5,
-        distribution="dirichlet",
+        noise_distribution="dirichlet",
         tempering=None,
         moves=None,
         batch_size=None,
@@ -947,7 +969,7 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
         self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
+        self.noise_distribution = noise_distribution
         self.tempering = tempering
         self.moves = moves
         self.batch_size = batch_size
@@ -972,7 +994,7 @@ class TemperedBernoulliMixture(_BernoulliMixture):
     Features are independent given the class of a sample [1]_; missing values are
     left out.  Sparse data are made dense, some rows at a time.
 
-    Fitted under any tempering [4]_.
+    The fit can use any tempering [4]_.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``weight_concentration_prior``); temperature and step
@@ -981,8 +1003,8 @@ class TemperedBernoulliMixture(_BernoulliMixture):
 
     Parameters
     ----------
-    n_components : int, default=8
-        Number of components K; more than are needed stay empty.
+    n_components : int, default=10
+        Largest number of components K.  Components that are not needed stay empty.
     feature_prior : float, default=1.0
         Both concentrations of the Beta prior of the
         probability that a feature is 1, the same for all.
@@ -993,67 +1015,70 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         dense whole numbers other than 0 and 1 warns.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
-        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
-        with the default concentration is the approximation of [2]_ to the same.
+        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
+        distribution, which with the default concentration approximates a Dirichlet
+        process [2]_.
     weight_concentration_prior : float, default=None
-        Small ones leave components empty; at least 1e-12.  None is
-        ``1 / n_components``.
+        Concentration of this prior, at least 1e-12.  With small values components that
+        are not needed stay empty.  None is ``1 / n_components``.
     tempering : Tempering, "global", "local" or None, default="global"
-        The temperature during training, see `sktemper.tempering`: "global" is
-        `GlobalTempering` as it comes, "local" `LocalTempering`, and None is T=1: plain
-        variational inference.
-    moves : Moves, "birth", "split-merge", "all" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
+        Temperature during training, see `sktemper.tempering`: "global" is
+        `GlobalTempering()`, "local" is `LocalTempering()`, and None is plain
+        variational inference at T=1.
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
+        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
+        births.  A move never lowers the lower bound of the training data, which is
+        computed from at most 100,000 samples if the fit used mini-batches.
+        `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        Number of samples of a step.  None takes all samples, which is coordinate ascent
+        with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
-        Most passes of `fit` over the data.
+        Largest number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the samples and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the samples and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
+        Smallest improvement of the held-out score that counts, in nats per sample.  A
+        fit with ``batch_size=None`` ends when the lower bound changes by less than this
+        in a step at T=1.  A move is kept if it raises the bound by more than this.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
+        Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -1073,42 +1098,44 @@ class TemperedBernoulliMixture(_BernoulliMixture):
     feature_prior_ : float
         The concentration of the components' prior in use.
     labels_ : ndarray of shape (n_samples,)
-        The components of what `fit` or `partial_fit` saw last.
+        Components of the samples of the last `fit` or `partial_fit`.
     n_active_components_ : int
-        Components with more than half a sample.
+        Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
-        Whether the lower bound came to rest, in a `fit` of all samples at once.
+        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
-        The evidence lower bound of the training data at T=1, with every constant.
+        Evidence lower bound of the training data at T=1, with all constants.
     lower_bounds_ : list of float
-        It before each step at T=1 of a `fit` of all samples at once.
+        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
-        tempered bound of the batch, in nats per observation), "heldout_score" (NaN
-        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
-        fit of all samples at once perhaps "lower_bound" (before a step at T=1); where
-        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        samples in the tempered bound of the batch, in nats per observation),
+        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
+        of local iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
@@ -1139,7 +1166,7 @@ class TemperedBernoulliMixture(_BernoulliMixture):
 
     def __init__(
         self,
-        n_components=8,
+        n_components=10,
         *,
         feature_prior=1.0,
         binarize=0.0,
@@ -1193,8 +1220,8 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
     Features are independent given the class of a sample [1]_; missing values are
     left out.  Sparse data are made dense, some rows at a time.
 
-    Fitted by deterministic annealing [3]_, and then by moves that split and merge
-    components.
+    The fit starts at a high temperature, which falls to 1 [3]_, and then splits and
+    merges components.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``weight_concentration_prior``); temperature and step
@@ -1203,8 +1230,8 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
 
     Parameters
     ----------
-    n_components : int, default=8
-        Number of components K; more than are needed stay empty.
+    n_components : int, default=10
+        Largest number of components K.  Components that are not needed stay empty.
     feature_prior : float, default=1.0
         Both concentrations of the Beta prior of the
         probability that a feature is 1, the same for all.
@@ -1215,68 +1242,72 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         dense whole numbers other than 0 and 1 warns.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
-        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
-        with the default concentration is the approximation of [2]_ to the same.
+        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
+        distribution, which with the default concentration approximates a Dirichlet
+        process [2]_.
     weight_concentration_prior : float, default=None
-        Small ones leave components empty; at least 1e-12.  None is
-        ``1 / n_components``.
+        Concentration of this prior, at least 1e-12.  With small values components that
+        are not needed stay empty.  None is ``1 / n_components``.
     schedule : Schedule or callable, default=None
-        The temperature at each step, see `sktemper.schedules`.  None is
+        Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        What the temperature flattens, see `sktemper.tempering.Annealing`.
-    moves : Moves, "birth", "split-merge", "all" or None, default="split-merge"
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
+        The part of the model that the temperature flattens, see
+        `sktemper.tempering.Annealing`.
+    moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
+        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
+        births.  A move never lowers the lower bound of the training data, which is
+        computed from at most 100,000 samples if the fit used mini-batches.
+        `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        Number of samples of a step.  None takes all samples, which is coordinate ascent
+        with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
-        Most passes of `fit` over the data.
+        Largest number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the samples and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the samples and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
+        Smallest improvement of the held-out score that counts, in nats per sample.  A
+        fit with ``batch_size=None`` ends when the lower bound changes by less than this
+        in a step at T=1.  A move is kept if it raises the bound by more than this.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
+        Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -1296,44 +1327,46 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
     feature_prior_ : float
         The concentration of the components' prior in use.
     labels_ : ndarray of shape (n_samples,)
-        The components of what `fit` or `partial_fit` saw last.
+        Components of the samples of the last `fit` or `partial_fit`.
     n_active_components_ : int
-        Components with more than half a sample.
+        Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
-        Whether the lower bound came to rest, in a `fit` of all samples at once.
+        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
-        The evidence lower bound of the training data at T=1, with every constant.
+        Evidence lower bound of the training data at T=1, with all constants.
     lower_bounds_ : list of float
-        It before each step at T=1 of a `fit` of all samples at once.
+        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
     schedule_ : Schedule
-        The schedule in use, with its length resolved.
+        Schedule of the fit, with "auto" replaced by numbers.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
-        tempered bound of the batch, in nats per observation), "heldout_score" (NaN
-        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
-        fit of all samples at once perhaps "lower_bound" (before a step at T=1); where
-        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        samples in the tempered bound of the batch, in nats per observation),
+        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
+        of local iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
@@ -1362,7 +1395,7 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
 
     def __init__(
         self,
-        n_components=8,
+        n_components=10,
         *,
         feature_prior=1.0,
         binarize=0.0,
@@ -1370,7 +1403,7 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         weight_concentration_prior=None,
         schedule=None,
         target="local_step",
-        moves="split-merge",
+        moves="split_merge",
         batch_size=None,
         learning_rate=None,
         gradient_noise=None,
@@ -1418,7 +1451,7 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
     Features are independent given the class of a sample [1]_; missing values are
     left out.  Sparse data are made dense, some rows at a time.
 
-    Fitted by SVI+ [2]_, with tuneable noise on the gradients, see
+    The fit uses SVI+ [2]_, with tunable noise of the gradients, see
     `sktemper.noise.SVIPlusNoise`.
 
     Parameters are in groups, each with its most important ones first: the model
@@ -1428,8 +1461,8 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
 
     Parameters
     ----------
-    n_components : int, default=8
-        Number of components K; more than are needed stay empty.
+    n_components : int, default=10
+        Largest number of components K.  Components that are not needed stay empty.
     feature_prior : float, default=1.0
         Both concentrations of the Beta prior of the
         probability that a feature is 1, the same for all.
@@ -1440,68 +1473,72 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
         dense whole numbers other than 0 and 1 warns.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
-        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
-        with the default concentration is the approximation of [2]_ to the same.
+        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
+        distribution, which with the default concentration approximates a Dirichlet
+        process [2]_.
     weight_concentration_prior : float, default=None
-        Small ones leave components empty; at least 1e-12.  None is
-        ``1 / n_components``.
+        Concentration of this prior, at least 1e-12.  With small values components that
+        are not needed stay empty.  None is ``1 / n_components``.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        M: a share of the batch, a number of samples, or a number at each step; see
+        Batch size M that has the same gradient noise: a share of the batch, a number of
+        samples, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Distribution of the random weights of samples, see
         `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
-        The temperature during training, see `sktemper.tempering`; None is T=1.
-    moves : Moves, "birth", "split-merge", "all" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
+        Temperature during training, see `sktemper.tempering`; None is T=1.
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
+        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
+        births.  A move never lowers the lower bound of the training data, which is
+        computed from at most 100,000 samples if the fit used mini-batches.
+        `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
+        Number of samples of a step.  None takes all samples, which is coordinate ascent
+        with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     max_iter : int, default=100
-        Most passes of `fit` over the data.
+        Largest number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the samples and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the samples and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
+        Smallest improvement of the held-out score that counts, in nats per sample.  A
+        fit with ``batch_size=None`` ends when the lower bound changes by less than this
+        in a step at T=1.  A move is kept if it raises the bound by more than this.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
+        Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -1521,42 +1558,44 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
     feature_prior_ : float
         The concentration of the components' prior in use.
     labels_ : ndarray of shape (n_samples,)
-        The components of what `fit` or `partial_fit` saw last.
+        Components of the samples of the last `fit` or `partial_fit`.
     n_active_components_ : int
-        Components with more than half a sample.
+        Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
-        Whether the lower bound came to rest, in a `fit` of all samples at once.
+        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
-        The evidence lower bound of the training data at T=1, with every constant.
+        Evidence lower bound of the training data at T=1, with all constants.
     lower_bounds_ : list of float
-        It before each step at T=1 of a `fit` of all samples at once.
+        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
-        tempered bound of the batch, in nats per observation), "heldout_score" (NaN
-        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
-        fit of all samples at once perhaps "lower_bound" (before a step at T=1); where
-        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        samples in the tempered bound of the batch, in nats per observation),
+        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
+        of local iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
@@ -1585,14 +1624,14 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
 
     def __init__(
         self,
-        n_components=8,
+        n_components=10,
         *,
         feature_prior=1.0,
         binarize=0.0,
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         effective_batch_size=0.5,
-        distribution="dirichlet",
+        noise_distribution="dirichlet",
         tempering=None,
         moves=None,
         batch_size=None,
@@ -1616,7 +1655,7 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
         self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
+        self.noise_distribution = noise_distribution
         self.tempering = tempering
         self.moves = moves
         self.batch_size = batch_size

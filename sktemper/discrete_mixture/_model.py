@@ -1,6 +1,7 @@
 """Mixtures of multinomials and of Bernoullis as `ConjugateModel`s.
 
-One component a sample: a document has one topic, a respondent one latent class.
+Each sample has one component: the topic of a document, the latent class of a
+respondent.
 """
 
 from typing import NamedTuple
@@ -22,16 +23,16 @@ from ._priors import auto_feature_prior
 
 __all__ = ["BernoulliMixtureModel", "MultinomialMixtureModel"]
 
-#: Values of a block at most: each takes two floats.
+#: Largest number of values of a block; each value takes two floats.
 VALUES_OF_BLOCK = 2**21
-#: Rows that critical temperatures need, in multiples of the number of components.
+#: Smallest number of rows for critical temperatures, per component.
 ROWS_PER_COMPONENT = 2
-#: The hottest start of an annealing of documents.
+#: Highest start temperature of an annealing of documents.
 HOTTEST_START = 100.0
 
 
 class DocumentHyper(NamedTuple):
-    """Priors as of `MixtureHyper`, and the mean number of tokens of a document."""
+    """Priors as in `MixtureHyper`, and the mean number of tokens of a document."""
 
     weight_concentration: float
     component: np.ndarray
@@ -39,14 +40,14 @@ class DocumentHyper(NamedTuple):
 
 
 class _DiscreteMixtureModel(WideMixtureModel):
-    """A mixture whose components are (products of) Dirichlet distributions."""
+    """Mixture whose components have Dirichlet posteriors, or products of them."""
 
     block_size = 1024
 
     def log_partition(
         self, inverse_temperatures, hyper, random, priors=None, n_samples=8
     ):
-        """Return log C(b), a `MixturePartition`: it is not linear in observations.
+        """Return log C(b) as a `MixturePartition`, because it is not linear in tokens.
 
         ``priors`` are the concentrations of weights and of features.
         """
@@ -55,7 +56,7 @@ class _DiscreteMixtureModel(WideMixtureModel):
         )
 
     def critical_temperatures(self, X, hyper, sample_weight=None):
-        """Return them by the deviations of the rows from independent columns."""
+        """Return the temperatures below which components differ in each direction."""
         deviations = self.deviations(X, sample_weight)
         if self.n_components == 1 or deviations is None:
             return None
@@ -64,7 +65,7 @@ class _DiscreteMixtureModel(WideMixtureModel):
         return deviations.critical_temperatures(self.n_components - 1)
 
     def auto_batch_size(self, X, total):
-        """Return a tenth of the samples, from 20 a component to 5,000."""
+        """Return a tenth of the samples, from 20 per component to 5,000."""
         fewest = 20 * self.n_components
         if total is None:
             return max(1000, fewest)
@@ -72,7 +73,7 @@ class _DiscreteMixtureModel(WideMixtureModel):
 
 
 class BernoulliFamily(CategoricalFamily):
-    """Yes-or-no questions; NaN is no answer.
+    """Binary features; NaN is a missing value.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ class BernoulliFamily(CategoricalFamily):
         self.threshold = threshold
 
     def block(self, rows):
-        """Return which values are 1, and which 0, as pairs of floats."""
+        """Return a pair of floats for each value: it is 1, and it is 0."""
         rows = dense(rows)
         pairs = np.empty((*rows.shape, 2))
         np.greater(rows, self.threshold, out=pairs[..., 0], casting="unsafe")
@@ -95,7 +96,7 @@ class BernoulliFamily(CategoricalFamily):
 
 
 class MultinomialMixtureModel(_DiscreteMixtureModel):
-    """Documents, each all from one component's distribution over words.
+    """Mixture of multinomials: each document has the word probabilities of a component.
 
     Parameters
     ----------
@@ -128,9 +129,10 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         return [*super().hyper_shapes(), ()]
 
     def auto_temperature(self, hyper):
-        """Return the mean number of tokens: so sharp is the likelihood of a document.
+        """Return the mean number of tokens, to which log-likelihoods are proportional.
 
-        From 2 to `HOTTEST_START`; hotter, fewer components are told apart again.
+        The result is between 2 and `HOTTEST_START`; after a hotter start fewer
+        components become distinct again.
         """
         return min(max(2.0, hyper.n_tokens), HOTTEST_START)
 
@@ -186,7 +188,7 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         return deviations_of_binary(X, self.family.threshold, sample_weight)
 
     def moments_of_entries(self, X):
-        """Return the pairs of the entries, less that of a 0."""
+        """Return the pairs of the entries, minus the pair of an unstored value."""
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()

@@ -1,32 +1,32 @@
-"""The prior of words that documents suggest."""
+"""Prior of words that is estimated from documents."""
 
 import numpy as np
 from scipy import sparse
 
 __all__ = ["auto_feature_prior"]
 
-#: The least and the largest concentration of "auto".
+#: Smallest and largest concentration of "auto".
 LEAST, MOST = 0.1, 1.0
-#: The prior of a component is worth at most this share of the tokens that it would have
-#: if all components had as many.
+#: The prior of a component has at most this share of the mean number of tokens of a
+#: component.
 SHARE_OF_TOKENS = 0.1
 
 
 def auto_feature_prior(X, n_components, sample_weight=None):
-    r"""Return the concentration by how often two tokens of a row are the same word.
+    r"""Return a concentration estimated from pairs of equal tokens in rows.
 
     Under a symmetric Dirichlet prior :math:`\eta` of the V probabilities of a
     component, two tokens of a row, which have the same component, are the same word
     with the probability :math:`(\eta + 1) / (V \eta + 1)`.  With the share c of such
-    pairs, :math:`\eta = (1 - c) / (V c - 1)`.  One-hot answers have no such pairs: the
-    concentration is then 1, a uniform prior, unless words are so many that it would
-    outweigh the tokens of a component.  It is at least 0.1: words that are common in
-    all components raise the share of pairs, too.
+    pairs, :math:`\eta = (1 - c) / (V c - 1)`.  One-hot answers have no such pairs.  The
+    concentration is then 1, a uniform prior, or less if words are so many that the
+    prior would outweigh the tokens of a component.  It is at least 0.1, because words
+    that are common in all components raise the share of pairs too.
 
     Parameters
     ----------
     X : ndarray or CSR of shape (n_samples, n_features)
-        Counts.  The pairs of a row count as much as its tokens.
+        Counts.  The weight of the pairs of a row is its number of tokens.
     n_components : int
     sample_weight : ndarray of shape (n_samples,) or None
 

@@ -42,7 +42,7 @@ class _FactorialMixture(
         "component_variance": [Interval(Real, 0, None, closed="neither"), None],
         "learn_noise_variance": ["boolean", StrOptions({"auto"})],
         "learn_inclusion_probability": ["boolean", StrOptions({"auto"})],
-        "posterior": [StrOptions({"structured", "factorised"})],
+        "posterior": [StrOptions({"structured", "factorized"})],
         "init": [StrOptions(set(STARTS)), "array-like"],
         "local_tol": [Interval(Real, 0, None, closed="left")],
         "max_local_iter": [Interval(Integral, 1, None, closed="left")],
@@ -249,99 +249,102 @@ class TemperedFactorialMixture(_FactorialMixture):
         Number of features K.
     inclusion_probability : float, array-like or None, default=None
         Prior probability pi that a sample has a feature, in (0, 1), or one for each
-        feature.  None begins with 0.2 and is learned.
+        feature.  None starts at 0.2 and learns it.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each value (the papers give its square root).
-        None begins with the variance of the data and is learned.
+        None starts at the variance of the data and learns it.
     component_variance : float, default=None
-        Prior variance of each entry of a component.  None takes what explains the mean
-        square of the data by as many features as a sample is expected to have.
+        Prior variance of each entry of a component.  None is the variance with which
+        the expected number of features explains the mean square of the data.
     learn_noise_variance : bool or "auto", default="auto"
-        Whether the noise variance is learned, from ``noise_variance`` on; "auto" if
-        that is None.
+        Whether the noise variance is learned, starting at ``noise_variance``.  "auto"
+        learns it if ``noise_variance`` is None.
     learn_inclusion_probability : bool or "auto", default="auto"
-        Whether the inclusion probabilities are learned, one for each feature; "auto" if
-        ``inclusion_probability`` is None.
-    posterior : {"structured", "factorised"}, default="structured"
-        Of the components: with correlations between them, which is exact given the
-        features, or without, as in [1]_ (its means at their joint optimum).
+        Whether the inclusion probabilities are learned, one for each feature.  "auto"
+        learns them if ``inclusion_probability`` is None.
+    posterior : {"structured", "factorized"}, default="structured"
+        Posterior of the components.  "structured" has the correlations between
+        components, and is exact given the features.  "factorized" has none, as in [1]_;
+        its means are at their joint optimum.
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
-        Where the components start: small draws from their prior, samples,
-        scikit-learn's FastICA or NMF (of data that are not far below 0) with each
-        component scaled to be on or off, or an array of shape (n_components,
-        n_features).
+        Initial components: small draws from their prior, samples, or the components of
+        scikit-learn's FastICA or NMF, scaled to binary features (NMF for data that are
+        not far below 0); or an array of shape (n_components, n_features).
     tempering : Tempering, "global", "local" or None, default="global"
-        The temperature during training, see `sktemper.tempering`.
+        Temperature during training, see `sktemper.tempering`.
 
-        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
-          well the model fits, the mean squared residual over the noise variance, and
-          never above a cap that falls to 1.
-        - "local", `LocalTempering` as it comes: a temperature for each sample, a noise
-          variance of its own.  Outliers weigh less, and `temperatures` tells them.
-        - An `Annealing`, for schedules and targets of your own;
-          `AnnealedFactorialMixture` says it in fewer words, and is the first to try.
-        - None, T=1: plain variational inference.  A baseline.
+        - "global", `GlobalTempering()`: one temperature, below a cap that falls to 1.
+          It is inferred from the ratio of the mean squared residual to the noise
+          variance.
+        - "local", `LocalTempering()`: a temperature for each sample, which is like a
+          noise variance for each.  Outliers get a high temperature and count less;
+          `temperatures` returns the temperatures.
+        - An `Annealing`, with a schedule and a target of your choice;
+          `AnnealedFactorialMixture` is a shorter way to set these, and the first
+          estimator to try.
+        - None: plain variational inference at T=1, a baseline.
     moves : Moves, "birth" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "birth" is `BirthMoves()`.  A move never lowers the lower
+        bound of the training data, which is computed from at most 100,000 samples if
+        the fit used mini-batches.  `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
-        "auto": a tenth of the data, from 100 to 1,000; in `partial_fit` 1,000.
+        Number of samples of a step.  None takes all samples, which is coordinate ascent
+        with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
+        at most 1,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     local_cooling : float > 1 or None, default=2.0
-        Each sample is annealed on its own, one sweep a temperature: from where every
-        feature is undecided, divided by this in each sweep, to the temperature of the
-        model.  Without it (None) features that overlap are taken for one another:
-        where components were the true ones it inferred 11 % of samples wrongly, and
-        none with it.
+        Factor by which the temperature of a sample falls in each sweep of its local
+        step.  The sweeps start at a temperature at which all features are undecided,
+        and end at the temperature of the model.  None disables this; similar features
+        are then confused more often.
     max_iter : int, default=100
-        Passes of `fit` over the data.
+        Number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the samples and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the samples and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
+        Smallest improvement of the held-out score that counts, in nats per sample.  A
+        fit with ``batch_size=None`` ends when the lower bound changes by less than this
+        in a step at T=1.  A move is kept if it raises the bound by more than this.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     local_tol : float, default=1e-3
-        A sample is done once none of its probabilities changes by this in a sweep.
+        The sweeps of a sample end when no probability changes by more than this.
     max_local_iter : int, default=100
-        Most sweeps on a sample, beside those that cool.
+        Largest number of sweeps of a sample after the cooling.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
+        Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -351,53 +354,54 @@ class TemperedFactorialMixture(_FactorialMixture):
     components_ : ndarray of shape (n_components, n_features)
         Posterior means of the components.
     components_covariance_ : ndarray of shape (n_components, n_components)
-        Their posterior covariance, the same for each of the n_features dimensions.
+        Posterior covariance of the components, the same for all features.
     noise_variance_, component_variance_ : float
-        Variances, given or learned.
+        Variances of the fit, given or learned.
     inclusion_probability_ : ndarray of shape (n_components,)
         Given or learned.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
-        tempered bound of the batch, in nats per value), "heldout_score" (NaN where
-        not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
-        in a fit of all samples at once perhaps "lower_bound" (before a step at T=1);
-        where moves were made also, a row a move, "move_step", "move_seconds",
-        "move_kept" and "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        samples in the tempered bound of the batch, in nats per value), "heldout_score"
+        (NaN without an evaluation) and "mean_iterations" (mean number of local
+        iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
-    ``NaN`` is a value that is not known.  `transform` and the scores leave it out;
-    `fit` takes it as one more latent variable, and so does `lower_bound`, which is
-    what `fit` raises.
+    NaN is a missing value.  `transform` and scores leave it out.  `fit` treats it as a
+    latent variable, and so does `lower_bound`, which `fit` maximises.
 
-    `score_samples` is a lower bound on log p(x) under the posterior of the components:
-    comparable between fits, and with any other density of x.  `score` is its mean.
+    `score_samples` is a lower bound of log p(x) under the posterior of the components.
+    It can be compared between fits, and with any other density of x.  `score` is its
+    mean.
 
-    Values beyond 1e120, in float32 1e30, are refused; and so are those whose square is
-    too large for a ratio to the noise variance.
+    Values above 1e120, or 1e30 in float32, are refused, and values whose square,
+    divided by the noise variance, overflows.
 
-    The noise has mean zero and so have the components: centre data that are not on a
-    natural scale.
+    Noise and components have prior mean zero, so centre data whose zero has no meaning.
 
     References
     ----------
@@ -490,9 +494,9 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     """Binary latent features (factorial mixture) fitted by annealing and moves.
 
     Each sample is the sum of the components whose features it has, and of noise: a
-    factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.  It is
-    fitted from a high temperature down [3]_, and then by moves that put superfluous
-    components where they are missed.
+    factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.  The fit
+    starts at a high temperature, which falls to 1 [3]_, and then moves superfluous
+    components to samples that fit badly.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``schedule`` to
@@ -505,93 +509,95 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         Number of features K.
     inclusion_probability : float, array-like or None, default=None
         Prior probability pi that a sample has a feature, in (0, 1), or one for each
-        feature.  None begins with 0.2 and is learned.
+        feature.  None starts at 0.2 and learns it.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each value (the papers give its square root).
-        None begins with the variance of the data and is learned.
+        None starts at the variance of the data and learns it.
     component_variance : float, default=None
-        Prior variance of each entry of a component.  None takes what explains the mean
-        square of the data by as many features as a sample is expected to have.
+        Prior variance of each entry of a component.  None is the variance with which
+        the expected number of features explains the mean square of the data.
     learn_noise_variance : bool or "auto", default="auto"
-        Whether the noise variance is learned, from ``noise_variance`` on; "auto" if
-        that is None.
+        Whether the noise variance is learned, starting at ``noise_variance``.  "auto"
+        learns it if ``noise_variance`` is None.
     learn_inclusion_probability : bool or "auto", default="auto"
-        Whether the inclusion probabilities are learned, one for each feature; "auto" if
-        ``inclusion_probability`` is None.
-    posterior : {"structured", "factorised"}, default="structured"
-        Of the components: with correlations between them, which is exact given the
-        features, or without, as in [1]_ (its means at their joint optimum).
+        Whether the inclusion probabilities are learned, one for each feature.  "auto"
+        learns them if ``inclusion_probability`` is None.
+    posterior : {"structured", "factorized"}, default="structured"
+        Posterior of the components.  "structured" has the correlations between
+        components, and is exact given the features.  "factorized" has none, as in [1]_;
+        its means are at their joint optimum.
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
-        Where the components start: small draws from their prior, samples,
-        scikit-learn's FastICA or NMF (of data that are not far below 0) with each
-        component scaled to be on or off, or an array of shape (n_components,
-        n_features).
+        Initial components: small draws from their prior, samples, or the components of
+        scikit-learn's FastICA or NMF, scaled to binary features (NMF for data that are
+        not far below 0); or an array of shape (n_components, n_features).
     schedule : Schedule or callable, default=None
-        The temperature at each step, see `sktemper.schedules`.  None is
+        Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        What the temperature flattens, see `sktemper.tempering.Annealing`.
+        The part of the model that the temperature flattens, see
+        `sktemper.tempering.Annealing`.
     moves : Moves, "birth" or None, default="birth"
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "birth" is `BirthMoves()`.  A move never lowers the lower
+        bound of the training data, which is computed from at most 100,000 samples if
+        the fit used mini-batches.  `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
-        "auto": a tenth of the data, from 100 to 1,000; in `partial_fit` 1,000.
+        Number of samples of a step.  None takes all samples, which is coordinate ascent
+        with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
+        at most 1,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     local_cooling : float > 1 or None, default=2.0
-        Each sample is annealed on its own, one sweep a temperature: from where every
-        feature is undecided, divided by this in each sweep, to the temperature of the
-        model.  Without it (None) features that overlap are taken for one another:
-        where components were the true ones it inferred 11 % of samples wrongly, and
-        none with it.
+        Factor by which the temperature of a sample falls in each sweep of its local
+        step.  The sweeps start at a temperature at which all features are undecided,
+        and end at the temperature of the model.  None disables this; similar features
+        are then confused more often.
     max_iter : int, default=100
-        Passes of `fit` over the data.
+        Number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the samples and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the samples and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
+        Smallest improvement of the held-out score that counts, in nats per sample.  A
+        fit with ``batch_size=None`` ends when the lower bound changes by less than this
+        in a step at T=1.  A move is kept if it raises the bound by more than this.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     local_tol : float, default=1e-3
-        A sample is done once none of its probabilities changes by this in a sweep.
+        The sweeps of a sample end when no probability changes by more than this.
     max_local_iter : int, default=100
-        Most sweeps on a sample, beside those that cool.
+        Largest number of sweeps of a sample after the cooling.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
+        Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -601,55 +607,56 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     components_ : ndarray of shape (n_components, n_features)
         Posterior means of the components.
     components_covariance_ : ndarray of shape (n_components, n_components)
-        Their posterior covariance, the same for each of the n_features dimensions.
+        Posterior covariance of the components, the same for all features.
     noise_variance_, component_variance_ : float
-        Variances, given or learned.
+        Variances of the fit, given or learned.
     inclusion_probability_ : ndarray of shape (n_components,)
         Given or learned.
     schedule_ : Schedule
-        The schedule in use, with its length resolved.
+        Schedule of the fit, with "auto" replaced by numbers.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
-        tempered bound of the batch, in nats per value), "heldout_score" (NaN where
-        not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
-        in a fit of all samples at once perhaps "lower_bound" (before a step at T=1);
-        where moves were made also, a row a move, "move_step", "move_seconds",
-        "move_kept" and "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        samples in the tempered bound of the batch, in nats per value), "heldout_score"
+        (NaN without an evaluation) and "mean_iterations" (mean number of local
+        iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
-    ``NaN`` is a value that is not known.  `transform` and the scores leave it out;
-    `fit` takes it as one more latent variable, and so does `lower_bound`, which is
-    what `fit` raises.
+    NaN is a missing value.  `transform` and scores leave it out.  `fit` treats it as a
+    latent variable, and so does `lower_bound`, which `fit` maximises.
 
-    `score_samples` is a lower bound on log p(x) under the posterior of the components:
-    comparable between fits, and with any other density of x.  `score` is its mean.
+    `score_samples` is a lower bound of log p(x) under the posterior of the components.
+    It can be compared between fits, and with any other density of x.  `score` is its
+    mean.
 
-    Values beyond 1e120, in float32 1e30, are refused; and so are those whose square is
-    too large for a ratio to the noise variance.
+    Values above 1e120, or 1e30 in float32, are refused, and values whose square,
+    divided by the noise variance, overflows.
 
-    The noise has mean zero and so have the components: centre data that are not on a
-    natural scale.
+    Noise and components have prior mean zero, so centre data whose zero has no meaning.
 
     References
     ----------
@@ -744,9 +751,8 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
     """Binary latent features (factorial mixture) with tunable noise (SVI+).
 
     Each sample is the sum of the components whose features it has, and of noise: a
-    factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.  Its
-    steps are as noisy as those of a smaller batch [4]_, see
-    `sktemper.noise.SVIPlusNoise`.
+    factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.  Steps
+    have the noise of a smaller batch [4]_, see `sktemper.noise.SVIPlusNoise`.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``effective_batch_size`` to
@@ -759,93 +765,95 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
         Number of features K.
     inclusion_probability : float, array-like or None, default=None
         Prior probability pi that a sample has a feature, in (0, 1), or one for each
-        feature.  None begins with 0.2 and is learned.
+        feature.  None starts at 0.2 and learns it.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each value (the papers give its square root).
-        None begins with the variance of the data and is learned.
+        None starts at the variance of the data and learns it.
     component_variance : float, default=None
-        Prior variance of each entry of a component.  None takes what explains the mean
-        square of the data by as many features as a sample is expected to have.
+        Prior variance of each entry of a component.  None is the variance with which
+        the expected number of features explains the mean square of the data.
     learn_noise_variance : bool or "auto", default="auto"
-        Whether the noise variance is learned, from ``noise_variance`` on; "auto" if
-        that is None.
+        Whether the noise variance is learned, starting at ``noise_variance``.  "auto"
+        learns it if ``noise_variance`` is None.
     learn_inclusion_probability : bool or "auto", default="auto"
-        Whether the inclusion probabilities are learned, one for each feature; "auto" if
-        ``inclusion_probability`` is None.
-    posterior : {"structured", "factorised"}, default="structured"
-        Of the components: with correlations between them, which is exact given the
-        features, or without, as in [1]_ (its means at their joint optimum).
+        Whether the inclusion probabilities are learned, one for each feature.  "auto"
+        learns them if ``inclusion_probability`` is None.
+    posterior : {"structured", "factorized"}, default="structured"
+        Posterior of the components.  "structured" has the correlations between
+        components, and is exact given the features.  "factorized" has none, as in [1]_;
+        its means are at their joint optimum.
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
-        Where the components start: small draws from their prior, samples,
-        scikit-learn's FastICA or NMF (of data that are not far below 0) with each
-        component scaled to be on or off, or an array of shape (n_components,
-        n_features).
+        Initial components: small draws from their prior, samples, or the components of
+        scikit-learn's FastICA or NMF, scaled to binary features (NMF for data that are
+        not far below 0); or an array of shape (n_components, n_features).
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        M: a share of the batch, a number of samples, or a number at each step; see
+        Batch size M that has the same gradient noise: a share of the batch, a number of
+        samples, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Distribution of the random weights of samples, see
         `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
-        The temperature during training, see `sktemper.tempering`; None is T=1.
+        Temperature during training, see `sktemper.tempering`; None is T=1.
     moves : Moves, "birth" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "birth" is `BirthMoves()`.  A move never lowers the lower
+        bound of the training data, which is computed from at most 100,000 samples if
+        the fit used mini-batches.  `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
-        "auto": a tenth of the data, from 100 to 1,000; in `partial_fit` 1,000.
+        Number of samples of a step.  None takes all samples, which is coordinate ascent
+        with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
+        at most 1,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     local_cooling : float > 1 or None, default=2.0
-        Each sample is annealed on its own, one sweep a temperature: from where every
-        feature is undecided, divided by this in each sweep, to the temperature of the
-        model.  Without it (None) features that overlap are taken for one another:
-        where components were the true ones it inferred 11 % of samples wrongly, and
-        none with it.
+        Factor by which the temperature of a sample falls in each sweep of its local
+        step.  The sweeps start at a temperature at which all features are undecided,
+        and end at the temperature of the model.  None disables this; similar features
+        are then confused more often.
     max_iter : int, default=100
-        Passes of `fit` over the data.
+        Number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the samples and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the samples and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
+        Smallest improvement of the held-out score that counts, in nats per sample.  A
+        fit with ``batch_size=None`` ends when the lower bound changes by less than this
+        in a step at T=1.  A move is kept if it raises the bound by more than this.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     local_tol : float, default=1e-3
-        A sample is done once none of its probabilities changes by this in a sweep.
+        The sweeps of a sample end when no probability changes by more than this.
     max_local_iter : int, default=100
-        Most sweeps on a sample, beside those that cool.
+        Largest number of sweeps of a sample after the cooling.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
+        Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -855,53 +863,54 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
     components_ : ndarray of shape (n_components, n_features)
         Posterior means of the components.
     components_covariance_ : ndarray of shape (n_components, n_components)
-        Their posterior covariance, the same for each of the n_features dimensions.
+        Posterior covariance of the components, the same for all features.
     noise_variance_, component_variance_ : float
-        Variances, given or learned.
+        Variances of the fit, given or learned.
     inclusion_probability_ : ndarray of shape (n_components,)
         Given or learned.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
-        tempered bound of the batch, in nats per value), "heldout_score" (NaN where
-        not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
-        in a fit of all samples at once perhaps "lower_bound" (before a step at T=1);
-        where moves were made also, a row a move, "move_step", "move_seconds",
-        "move_kept" and "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        samples in the tempered bound of the batch, in nats per value), "heldout_score"
+        (NaN without an evaluation) and "mean_iterations" (mean number of local
+        iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
-    ``NaN`` is a value that is not known.  `transform` and the scores leave it out;
-    `fit` takes it as one more latent variable, and so does `lower_bound`, which is
-    what `fit` raises.
+    NaN is a missing value.  `transform` and scores leave it out.  `fit` treats it as a
+    latent variable, and so does `lower_bound`, which `fit` maximises.
 
-    `score_samples` is a lower bound on log p(x) under the posterior of the components:
-    comparable between fits, and with any other density of x.  `score` is its mean.
+    `score_samples` is a lower bound of log p(x) under the posterior of the components.
+    It can be compared between fits, and with any other density of x.  `score` is its
+    mean.
 
-    Values beyond 1e120, in float32 1e30, are refused; and so are those whose square is
-    too large for a ratio to the noise variance.
+    Values above 1e120, or 1e30 in float32, are refused, and values whose square,
+    divided by the noise variance, overflows.
 
-    The noise has mean zero and so have the components: centre data that are not on a
-    natural scale.
+    Noise and components have prior mean zero, so centre data whose zero has no meaning.
 
     References
     ----------
@@ -938,7 +947,7 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
         posterior="structured",
         init="random",
         effective_batch_size=0.5,
-        distribution="dirichlet",
+        noise_distribution="dirichlet",
         tempering=None,
         moves=None,
         batch_size=None,
@@ -968,7 +977,7 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
         self.posterior = posterior
         self.init = init
         self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
+        self.noise_distribution = noise_distribution
         self.tempering = tempering
         self.moves = moves
         self.batch_size = batch_size

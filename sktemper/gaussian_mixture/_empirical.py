@@ -12,7 +12,14 @@ from scipy.optimize import brentq
 
 from ..model import IllDefined
 
-__all__ = ["FREE_DEGREES", "LEARNED", "learned_priors", "restarted", "searched"]
+__all__ = [
+    "FREE_DEGREES",
+    "LEARNED",
+    "evidence_of_priors",
+    "learned_priors",
+    "restarted",
+    "searched",
+]
 
 #: The parts of the priors that can be learned.
 LEARNED = ("mean_precision", "degrees_of_freedom", "covariance")
@@ -123,6 +130,50 @@ def _freedom(law, mean_log, is_learned):
     if not slope(high) < 0:
         return law.least + MOST_FREE
     return law.least + math.exp(brentq(slope, low, high, xtol=FREE_TOL))
+
+
+def evidence_of_priors(family, hyper, usual, used, precision):
+    """Return a function of priors: the evidence of components for all but their means.
+
+    The function needs no natural parameters, and is several times as fast as
+    `Family.evidence`.  The two differ by a constant.
+
+    Parameters
+    ----------
+    family : GaussianFamily
+        In the coordinates about the origin of ``hyper``.
+    hyper : Hyper
+    usual : Usual
+        The posteriors of the components under ``hyper``.
+    used : ndarray of bool of shape (n_components,)
+        The components that are not empty.
+    precision : float
+        ``mean_precision`` of all priors that the function is called with.
+
+    Returns
+    -------
+    evidence : callable
+        ``evidence(hyper)`` returns a float.
+    """
+    kind, law = family.covariance, family.law
+    kappa, old = usual.precision[used], hyper.mean_precision
+    n_rows = kappa - old
+    shifts = usual.means[used] - (hyper.mean - hyper.origin)
+    shrinkage = precision * n_rows / (precision + n_rows) - old * n_rows / kappa
+    scatter = usual.inverse_scale[used] - hyper.covariance
+    scatter = scatter + kind.outer(shrinkage * (kappa / n_rows) ** 2, shifts)
+
+    def normalisers(freedom, inverse_scales):
+        log_determinants = kind.factors(inverse_scales)[1]
+        return 0.5 * freedom * log_determinants + law.log_gammas(freedom)
+
+    def evidence(hyper):
+        freedom = np.array([hyper.degrees_of_freedom])
+        prior = normalisers(freedom, np.asarray(hyper.covariance)[None])
+        posteriors = normalisers(freedom + n_rows, scatter + hyper.covariance)
+        return float((posteriors - prior).sum())
+
+    return evidence
 
 
 def searched(learned, old, new, least, n_rows, evidence):

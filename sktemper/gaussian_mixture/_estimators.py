@@ -1,6 +1,7 @@
 """The estimators of the Gaussian mixture."""
 
 import functools
+import math
 from numbers import Integral, Real
 
 import numpy as np
@@ -23,6 +24,11 @@ from ._empirical import FREE_DEGREES, LEARNED
 from ._model import COVARIANCE_TYPES, GaussianMixtureModel
 from ._parameters import Hyper
 from ._starts import STARTS
+
+#: Nats a sample by which another component has to raise the log-likelihood, unless it
+#: is given or as in scikit-learn.  Clusters that are not quite Gaussian would otherwise
+#: be cut into more and more parts as samples are added.
+COMPONENT_COST = 0.01
 
 
 class _GaussianMixture(
@@ -136,12 +142,19 @@ class _GaussianMixture(
         """Return whether the covariance prior starts with few degrees of freedom."""
         return self.covariance_type != "tied" and self.priors == "learned"
 
-    def _priors(self, mean, covariance, dtype):
+    def _concentration(self, n_samples):
+        """Return the concentration of the weights."""
+        if self.weight_concentration_prior is not None:
+            return self.weight_concentration_prior
+        concentration = 1.0 / self.n_components
+        if self.priors == "learned":
+            concentration = min(concentration, math.exp(-COMPONENT_COST * n_samples))
+        return max(concentration, LEAST_CONCENTRATION)
+
+    def _priors(self, mean, covariance, n_samples, dtype):
         """Return the priors; None stands for a choice for such data, or a start."""
         n_features = len(mean)
-        concentration = self.weight_concentration_prior
-        if concentration is None:
-            concentration = 1.0 / self.n_components
+        concentration = self._concentration(n_samples)
         precision = self.mean_precision_prior
         freedom = self.degrees_of_freedom_prior
         least = n_features - 1 if self._has_wishart() else 0
@@ -341,9 +354,9 @@ def _is_regular(covariance):
 class TemperedGaussianMixture(_GaussianMixture):
     """Gaussian mixture with any tempering, or with none.
 
-    Variational inference for a mixture whose number of components is at most
-    ``n_components`` [1]_, as in scikit-learn's `BayesianGaussianMixture`: with fewer
-    bad optima, in minibatches if wanted.
+    Variational inference for a mixture of at most ``n_components`` components [1]_, as
+    in scikit-learn's `BayesianGaussianMixture`, with fewer poor optima, and with
+    mini-batches.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init_params``); temperature and step (``tempering`` to
@@ -352,22 +365,27 @@ class TemperedGaussianMixture(_GaussianMixture):
 
     Parameters
     ----------
-    n_components : int, default=1
-        Number of components K; more than are needed stay empty.
+    n_components : int, default=10
+        Largest number of components K.  Components that are not needed stay empty.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        Of the components: each its own matrix, all the same one, diagonal ones, or a
-        variance each.
+        Form of the covariances: a matrix for each component, one matrix for all, a
+        diagonal matrix for each, or a variance for each.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
-        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
-        with the default concentration is the approximation of [4]_ to the same.
+        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
+        distribution, which with the default concentration approximates a Dirichlet
+        process [4]_.
     weight_concentration_prior : float, default=None
-        Small ones leave components empty; at least 1e-12.  None is
-        ``1 / n_components``.
+        Concentration of this prior, at least 1e-12.  With small values components that
+        are not needed stay empty.  None is ``1 / n_components``, or with
+        ``priors="learned"`` ``exp(-n_samples / 100)`` if this is less: one more
+        component then has to gain 0.01 nats a sample, but at most the 28 nats that
+        1e-12 takes.
     mean_prior : array-like of shape (n_features,), default=None
         None is the mean of the data.
     mean_precision_prior : float, default=None
-        How many samples the prior mean counts for.  None starts from 1 and learns it.
+        Number of samples to which the prior mean is equivalent.  None starts at 1 and
+        learns it.
     covariance_prior : float or array-like, default=None
         Inverse scale of the prior: the covariance that you expect of a component, times
         the degrees of freedom.  None starts from the covariance of the data, or what
@@ -375,13 +393,13 @@ class TemperedGaussianMixture(_GaussianMixture):
         tied it is the covariance of the data.  ``reg_covar`` is added to the diagonal
         of a covariance that is singular.
     degrees_of_freedom_prior : float, default=None
-        How many samples ``covariance_prior`` counts for; more than ``n_features - 1``
-        if the prior is a Wishart distribution, else more than 0.  None starts from 3
-        above this limit and learns it; if tied it is ``n_features``.
+        Number of samples to which ``covariance_prior`` is equivalent.  It must exceed
+        ``n_features - 1`` if the prior is a Wishart distribution, and otherwise 0.
+        None starts at 3 above this limit and learns it; if tied it is ``n_features``.
     reg_covar : float, default=1e-6
         Variance added to the samples in each covariance.
     priors : {"learned", "scikit-learn"}, default="learned"
-        What priors that are None are, and the distribution of the precisions if
+        Values of priors that are None, and distribution of the precisions if
         ``covariance_type`` is "diag" or "spherical".
 
         - "learned": each step sets the priors that are None to those that maximise the
@@ -391,80 +409,83 @@ class TemperedGaussianMixture(_GaussianMixture):
         - "scikit-learn": as in scikit-learn, ``mean_precision_prior`` is 1,
           ``degrees_of_freedom_prior`` is ``n_features`` and ``covariance_prior`` is the
           covariance of the data.  Precisions that are diagonal or spherical have the
-          Wishart distribution of a full matrix.  With many features components merge
-          that are far apart.
+          Wishart distribution of a full matrix.  With many features, components that
+          are far apart merge.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
-        Where the responsibilities start, as in scikit-learn: from the clusters of
-        k-means, from the samples that it starts from, from random numbers or from
-        random samples.  Of more than 100,000 samples as many are taken.  It does not
-        depend on the order of the samples, and a weight is a repetition.
+        Initial responsibilities, as in scikit-learn: the clusters of k-means, the
+        clusters of its initial centres, random numbers, or the clusters of random
+        samples.  With more than 100,000 samples, a random 100,000 are used.  The start
+        does not depend on the order of the samples, and weights are repetitions.
     tempering : Tempering, "global", "local" or None, default="global"
-        The temperature during training, see `sktemper.tempering`.
+        Temperature during training, see `sktemper.tempering`.
 
-        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
-          well the model fits, and never above a cap that falls to 1.
-        - "local", `LocalTempering` as it comes: a temperature for each sample.
-          Outliers weigh less, and `temperatures` tells them.
-        - An `Annealing`, for schedules and targets of your own;
-          `AnnealedGaussianMixture` says it in fewer words, and is the first to try.
-        - None, T=1: plain variational inference, the algorithm of scikit-learn's
-          `BayesianGaussianMixture`.  A baseline.
-    moves : Moves, "birth", "split-merge", "all" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
+        - "global", `GlobalTempering()`: one temperature, inferred from the data,
+          below a cap that falls to 1.
+        - "local", `LocalTempering()`: a temperature for each sample.  Outliers get a
+          high temperature and count less; `temperatures` returns the temperatures.
+        - An `Annealing`, with a schedule and a target of your choice;
+          `AnnealedGaussianMixture` is a shorter way to set these, and the first
+          estimator to try.
+        - None: plain variational inference at T=1, the algorithm of scikit-learn's
+          `BayesianGaussianMixture`, a baseline.
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
+        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
+        births.  A move never lowers the lower bound of the training data, which is
+        computed from at most 100,000 samples if the fit used mini-batches.
+        `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
-        "auto": a tenth of the data, from 20 samples a component to 10,000.
+        Number of samples of a step.  None takes all samples, which is coordinate ascent
+        with a learning rate of 1.  "auto" takes a tenth of the data, at least 20
+        samples per component and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
-        Most passes of `fit` over the data; 0 leaves the start as it is.
+        Largest number of passes of `fit` over the data; 0 keeps the start.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the samples and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the samples and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
+        Smallest improvement of the held-out score that counts, in nats per sample.  A
+        fit with ``batch_size=None`` ends when the lower bound changes by less than this
+        in a step at T=1.  A move is kept if it raises the bound by more than this.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     verbose_interval : int, default=10
-        Passes between the lines that ``verbose`` logs.
+        Number of passes between the lines that ``verbose`` logs.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
+        Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -476,68 +497,69 @@ class TemperedGaussianMixture(_GaussianMixture):
     means_ : ndarray of shape (n_components, n_features)
         Posterior means of the components' means.
     covariances_, precisions_, precisions_cholesky_ : ndarray
-        The expected precisions, their inverses and their triangular roots, of shape
-        (n_components,) if spherical, (n_features, n_features) if tied, (n_components,
-        n_features) if diag, (n_components, n_features, n_features) if full.
+        Inverses of the expected precisions, the expected precisions, and their Cholesky
+        factors.  The shape is (n_components,) if spherical, (n_features, n_features) if
+        tied, (n_components, n_features) if diag, and (n_components, n_features,
+        n_features) if full.
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     mean_precision_, degrees_of_freedom_ : ndarray of shape (n_components,)
-        Of the Normal-Wishart distributions; if tied these have one number of degrees
-        of freedom.
+        Parameters of the Normal-Wishart distributions; if tied, ``degrees_of_freedom_``
+        is one number.
     weight_concentration_prior_, mean_precision_prior_, mean_prior_, \
             degrees_of_freedom_prior_, covariance_prior_ : object
-        The priors in use.
+        Priors of the fit.
     labels_ : ndarray of shape (n_samples,)
-        The components of what `fit` or `partial_fit` saw last.
+        Components of the samples of the last `fit` or `partial_fit`.
     n_active_components_ : int
-        Components with more than half a sample.
+        Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
-        Whether the lower bound came to rest, in a `fit` of all samples at once.
+        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
-        The evidence lower bound of the training data at T=1, with every constant.
+        Evidence lower bound of the training data at T=1, with all constants.
     lower_bounds_ : list of float
-        It before each step at T=1 of a `fit` of all samples at once.
+        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
-        tempered bound of the batch, in nats per sample), "heldout_score" (NaN where
-        not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
-        in a fit of all samples at once perhaps "lower_bound" (before a step at T=1);
-        where moves were made also, a row a move, "move_step", "move_seconds",
-        "move_kept" and "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        samples in the tempered bound of the batch, in nats per sample), "heldout_score"
+        (NaN without an evaluation) and "mean_iterations" (mean number of local
+        iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
-    Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`,
-    and with ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"`` so are the
-    fits, from the same
-    responsibilities: to rounding errors and, as the bound is that before a step, maybe
-    one step more.  The same ``random_state`` starts from the same ones if the samples
-    are in increasing order, and all different and of one weight.  But a tied covariance
-    starts from the samples that the components start from, where with ``init_params``
-    "k-means++" or "random_from_data" theirs is that of all samples.
-    What differs otherwise: `score_samples` and `score` are the exact posterior
+    Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`.
+    With ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"``, fits from the
+    same responsibilities are the same too, except for rounding errors and perhaps one
+    more step.  The same ``random_state`` gives the same responsibilities if rows are
+    sorted, distinct and unweighted.  With ``init_params`` "k-means++" or
+    "random_from_data", a tied covariance starts from the chosen samples, and in
+    scikit-learn from all samples.  `score_samples` and `score` are the exact posterior
     predictive density, a mixture of Student-t distributions, and ``lower_bound_`` has
-    every constant.
+    all constants.
 
     References
     ----------
@@ -566,7 +588,7 @@ class TemperedGaussianMixture(_GaussianMixture):
 
     def __init__(
         self,
-        n_components=1,
+        n_components=10,
         *,
         covariance_type="full",
         weight_concentration_prior_type="dirichlet_process",
@@ -643,22 +665,27 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
 
     Parameters
     ----------
-    n_components : int, default=1
-        Number of components K; more than are needed stay empty.
+    n_components : int, default=10
+        Largest number of components K.  Components that are not needed stay empty.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        Of the components: each its own matrix, all the same one, diagonal ones, or a
-        variance each.
+        Form of the covariances: a matrix for each component, one matrix for all, a
+        diagonal matrix for each, or a variance for each.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
-        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
-        with the default concentration is the approximation of [4]_ to the same.
+        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
+        distribution, which with the default concentration approximates a Dirichlet
+        process [4]_.
     weight_concentration_prior : float, default=None
-        Small ones leave components empty; at least 1e-12.  None is
-        ``1 / n_components``.
+        Concentration of this prior, at least 1e-12.  With small values components that
+        are not needed stay empty.  None is ``1 / n_components``, or with
+        ``priors="learned"`` ``exp(-n_samples / 100)`` if this is less: one more
+        component then has to gain 0.01 nats a sample, but at most the 28 nats that
+        1e-12 takes.
     mean_prior : array-like of shape (n_features,), default=None
         None is the mean of the data.
     mean_precision_prior : float, default=None
-        How many samples the prior mean counts for.  None starts from 1 and learns it.
+        Number of samples to which the prior mean is equivalent.  None starts at 1 and
+        learns it.
     covariance_prior : float or array-like, default=None
         Inverse scale of the prior: the covariance that you expect of a component, times
         the degrees of freedom.  None starts from the covariance of the data, or what
@@ -666,13 +693,13 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         tied it is the covariance of the data.  ``reg_covar`` is added to the diagonal
         of a covariance that is singular.
     degrees_of_freedom_prior : float, default=None
-        How many samples ``covariance_prior`` counts for; more than ``n_features - 1``
-        if the prior is a Wishart distribution, else more than 0.  None starts from 3
-        above this limit and learns it; if tied it is ``n_features``.
+        Number of samples to which ``covariance_prior`` is equivalent.  It must exceed
+        ``n_features - 1`` if the prior is a Wishart distribution, and otherwise 0.
+        None starts at 3 above this limit and learns it; if tied it is ``n_features``.
     reg_covar : float, default=1e-6
         Variance added to the samples in each covariance.
     priors : {"learned", "scikit-learn"}, default="learned"
-        What priors that are None are, and the distribution of the precisions if
+        Values of priors that are None, and distribution of the precisions if
         ``covariance_type`` is "diag" or "spherical".
 
         - "learned": each step sets the priors that are None to those that maximise the
@@ -682,74 +709,77 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         - "scikit-learn": as in scikit-learn, ``mean_precision_prior`` is 1,
           ``degrees_of_freedom_prior`` is ``n_features`` and ``covariance_prior`` is the
           covariance of the data.  Precisions that are diagonal or spherical have the
-          Wishart distribution of a full matrix.  With many features components merge
-          that are far apart.
+          Wishart distribution of a full matrix.  With many features, components that
+          are far apart merge.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
-        Where the responsibilities start, as in scikit-learn: from the clusters of
-        k-means, from the samples that it starts from, from random numbers or from
-        random samples.  Of more than 100,000 samples as many are taken.  It does not
-        depend on the order of the samples, and a weight is a repetition.
+        Initial responsibilities, as in scikit-learn: the clusters of k-means, the
+        clusters of its initial centres, random numbers, or the clusters of random
+        samples.  With more than 100,000 samples, a random 100,000 are used.  The start
+        does not depend on the order of the samples, and weights are repetitions.
     schedule : Schedule or callable, default=None
-        The temperature at each step, see `sktemper.schedules`.  None is
+        Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        What the temperature flattens, see `sktemper.tempering.Annealing`.
-    moves : Moves, "birth", "split-merge", "all" or None, default="all"
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
+        The part of the model that the temperature flattens, see
+        `sktemper.tempering.Annealing`.
+    moves : Moves, "birth", "split_merge", "all" or None, default="all"
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
+        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
+        births.  A move never lowers the lower bound of the training data, which is
+        computed from at most 100,000 samples if the fit used mini-batches.
+        `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
-        "auto": a tenth of the data, from 20 samples a component to 10,000.
+        Number of samples of a step.  None takes all samples, which is coordinate ascent
+        with a learning rate of 1.  "auto" takes a tenth of the data, at least 20
+        samples per component and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
-        Most passes of `fit` over the data; 0 leaves the start as it is.
+        Largest number of passes of `fit` over the data; 0 keeps the start.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the samples and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the samples and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
+        Smallest improvement of the held-out score that counts, in nats per sample.  A
+        fit with ``batch_size=None`` ends when the lower bound changes by less than this
+        in a step at T=1.  A move is kept if it raises the bound by more than this.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     verbose_interval : int, default=10
-        Passes between the lines that ``verbose`` logs.
+        Number of passes between the lines that ``verbose`` logs.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
+        Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -761,70 +791,71 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     means_ : ndarray of shape (n_components, n_features)
         Posterior means of the components' means.
     covariances_, precisions_, precisions_cholesky_ : ndarray
-        The expected precisions, their inverses and their triangular roots, of shape
-        (n_components,) if spherical, (n_features, n_features) if tied, (n_components,
-        n_features) if diag, (n_components, n_features, n_features) if full.
+        Inverses of the expected precisions, the expected precisions, and their Cholesky
+        factors.  The shape is (n_components,) if spherical, (n_features, n_features) if
+        tied, (n_components, n_features) if diag, and (n_components, n_features,
+        n_features) if full.
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     mean_precision_, degrees_of_freedom_ : ndarray of shape (n_components,)
-        Of the Normal-Wishart distributions; if tied these have one number of degrees
-        of freedom.
+        Parameters of the Normal-Wishart distributions; if tied, ``degrees_of_freedom_``
+        is one number.
     weight_concentration_prior_, mean_precision_prior_, mean_prior_, \
             degrees_of_freedom_prior_, covariance_prior_ : object
-        The priors in use.
+        Priors of the fit.
     labels_ : ndarray of shape (n_samples,)
-        The components of what `fit` or `partial_fit` saw last.
+        Components of the samples of the last `fit` or `partial_fit`.
     n_active_components_ : int
-        Components with more than half a sample.
+        Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
-        Whether the lower bound came to rest, in a `fit` of all samples at once.
+        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
-        The evidence lower bound of the training data at T=1, with every constant.
+        Evidence lower bound of the training data at T=1, with all constants.
     lower_bounds_ : list of float
-        It before each step at T=1 of a `fit` of all samples at once.
+        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
     schedule_ : Schedule
-        The schedule in use, with its length resolved.
+        Schedule of the fit, with "auto" replaced by numbers.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
-        tempered bound of the batch, in nats per sample), "heldout_score" (NaN where
-        not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
-        in a fit of all samples at once perhaps "lower_bound" (before a step at T=1);
-        where moves were made also, a row a move, "move_step", "move_seconds",
-        "move_kept" and "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        samples in the tempered bound of the batch, in nats per sample), "heldout_score"
+        (NaN without an evaluation) and "mean_iterations" (mean number of local
+        iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
-    Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`,
-    and with ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"`` so are the
-    fits, from the same
-    responsibilities: to rounding errors and, as the bound is that before a step, maybe
-    one step more.  The same ``random_state`` starts from the same ones if the samples
-    are in increasing order, and all different and of one weight.  But a tied covariance
-    starts from the samples that the components start from, where with ``init_params``
-    "k-means++" or "random_from_data" theirs is that of all samples.
-    What differs otherwise: `score_samples` and `score` are the exact posterior
+    Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`.
+    With ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"``, fits from the
+    same responsibilities are the same too, except for rounding errors and perhaps one
+    more step.  The same ``random_state`` gives the same responsibilities if rows are
+    sorted, distinct and unweighted.  With ``init_params`` "k-means++" or
+    "random_from_data", a tied covariance starts from the chosen samples, and in
+    scikit-learn from all samples.  `score_samples` and `score` are the exact posterior
     predictive density, a mixture of Student-t distributions, and ``lower_bound_`` has
-    every constant.
+    all constants.
 
     References
     ----------
@@ -853,7 +884,7 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
 
     def __init__(
         self,
-        n_components=1,
+        n_components=10,
         *,
         covariance_type="full",
         weight_concentration_prior_type="dirichlet_process",
@@ -931,22 +962,27 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
 
     Parameters
     ----------
-    n_components : int, default=1
-        Number of components K; more than are needed stay empty.
+    n_components : int, default=10
+        Largest number of components K.  Components that are not needed stay empty.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        Of the components: each its own matrix, all the same one, diagonal ones, or a
-        variance each.
+        Form of the covariances: a matrix for each component, one matrix for all, a
+        diagonal matrix for each, or a variance for each.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
-        Of the weights: stick-breaking, or a symmetric Dirichlet distribution, which
-        with the default concentration is the approximation of [4]_ to the same.
+        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
+        distribution, which with the default concentration approximates a Dirichlet
+        process [4]_.
     weight_concentration_prior : float, default=None
-        Small ones leave components empty; at least 1e-12.  None is
-        ``1 / n_components``.
+        Concentration of this prior, at least 1e-12.  With small values components that
+        are not needed stay empty.  None is ``1 / n_components``, or with
+        ``priors="learned"`` ``exp(-n_samples / 100)`` if this is less: one more
+        component then has to gain 0.01 nats a sample, but at most the 28 nats that
+        1e-12 takes.
     mean_prior : array-like of shape (n_features,), default=None
         None is the mean of the data.
     mean_precision_prior : float, default=None
-        How many samples the prior mean counts for.  None starts from 1 and learns it.
+        Number of samples to which the prior mean is equivalent.  None starts at 1 and
+        learns it.
     covariance_prior : float or array-like, default=None
         Inverse scale of the prior: the covariance that you expect of a component, times
         the degrees of freedom.  None starts from the covariance of the data, or what
@@ -954,13 +990,13 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         tied it is the covariance of the data.  ``reg_covar`` is added to the diagonal
         of a covariance that is singular.
     degrees_of_freedom_prior : float, default=None
-        How many samples ``covariance_prior`` counts for; more than ``n_features - 1``
-        if the prior is a Wishart distribution, else more than 0.  None starts from 3
-        above this limit and learns it; if tied it is ``n_features``.
+        Number of samples to which ``covariance_prior`` is equivalent.  It must exceed
+        ``n_features - 1`` if the prior is a Wishart distribution, and otherwise 0.
+        None starts at 3 above this limit and learns it; if tied it is ``n_features``.
     reg_covar : float, default=1e-6
         Variance added to the samples in each covariance.
     priors : {"learned", "scikit-learn"}, default="learned"
-        What priors that are None are, and the distribution of the precisions if
+        Values of priors that are None, and distribution of the precisions if
         ``covariance_type`` is "diag" or "spherical".
 
         - "learned": each step sets the priors that are None to those that maximise the
@@ -970,74 +1006,77 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         - "scikit-learn": as in scikit-learn, ``mean_precision_prior`` is 1,
           ``degrees_of_freedom_prior`` is ``n_features`` and ``covariance_prior`` is the
           covariance of the data.  Precisions that are diagonal or spherical have the
-          Wishart distribution of a full matrix.  With many features components merge
-          that are far apart.
+          Wishart distribution of a full matrix.  With many features, components that
+          are far apart merge.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
-        Where the responsibilities start, as in scikit-learn: from the clusters of
-        k-means, from the samples that it starts from, from random numbers or from
-        random samples.  Of more than 100,000 samples as many are taken.  It does not
-        depend on the order of the samples, and a weight is a repetition.
+        Initial responsibilities, as in scikit-learn: the clusters of k-means, the
+        clusters of its initial centres, random numbers, or the clusters of random
+        samples.  With more than 100,000 samples, a random 100,000 are used.  The start
+        does not depend on the order of the samples, and weights are repetitions.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        M: a share of the batch, a number of samples, or a number at each step; see
+        Batch size M that has the same gradient noise: a share of the batch, a number of
+        samples, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Distribution of the random weights of samples, see
         `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
-        The temperature during training, see `sktemper.tempering`; None is T=1.
-    moves : Moves, "birth", "split-merge", "all" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: "birth" is `BirthMoves` as it comes, "split-merge" is
-        `SplitMergeMoves`, and "all" first the latter, then `ReheatMoves`, and then the
-        former.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
+        Temperature during training, see `sktemper.tempering`; None is T=1.
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
+        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
+        births.  A move never lowers the lower bound of the training data, which is
+        computed from at most 100,000 samples if the fit used mini-batches.
+        `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Samples of a step.  None: all at once, which with rate 1 is coordinate ascent.
-        "auto": a tenth of the data, from 20 samples a component to 10,000.
+        Number of samples of a step.  None takes all samples, which is coordinate ascent
+        with a learning rate of 1.  "auto" takes a tenth of the data, at least 20
+        samples per component and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     max_iter : int, default=100
-        Most passes of `fit` over the data; 0 leaves the start as it is.
+        Largest number of passes of `fit` over the data; 0 keeps the start.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the samples and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the samples and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step at T=1, and a move is kept if it raises the bound by more.
+        Smallest improvement of the held-out score that counts, in nats per sample.  A
+        fit with ``batch_size=None`` ends when the lower bound changes by less than this
+        in a step at T=1.  A move is kept if it raises the bound by more than this.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     verbose_interval : int, default=10
-        Passes between the lines that ``verbose`` logs.
+        Number of passes between the lines that ``verbose`` logs.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in another order.
+        Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -1049,68 +1088,69 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     means_ : ndarray of shape (n_components, n_features)
         Posterior means of the components' means.
     covariances_, precisions_, precisions_cholesky_ : ndarray
-        The expected precisions, their inverses and their triangular roots, of shape
-        (n_components,) if spherical, (n_features, n_features) if tied, (n_components,
-        n_features) if diag, (n_components, n_features, n_features) if full.
+        Inverses of the expected precisions, the expected precisions, and their Cholesky
+        factors.  The shape is (n_components,) if spherical, (n_features, n_features) if
+        tied, (n_components, n_features) if diag, and (n_components, n_features,
+        n_features) if full.
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     mean_precision_, degrees_of_freedom_ : ndarray of shape (n_components,)
-        Of the Normal-Wishart distributions; if tied these have one number of degrees
-        of freedom.
+        Parameters of the Normal-Wishart distributions; if tied, ``degrees_of_freedom_``
+        is one number.
     weight_concentration_prior_, mean_precision_prior_, mean_prior_, \
             degrees_of_freedom_prior_, covariance_prior_ : object
-        The priors in use.
+        Priors of the fit.
     labels_ : ndarray of shape (n_samples,)
-        The components of what `fit` or `partial_fit` saw last.
+        Components of the samples of the last `fit` or `partial_fit`.
     n_active_components_ : int
-        Components with more than half a sample.
+        Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
-        Whether the lower bound came to rest, in a `fit` of all samples at once.
+        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
-        The evidence lower bound of the training data at T=1, with every constant.
+        Evidence lower bound of the training data at T=1, with all constants.
     lower_bounds_ : list of float
-        It before each step at T=1 of a `fit` of all samples at once.
+        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
-        tempered bound of the batch, in nats per sample), "heldout_score" (NaN where
-        not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
-        in a fit of all samples at once perhaps "lower_bound" (before a step at T=1);
-        where moves were made also, a row a move, "move_step", "move_seconds",
-        "move_kept" and "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        samples in the tempered bound of the batch, in nats per sample), "heldout_score"
+        (NaN without an evaluation) and "mean_iterations" (mean number of local
+        iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
-    Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`,
-    and with ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"`` so are the
-    fits, from the same
-    responsibilities: to rounding errors and, as the bound is that before a step, maybe
-    one step more.  The same ``random_state`` starts from the same ones if the samples
-    are in increasing order, and all different and of one weight.  But a tied covariance
-    starts from the samples that the components start from, where with ``init_params``
-    "k-means++" or "random_from_data" theirs is that of all samples.
-    What differs otherwise: `score_samples` and `score` are the exact posterior
+    Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`.
+    With ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"``, fits from the
+    same responsibilities are the same too, except for rounding errors and perhaps one
+    more step.  The same ``random_state`` gives the same responsibilities if rows are
+    sorted, distinct and unweighted.  With ``init_params`` "k-means++" or
+    "random_from_data", a tied covariance starts from the chosen samples, and in
+    scikit-learn from all samples.  `score_samples` and `score` are the exact posterior
     predictive density, a mixture of Student-t distributions, and ``lower_bound_`` has
-    every constant.
+    all constants.
 
     References
     ----------
@@ -1137,7 +1177,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
 
     def __init__(
         self,
-        n_components=1,
+        n_components=10,
         *,
         covariance_type="full",
         weight_concentration_prior_type="dirichlet_process",
@@ -1150,7 +1190,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         priors="learned",
         init_params="kmeans",
         effective_batch_size=0.5,
-        distribution="dirichlet",
+        noise_distribution="dirichlet",
         tempering=None,
         moves=None,
         batch_size=None,
@@ -1181,7 +1221,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         self.priors = priors
         self.init_params = init_params
         self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
+        self.noise_distribution = noise_distribution
         self.tempering = tempering
         self.moves = moves
         self.batch_size = batch_size

@@ -18,7 +18,7 @@ from .._expfam import (
     WishartPrecision,
 )
 from ..model import IllDefined, Powers, all_finite
-from ._empirical import learned_priors, restarted, searched
+from ._empirical import evidence_of_priors, learned_priors, restarted, searched
 from ._family import GaussianFamily
 from ._starts import looked_at, mean_and_covariance
 from ._tied import TiedFamily
@@ -55,7 +55,8 @@ class GaussianMixtureModel(MixtureModel):
     covariance_type : {"full", "tied", "diag", "spherical"}
     weight_prior : {"dirichlet_process", "dirichlet_distribution"}
     priors : callable
-        ``priors(mean, covariance)`` returns the `Hyper` of data that have these.
+        ``priors(mean, covariance, n_samples)`` returns the `Hyper` of data that have
+        these.
     init : callable
         ``init(X, n_components, random, weight)`` returns responsibilities,
         (n_samples, n_components).
@@ -116,7 +117,9 @@ class GaussianMixtureModel(MixtureModel):
     def initial_hyper(self, X, sample_weight=None):
         """Return the priors, by default those of scikit-learn for ``X``."""
         mean, covariance = mean_and_covariance(X, sample_weight)
-        return self.priors(mean, self.covariance.default_prior(covariance))
+        n_samples = X.shape[0] if sample_weight is None else sample_weight.sum()
+        covariance = self.covariance.default_prior(covariance)
+        return self.priors(mean, covariance, n_samples)
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
         """Return the optimum for responsibilities from ``init``.
@@ -206,12 +209,9 @@ class GaussianMixtureModel(MixtureModel):
         except IllDefined:
             return hyper
         if self.learned & {"covariance", "degrees_of_freedom"}:
-            statistics = (target.components - powers.prior * prior.components)[used]
-
-            def evidence(hyper):
-                prior = self._component_prior_of(hyper)
-                return float(family.evidence(prior, statistics).sum())
-
+            evidence = evidence_of_priors(
+                family, hyper, usual, used, learned.mean_precision
+            )
             learned = searched(
                 self.learned,
                 hyper,

@@ -78,46 +78,47 @@ class ImplicitFactorization(
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
         at most 10,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     max_iter : int, default=15
-        Passes of `fit` over the data.
+        Number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the users and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the users and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per user.
-        A fit of all samples at once ends when the lower bound changes by less than
-        this in a step.
+        Smallest improvement of the held-out score that counts, in nats per user.  A fit
+        with ``batch_size=None`` ends when the lower bound changes by less than this in
+        a step.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the users.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the users in another order.
+        Whether each pass of `fit` visits the users in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -146,32 +147,34 @@ class ImplicitFactorization(
         coordinates in which factors are independent; decreasing, and near 0 for
         factors that are not needed.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the users in the
-        tempered bound of the batch, in nats per unit of weight), "heldout_score" (NaN
-        where not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures); in a
-        fit of all users at once perhaps "lower_bound" (before a step at T=1); where
-        moves were made also, a row a move, "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the users
+        in the tempered bound of the batch, in nats per unit of weight), "heldout_score"
+        (NaN without an evaluation) and "mean_iterations" (mean number of local
+        iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
@@ -338,7 +341,7 @@ class ImplicitFactorization(
     def _inspect_training_data(self, data, fresh):
         super()._inspect_training_data(data, fresh)
         if fresh and self.pair_weight == "value":
-            X, _ = data.sample(ImplicitFactorizationModel.rows_looked_at)
+            X, _ = data.sample(ImplicitFactorizationModel.max_start_rows)
             _warn_of_weights(X.data)
 
     def _make_model(self, n_features, dtype):
@@ -454,7 +457,7 @@ class ImplicitFactorization(
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_items)
         y : None
-            Ignored; here by scikit-learn's convention.
+            Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each user counts.
 

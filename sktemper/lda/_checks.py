@@ -11,7 +11,7 @@ from .._arguments import refuse
 
 __all__ = ["check_samplable", "positive"]
 
-#: The longest document, in tokens, that can be sampled: each takes four bytes.
+#: Largest number of tokens of a sampled document; each token takes four bytes.
 MOST_TOKENS = 10_000_000
 
 
@@ -35,7 +35,7 @@ def positive(value, name, shapes):
 
 
 def check_samplable(X):
-    """Raise where the topics of a document's tokens cannot be drawn one by one.
+    """Raise if the topics of tokens cannot be drawn one by one.
 
     Raises
     ------

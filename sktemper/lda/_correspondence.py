@@ -1,17 +1,15 @@
-"""Correspondence analysis of documents: how far apart their words are."""
+"""Correspondence analysis of documents, from which topics can be seen before a fit."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from .._expfam import ROWS_ANALYSED, effective_rows, even_sample, leading_axes
+from .._expfam import ROWS_ANALYSED, effective_rows, leading_axes, sample_counts
 
-__all__ = ["ROWS_ANALYSED", "Correspondence", "Recent", "analyse"]
+__all__ = ["ROWS_ANALYSED", "Correspondence", "analyse"]
 
-#: A row with fewer tokens than this times the largest count is empty.
-LEAST_TOKENS = 1e-30
-#: An axis has at least this eigenvalue; the largest possible one is 1.
+#: Smallest eigenvalue of an axis; the largest possible eigenvalue is 1.
 LEAST_EIGENVALUE = 1e-10
 
 
@@ -29,13 +27,13 @@ class Correspondence(NamedTuple):
         Orthonormal columns: the trivial axis ``sqrt(n_d / N)``, and the left singular
         vectors.
     X : csr_array of shape (n_rows, n_features)
-        The documents of the sample that have tokens, in units of the largest count.
+        Documents of the sample that have tokens, in units of the largest count.
     weight : ndarray of shape (n_rows,)
-        How often each of them counts.
+        Number of times that each of them counts.
     tokens_per_row : float
-        The mean number of tokens of these documents.
+        Mean number of tokens of these documents.
     n_words : int
-        Words that occur in them.
+        Number of words that occur in them.
     """
 
     eigenvalues: np.ndarray
@@ -47,22 +45,23 @@ class Correspondence(NamedTuple):
 
     @property
     def n_rows(self):
-        """The number of rows that the weighted rows are worth, see `effective_rows`."""
+        """Number of equivalent rows of weight 1, see `effective_rows`."""
         return effective_rows(self.weight)
 
     @property
     def n_tokens(self):
-        """Tokens of the sample."""
+        """Number of tokens of the sample."""
         return self.tokens_per_row * self.weight.sum()
 
     def eigenvalues_without_sampling_noise(self):
-        """Return the eigenvalues that more and more such documents would lead to.
+        """Return the eigenvalues in the limit of many documents of the same kind.
 
         Words that are drawn independently add noise of variance 1 / N to each entry of
-        the matrix.  A signal with the eigenvalue s is then seen as
+        the matrix.  A signal with the eigenvalue s then has the eigenvalue
         ``(s + a) (s + b) / s``, with a = D / N and b = V / N for D rows and V words
-        [1]_; with ever more rows it would be s + a.  What does not exceed the largest
-        eigenvalue of noise alone, ``(sqrt(a) + sqrt(b))**2``, is no signal.
+        [1]_.  For many rows it tends to s + a.  An eigenvalue that does not exceed the
+        largest one of noise alone, ``(sqrt(a) + sqrt(b))**2``, is no signal; the
+        result has 0 instead.
 
         References
         ----------
@@ -77,27 +76,8 @@ class Correspondence(NamedTuple):
         return np.where(is_signal, (excess + root) / 2.0 + a, 0.0)
 
 
-class Recent:
-    """The last result of a function of the same objects; nothing in a pickle."""
-
-    def __init__(self):
-        self._key, self._value = (), None
-
-    def __reduce__(self):
-        return Recent, ()
-
-    def result(self, function, *arguments):
-        """Return ``function(*arguments)``, which is computed once in a row."""
-        key = self._key
-        same = len(key) == len(arguments)
-        if not same or any(a is not b for a, b in zip(key, arguments, strict=True)):
-            self._value = function(*arguments)
-            self._key = arguments
-        return self._value
-
-
 def analyse(X, sample_weight, n_axes):
-    """Return the `Correspondence` of at most `ROWS_ANALYSED` rows, taken evenly.
+    """Return the `Correspondence` of at most `ROWS_ANALYSED` evenly spaced rows.
 
     Parameters
     ----------
@@ -105,24 +85,17 @@ def analyse(X, sample_weight, n_axes):
         Counts.
     sample_weight : ndarray of shape (n_samples,) or None
     n_axes : int
-        How many axes are wanted; fewer are found in data of a lower rank.
+        Largest number of axes; data of a lower rank have fewer.
 
     Returns
     -------
     correspondence : Correspondence or None
         None if no document has tokens.
     """
-    X, weight = even_sample(X, sample_weight)
-    largest = X.data.max(initial=0.0)
-    if not largest > 0.0:
+    counts = sample_counts(X, sample_weight)
+    if counts is None:
         return None
-    X.data /= largest  # sums and products stay finite; the matrix is the same
-    tokens = np.asarray(X.sum(axis=1)).ravel()
-    filled = np.flatnonzero((tokens > LEAST_TOKENS) & (weight > 0.0))
-    if len(filled) == 0:
-        return None
-    if len(filled) < X.shape[0]:
-        X, weight, tokens = X[filled], weight[filled], tokens[filled]
+    X, weight, tokens, largest = counts  # the matrix does not depend on units
     words = X.T @ weight
     columns = np.flatnonzero(words > 0.0)
     eigenvalues, scores = _axes(X, weight, tokens, words, columns, n_axes)

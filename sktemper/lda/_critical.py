@@ -1,11 +1,11 @@
-"""The temperatures at which topics become distinct, from correspondence analysis."""
+"""Critical temperatures of topics, from eigenvalues of correspondence analysis."""
 
 import numpy as np
 from scipy.special import polygamma
 
 __all__ = ["critical_temperatures"]
 
-#: Halvings of an interval that has a critical temperature.
+#: Number of bisections of the interval of a critical temperature.
 N_HALVINGS = 60
 
 
@@ -13,20 +13,20 @@ def critical_temperatures(eigenvalues, tokens_per_row, n_topics, alpha):
     r"""Return the temperatures below which topics differ along each axis.
 
     Equal topics are a fixed point of training.  With b = 1/T and a = b n / K, a small
-    difference between topics along an axis of the correspondence analysis with the
-    eigenvalue :math:`\lambda_j` is multiplied in each pass by
+    difference between topics along an axis with the eigenvalue :math:`\lambda_j` is
+    multiplied in each pass by
 
     .. math:: b \left(1 + \lambda_j \frac{u}{1 - u}\right), \qquad
         u = a b \, \psi'(\alpha + a),
 
-    and u is the factor by which a difference in the weights of a single document is
-    multiplied.  The critical temperature is the largest at which either is 1.
+    and a difference in the weights of a single document by u.  The critical temperature
+    is the highest temperature at which one of these two factors is 1.
 
     Parameters
     ----------
     eigenvalues : ndarray of shape (n_axes,)
     tokens_per_row : float
-        n, the mean length of documents that are not empty.
+        n, the mean number of tokens of nonempty documents.
     n_topics : int
         K, at least 2.
     alpha : float
@@ -39,7 +39,7 @@ def critical_temperatures(eigenvalues, tokens_per_row, n_topics, alpha):
     """
 
     def excess(temperature):
-        """Return something that is positive above the critical temperature."""
+        """Return a value that is positive above the critical temperature."""
         a = tokens_per_row / (n_topics * temperature)
         u = a * polygamma(1, alpha + a) / temperature
         stable = (temperature - 1.0) * (1.0 - u) - eigenvalues * u

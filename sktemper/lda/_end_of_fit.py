@@ -1,4 +1,4 @@
-"""How a fit of topics ends: what to warn of, or None."""
+"""Checks at the end of a fit of topics: each returns a warning or None."""
 
 import numpy as np
 
@@ -10,16 +10,16 @@ __all__ = ["END_OF_FIT_CHECKS", "near_copies"]
 
 #: Cosine of the words of two topics above which they are near copies.
 LEAST_COSINE = 0.95
-#: Most probable words of two topics: near copies have half of them in common.
+#: Number of most probable words of a topic; near copies have half of them in common.
 N_WORDS = 20
-#: A fit began too hot at more than so many times the first critical temperature.
+#: A fit began too hot if it began above this times the first critical temperature.
 FAR_TOO_HOT = 1.5
-#: Topics that a message names, at most.
+#: Largest number of topics that a message names.
 MOST_NAMED = 5
 
 
 def topics_are_empty(estimator, run):
-    """Some topics have next to no words."""
+    """Return a warning of topics with almost no words."""
     if not _is_final(estimator, run):
         return None
     tokens = run.state.globals_.tokens().sum(axis=0)
@@ -33,7 +33,7 @@ def topics_are_empty(estimator, run):
 
 
 def topics_are_copies(estimator, run):
-    """Some topics are near copies of others."""
+    """Return a warning of topics that are almost equal."""
     if not _is_final(estimator, run):
         return None
     pairs = near_copies(run.state.globals_.tokens().T)
@@ -47,11 +47,11 @@ def topics_are_copies(estimator, run):
 
 
 def _advice(estimator, run):
-    """Return what to do about topics that are empty or copies of others.
+    """Return advice about empty or equal topics.
 
-    Where a fit starts matters most.  From a start that the data made, such topics mean
-    that there are more of them than the data tell apart, and a fit that starts from
-    still more topics does not help.
+    It depends on the start of the fit.  If the start was computed from the data, such
+    topics mean that the data do not support so many topics, and a start with more
+    topics does not help.
     """
     if estimator.init is None and estimator.init_params == "spectral":
         advice = (
@@ -68,7 +68,7 @@ def _advice(estimator, run):
 
 
 def _start_beside_the_critical_temperatures(run):
-    """Return what to do about a first temperature that is far too high or too low."""
+    """Return advice about a start temperature that is far too high or too low."""
     schedule = run.policies.tempering.schedule_of_temperatures()
     plan = run.state.policies.plan
     critical = plan.critical_temperatures
@@ -98,12 +98,12 @@ def near_copies(topic_word):
     """Return the pairs of topics that are near copies.
 
     Only pairs that have half of their most probable words in common are compared in
-    full: of many topics and words all pairs would take long.
+    full, because a comparison of all pairs would take too long.
 
     Parameters
     ----------
     topic_word : ndarray of shape (n_topics, n_features)
-        Not negative.
+        Nonnegative weights of words.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def _cosine(a, b):
 
 
 def _is_final(estimator, run):
-    """Return whether topics are what they will be: neither hot nor near their start."""
+    """Return whether topics are final: T=1, and the rest of the start is small."""
     return (
         not is_above_one(estimator)
         and run.state.convergence.start_share <= LARGEST_START_SHARE

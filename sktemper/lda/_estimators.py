@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from .._arguments import Interval, WholeNumber, check_flag, refuse
 from .._estimator import (
     AnnealedMixin,
+    ColumnsMixin,
     CountsMixin,
     SVIPlusMixin,
     TemperedEstimator,
@@ -21,33 +22,39 @@ from ._checks import check_samplable, positive
 from ._end_of_fit import END_OF_FIT_CHECKS
 from ._model import LDAModel
 from ._priors import PriorsMixin
+from ._serving import ServingMixin
 from ._sizes import SizesMixin
 from ._tables import TablesMixin
 
-#: Below it 1/T times counts overflows.
+#: Smallest temperature; below it, counts divided by T overflow.
 LEAST_TEMPERATURE = 1e-6
 
 
 def _gamma(model, block, shared, power_of_rows=None):
-    """Return gamma of a block, at the power of all documents or of each."""
+    """Return gamma of a block, at one power for all documents or one for each."""
     prepared, power = shared
     powers = Powers(local=power if power_of_rows is None else power_of_rows)
     request = Request(powers, want=("local",))
     return model.local_step(block, prepared, request).local_parameters
 
 
+def _gamma_at_one(model, block, prepared):
+    """Return gamma of a block at T=1."""
+    return _gamma(model, block, (prepared, 1.0))
+
+
 class _LDA(
     TablesMixin,
     SizesMixin,
     PriorsMixin,
+    ServingMixin,
+    ColumnsMixin,
     CountsMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     TemperedEstimator,
 ):
-    """What the estimators of latent Dirichlet allocation share."""
-
-    _remedy_for_new_words = ", or add the new words' columns by expand_features."
+    """Common parts of the estimators of latent Dirichlet allocation."""
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -80,6 +87,7 @@ class _LDA(
         return tags
 
     def _validate_training(self, X, reset):
+        self._check_trains()
         X = super()._validate_training(X, reset)
         if self.doc_update == "sampled":
             check_samplable(X)
@@ -94,7 +102,7 @@ class _LDA(
             raise ValueError("X has no tokens: all counts are 0.")
 
     def _compute_dtype(self, X):
-        """Integer counts are computed in float32; wide floats in float64."""
+        """Return float64 for wide floats, and float32 for other types."""
         wide = X.dtype.kind == "f" and X.dtype.itemsize > 4
         return np.dtype(np.float64 if wide else np.float32)
 
@@ -125,7 +133,7 @@ class _LDA(
         )
 
     def _alpha(self, n_topics):
-        """Return alpha, or None where it comes from the data."""
+        """Return alpha, or None if it depends on the data."""
         prior = self.doc_topic_prior
         if isinstance(prior, str):
             return None
@@ -136,7 +144,7 @@ class _LDA(
         return np.broadcast_to(alpha, n_topics).copy()
 
     def _n_topics(self):
-        """Return K, where it is to be found that of the fitted model."""
+        """Return K; if it is estimated, that of the fitted model."""
         if self.n_components is not None:
             return self.n_components
         if not hasattr(self, "state_"):
@@ -151,58 +159,60 @@ class _LDA(
         return {**super()._fixed(), "n_components": self._n_topics()}
 
     def _doc_update(self):
-        """Return how documents are updated: "auto" samples once annealing is over."""
+        """Return ``doc_update``; "auto" is replaced if the tempering does not cool."""
         if self.doc_update == "auto" and not self._tempering().cools:
             return "variational"
         return self.doc_update
 
     # -- what users call ---------------------------------------------------------------
     def fit(self, X, y=None, sample_weight=None, *, X_val=None):
-        """Fit the model to ``X``, from the start.
+        """Fit the model to ``X``.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts; never copied whole, never changed.  All methods also take data
-            in parts: a list of matrices of as many columns, whose rows follow one
-            another, or a collection on disk.
+            Word counts.  They are never changed, and never copied as a whole.  All
+            methods also accept data in parts: a list of arrays or sparse matrices with
+            the same columns, or a collection on disk, see
+            `sktemper.datasets.open_counts`.
         y : None
-            Ignored; here by scikit-learn's convention.
+            Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
-            Factors of the documents' statistics.
+            Weights of the documents, factors of their statistics.
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
                 default=None
-            Data to be scored in place of ``validation_fraction`` of ``X``, all of which
-            is then trained on: after each ``evaluate_every`` passes, or after each pass
-            if that is 0.  Of the kinds that ``X`` may be of.  A fit that goes on by
-            ``warm_start`` must be given the same again.
+            Validation data, of any kind that ``X`` may have.  They are scored after
+            each ``evaluate_every`` passes, or after each pass if that is 0.  All of
+            ``X`` is then used for training, and ``validation_fraction`` is ignored.  A
+            fit that continues by ``warm_start`` needs the same ``X_val`` again.
 
         Returns
         -------
         self : object
-            The best of ``n_init`` fits.  With ``warm_start=True`` an interrupted plan
-            of ``max_iter`` passes was finished, or a finished one continued by as many;
-            the temperature and the rate went on from where they were, and there was
-            one start.
+            The estimator with the best of ``n_init`` fits.  With ``warm_start=True``,
+            an earlier fit continues instead: an interrupted plan of ``max_iter`` passes
+            is finished, or a finished plan is extended by ``max_iter`` passes.  The
+            temperature and the learning rate continue too.
 
         Raises
         ------
         ValueError
-            For bad data or parameters; an earlier fit is then as it was.
+            If data or parameters are invalid.  An earlier fit is then left unchanged.
 
         Warns
         -----
         ConvergenceWarning
-            If the fit ended above T=1, with much of its random start left, or with
-            topics that are empty or near copies.
+            If the fit ended above T=1, if much of its random start is left, or if
+            topics are empty or almost equal.
 
         Notes
         -----
-        Sums over the documents are added part by part, so that other parts of the same
-        data are another order of rounding.  Ctrl-C or an error leaves the last complete
-        step of the first fit, and later the best of the completed fits; with
-        ``n_start_components`` it leaves an earlier fit as it was, and callbacks are
-        told of two fits, that of more topics and that of those left.
+        Sums over the documents are computed part by part, so that results for the same
+        data in other parts differ by rounding.  After Ctrl-C or an error, the estimator
+        has the last complete step of the first fit, or, if that was completed, the best
+        of the completed fits.  With ``n_start_components`` an earlier fit is left
+        unchanged instead, and callbacks are called in two fits: that with more topics,
+        and that after the merge.
         """
         self._validate_params()
         continued = self.warm_start and hasattr(self, "state_")
@@ -225,11 +235,12 @@ class _LDA(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Word counts.
         normalize : bool, default=True
-            Whether rows sum to 1; otherwise the Dirichlet parameters gamma.
+            Whether rows are normalized to sum 1; otherwise they are the Dirichlet
+            parameters gamma.
         temperature : float or array-like of shape (n_samples,), default=1.0
-            T, positive: the likelihood is seen to the power 1/T, so that a hot
-            document keeps nearer to the prior.  An array has one for each document,
-            such as `temperatures` finds.
+            Positive temperature T; the likelihood has the exponent 1/T, so that with a
+            high temperature topic weights are nearer to the prior.  An array has one
+            temperature for each document, such as the result of `temperatures`.
 
         Returns
         -------
@@ -239,7 +250,8 @@ class _LDA(
         Raises
         ------
         ValueError
-            If temperatures are not positive and finite, or not as many as documents.
+            If temperatures are not positive and finite, or their number is not that of
+            documents.
         """
         check_flag(normalize, "normalize")
         gamma = self._doc_topic(X, temperature)
@@ -249,13 +261,14 @@ class _LDA(
 
     def _doc_topic(self, X, temperature):
         """Return gamma of each document, optimised at its temperature."""
+        if type(temperature) is float and temperature == 1.0:
+            return np.concatenate(self._map(X, _gamma_at_one))
         with self._fitted_problem(X) as problem:
             n_rows = len(problem.data)
             temperature = positive(temperature, "temperature", [(n_rows,)])
             if np.min(temperature) < LEAST_TEMPERATURE:
                 raise ValueError(f"temperature must be at least {LEAST_TEMPERATURE:g}.")
-            prior = self._hyper_of_predictions()
-            prepared = problem.model.prepare(self.state_.globals_, prior)
+            prepared = self._prepared(problem.model)
             of_rows, shared = None, (prepared, 1.0 / temperature)
             if np.ndim(temperature):
                 of_rows, shared = 1.0 / temperature, (prepared, None)
@@ -269,7 +282,7 @@ class _LDA(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Word counts.
         y : None
-            Ignored; here by scikit-learn's convention.
+            Ignored, for compatibility with scikit-learn.
         normalize : bool, default=True
             As in `transform`.
         **fit_params : dict
@@ -290,7 +303,7 @@ class _LDA(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Word counts.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each document counts.
+            Number of times that each document counts.
 
         Returns
         -------
@@ -338,9 +351,8 @@ class _LDA(
 class TemperedLDA(_LDA):
     """Topic model (latent Dirichlet allocation) with any tempering, or with none.
 
-    Stochastic variational inference [1]_ for topics in word counts, in which the
-    temperature at which the documents are seen is itself inferred [2]_, or follows
-    any other policy.
+    Stochastic variational inference [1]_ of topics in word counts, in which the
+    temperature of the documents is inferred [2]_, or given by another policy.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``tempering`` to
@@ -350,123 +362,124 @@ class TemperedLDA(_LDA):
     Parameters
     ----------
     n_components : int or None, default=10
-        Number of topics K.  None finds it, see ``n_start_components``.
+        Number of topics K.  None estimates it, see ``n_start_components``.
     doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
             default=0.05
-        Dirichlet parameter alpha of a document's topic weights.  "auto" goes by the
-        length of the documents: ``min(0.05, 0.07 * N / n_components)``, at least 0.001,
-        where N is the mean number of tokens of those that are not empty, in the data of
-        `fit` or the first of a stream; for short documents and many topics, of which
-        it gained .18 nats a token with 400, but on generated documents of 5 and 10
-        tokens it lost up to .09.  None is ``1 / n_components``, as in scikit-learn.
+        Dirichlet parameter alpha of a document's topic weights.  "auto" depends on the
+        mean number of tokens N of nonempty documents, in the data of `fit` or in the
+        first chunk of a stream: it is ``min(0.05, 0.07 * N / n_components)``, at least
+        0.001.  It suits short documents and many topics.  None is ``1 / n_components``,
+        as in scikit-learn.
     topic_word_prior : float, array-like or None, default=0.1
-        Dirichlet parameter eta of a topic's words: a number, or an array of shape
-        (n_features,), or (n_components, n_features) to seed topics with words.  None
-        is ``1 / n_components``, as in scikit-learn.
+        Dirichlet parameter eta of a topic's words: a number, an array of shape
+        (n_features,), or one of shape (n_components, n_features), which can seed topics
+        with words.  None is ``1 / n_components``, as in scikit-learn.
     n_start_components : int, default=None
-        How many topics `fit` starts from, at least ``n_components``.  Once the passes
-        are made they are merged by evidence, see `merge_topics`, into ``n_components``
-        topics or, where that is None, while the evidence rises and then while the lower
-        bound of at most 2,000 documents does; and half as many passes again are made.
-        Two to four times the topics find more of the true ones than a direct fit from a
-        random start does.
-        Not with priors that have a value for each topic.
-        None starts from ``n_components``.  `partial_fit` ignores it.
+        Number of topics at the start of `fit`, at least ``n_components``.  After the
+        passes, topics are merged by evidence into ``n_components`` topics, see
+        `merge_topics`; half as many passes follow.  If ``n_components`` is None, topics
+        are merged while the evidence rises, and then while the lower bound of at most
+        2,000 documents rises.  With two to four times the number of topics, a fit finds
+        more of the true ones than a direct fit from a random start.  Priors must not
+        have a value for each topic.  None starts with ``n_components``.  `partial_fit`
+        ignores this parameter.
     init_params : {"spectral", "random"}, default="spectral"
-        Where ``components_`` start without ``init``.  "spectral" is found from at most
-        4,000 documents of the data, or of the first piece of a stream: the axes of
-        their correspondence analysis are rotated such that each document is near few
-        of them, and each is a topic.  "random" draws what scikit-learn's
-        LatentDirichletAllocation draws for the same ``random_state``; it is also used
-        for topics beyond the axes, with priors that have a value for each topic, and
-        where fewer than ``2 * n_components`` of those documents have tokens.  Spectral
-        starts with other seeds differ by about a tenth in each entry.
+        Method for the initial ``components_`` if ``init`` is None.  "spectral" makes a
+        correspondence analysis of at most 4,000 documents of the data, or of the first
+        chunk of a stream.  Its axes, rotated such that each document is near few of
+        them, are the topics.  Starts with different seeds differ by about a tenth in
+        each entry.  "random" makes the same draws as scikit-learn's
+        LatentDirichletAllocation for the same ``random_state``.  Random draws are also
+        used for topics beyond the number of axes, for priors that have a value for each
+        topic, and if fewer than ``2 * n_components`` of those documents have tokens.
     init : array-like of shape (n_components, n_features), default=None
-        Where ``components_`` start; of ``n_start_components`` rows if that is given.
-        None leaves it to ``init_params``.
+        Initial ``components_``, with ``n_start_components`` rows if that is given.
+        None uses ``init_params``.
     tempering : Tempering, "global", "local" or None, default="global"
-        The temperature during training, see `sktemper.tempering`.
+        Temperature during training, see `sktemper.tempering`.
 
-        - "global", `GlobalTempering` as it comes: one temperature, inferred from how
-          well the model fits, and never above a cap that falls to 1.  Nothing to tune;
-          about as good as a good annealing schedule.
-        - "local", `LocalTempering` as it comes: a temperature for each document.  For
-          data with outliers, which `temperatures` then tells; costs up to three times
-          as much.
-        - An `Annealing`: for schedules and targets of your own; `AnnealedLDA` says it
-          in fewer words, and is the first to try.
-        - None, T=1: plain stochastic variational inference, the algorithm of
-          scikit-learn's `LatentDirichletAllocation`, from its start with
-          ``init_params="random"``.  A baseline.
+        - "global", `GlobalTempering()`: one temperature, inferred from the data,
+          below a cap that falls to 1.  It has no parameters to tune, and is about as
+          good as a good annealing schedule.
+        - "local", `LocalTempering()`: a temperature for each document.  It suits data
+          with outliers, whose temperatures `temperatures` returns.  A fit takes up to
+          three times as long.
+        - An `Annealing`, with a schedule and a target of your choice; `AnnealedLDA`
+          is a shorter way to set these, and the first estimator to try.
+        - None: plain stochastic variational inference at T=1.  With
+          ``init_params="random"`` it is the algorithm and the start of scikit-learn's
+          `LatentDirichletAllocation`, a baseline.
     batch_size : int, "auto" or None, default="auto"
-        Documents of a step.  "auto": as many as have about 30,000 tokens, but at most
-        a fifth of the data; where documents are never sampled (see ``doc_update``)
-        also at least a twentieth: small batches trap short documents, and the held-out
-        score then falls from pass to pass.  In a stream without ``total_samples``:
-        about 20,000 tokens.  None: all at once, which with
-        rate 1 is coordinate ascent.
+        Number of documents of a step.  "auto" takes documents with about 30,000 tokens,
+        but at most a fifth of the data.  If documents are not sampled (see
+        ``doc_update``), it takes at least a twentieth, because with small batches the
+        held-out score of short documents falls from pass to pass.  In a stream without
+        ``total_samples`` it takes documents with about 20,000 tokens.  None takes all
+        documents, which is coordinate ascent with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     doc_update : {"auto", "variational", "sampled"}, default="auto"
-        How a step of the fit gets the topics of a document's words.  "variational" is
-        mean field.  "sampled" draws the topic of each token by collapsed Gibbs sampling
-        at the topics' means, as often as 10 times, and averages the last 5 [4]_: it
-        does without the mean field that traps short documents, finds better topics
-        for them, and takes whole counts only.  "auto" is variational while the
-        temperature is above 1 and then samples the documents of at most
-        ``2 * n_components`` tokens, if their counts are whole; without a tempering
-        that cools it is variational.  "sampled" wants less heat than "auto": above
-        T=1.3 it makes all topics equal.  `transform` and `score` are always
-        variational.
+        Inference of the topics of a document's words in a step of the fit.
+        "variational" is the mean-field approximation.  "sampled" makes 10 sweeps of
+        collapsed Gibbs sampling of the topics of all tokens, given the means of the
+        topics, and averages the last 5 [4]_.  It avoids the mean-field approximation,
+        which traps short documents, and finds better topics for them.  Counts must be
+        whole numbers.  "auto" is variational while the temperature is above 1, and then
+        samples documents of at most ``2 * n_components`` tokens with whole counts; if
+        the tempering does not cool, it is variational.  "sampled" needs lower
+        temperatures than "auto", because above T=1.3 all topics become equal.
+        `transform` and `score` are always variational.
     max_iter : int, default=10
-        Passes of `fit` over the data.
+        Number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the documents and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the documents and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per token.
+        Smallest improvement of the held-out score that counts, in nats per token.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     mean_change_tol : float, default=1e-3
-        A document is done once the mean absolute change of its topic weights is less.
+        The iterations of a document end when the mean absolute change of its topic
+        weights is below this value.
     max_doc_update_iter : int, default=100
-        Most iterations on a document.
+        Largest number of iterations of a document.
     topic_drop_tol : float, default=1e-4
-        A topic that has less than this times ``doc_topic_prior`` of a document's tokens
-        is left out of its iterations, and taken in again should it get some: most
-        topics, most of the time.  A step changes by about 1e-7 of itself (float32) or
-        1e-9 (float64).  0 leaves none out.  Short documents, several of which are
-        optimised at once, leave none out either.
+        The iterations of a document skip topics that have less than this times
+        ``doc_topic_prior`` of its tokens; these are most topics.  They return if they
+        get more.  The relative change of a step is about 1e-7 in float32 and 1e-9 in
+        float64.  0 skips no topics.  Short documents, several of which are optimised
+        together, skip none either.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the documents.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the documents in another order.
+        Whether each pass of `fit` visits the documents in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -487,36 +500,37 @@ class TemperedLDA(_LDA):
     components_ : ndarray of shape (n_components, n_features)
         Dirichlet parameters lambda of the topics, in the dtype of the data.
     topic_word_ : ndarray of shape (n_components, n_features)
-        The same with rows that sum to 1: mean word probabilities.
+        Posterior means of the topics' word probabilities; rows sum to 1.
     exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
         ``exp(E[log topic_word])``.
     n_components_ : int
         Number of topics of the fitted model.
     doc_topic_prior_, topic_word_prior_ : ndarray
-        The priors in use.
+        Priors of the fit.
     prediction_prior_ : ndarray of shape (n_components,)
-        The prior of documents in `transform` and `score`, if `fit_prior` found one.
+        Prior of documents in `transform` and `score`, if `fit_prior` was called.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the documents in the
-        tempered bound of the batch, in nats per token), "heldout_score" (NaN where
-        not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
-        in a fit of all documents at once perhaps "lower_bound" (before a step at T=1);
-        where moves were made also, a row a move, "move_step", "move_seconds",
-        "move_kept" and "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        documents in the tempered bound of the batch, in nats per token),
+        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
+        of local iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life, an entry each: "sample" and "step" (rows
         and steps before it), "time" (of the last row before it, or None), "reason"
@@ -525,18 +539,20 @@ class TemperedLDA(_LDA):
         (mean gain of the rows that decided, in nats per observation) and "columns"
         (tuple of the new components).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
-    Integer counts, as vectorizers make them, are computed in float32, which agrees with
-    float64 to 1e-4; float64 counts in float64.  `score` is document completion: the
-    distinct words of a document, in column order, are dealt alternately to an observed
-    and a held-out half; topic weights come from the first, the second is scored.
+    Integer counts, such as those of vectorizers, are computed in float32, which agrees
+    with float64 to 1e-4; float64 counts are computed in float64.  `score` is document
+    completion: the distinct words of a document, in column order, are assigned
+    alternately to an observed and a held-out half.  Topic weights are inferred from the
+    first half, and the second half is scored.
 
     References
     ----------
@@ -627,11 +643,10 @@ class TemperedLDA(_LDA):
 class AnnealedLDA(AnnealedMixin, _LDA):
     """Topic model (latent Dirichlet allocation) fitted by deterministic annealing.
 
-    Stochastic variational inference [1]_ whose documents are first seen at a high
-    temperature, which flattens the poor optima of the plain algorithm, and then cooled
-    to T=1 [2]_, [3]_.  On real text it ends at topics that predict held-out words
-    better than plain inference does in any number of passes, most of all for short
-    documents.
+    Stochastic variational inference [1]_ that starts at a high temperature, which
+    flattens poor optima, and cools to T=1 [2]_, [3]_.  On real text its topics predict
+    held-out words better than those of plain inference after any number of passes,
+    especially for short documents.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``schedule`` to
@@ -641,114 +656,116 @@ class AnnealedLDA(AnnealedMixin, _LDA):
     Parameters
     ----------
     n_components : int or None, default=10
-        Number of topics K.  None finds it, see ``n_start_components``.
+        Number of topics K.  None estimates it, see ``n_start_components``.
     doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
             default=0.05
-        Dirichlet parameter alpha of a document's topic weights.  "auto" goes by the
-        length of the documents: ``min(0.05, 0.07 * N / n_components)``, at least 0.001,
-        where N is the mean number of tokens of those that are not empty, in the data of
-        `fit` or the first of a stream; for short documents and many topics, of which
-        it gained .18 nats a token with 400, but on generated documents of 5 and 10
-        tokens it lost up to .09.  None is ``1 / n_components``, as in scikit-learn.
+        Dirichlet parameter alpha of a document's topic weights.  "auto" depends on the
+        mean number of tokens N of nonempty documents, in the data of `fit` or in the
+        first chunk of a stream: it is ``min(0.05, 0.07 * N / n_components)``, at least
+        0.001.  It suits short documents and many topics.  None is ``1 / n_components``,
+        as in scikit-learn.
     topic_word_prior : float, array-like or None, default=0.1
-        Dirichlet parameter eta of a topic's words: a number, or an array of shape
-        (n_features,), or (n_components, n_features) to seed topics with words.  None
-        is ``1 / n_components``, as in scikit-learn.
+        Dirichlet parameter eta of a topic's words: a number, an array of shape
+        (n_features,), or one of shape (n_components, n_features), which can seed topics
+        with words.  None is ``1 / n_components``, as in scikit-learn.
     n_start_components : int, default=None
-        How many topics `fit` starts from, at least ``n_components``.  Once the passes
-        are made they are merged by evidence, see `merge_topics`, into ``n_components``
-        topics or, where that is None, while the evidence rises and then while the lower
-        bound of at most 2,000 documents does; and half as many passes again are made.
-        Two to four times the topics find more of the true ones than a direct fit from a
-        random start does.
-        Not with priors that have a value for each topic.
-        None starts from ``n_components``.  `partial_fit` ignores it.
+        Number of topics at the start of `fit`, at least ``n_components``.  After the
+        passes, topics are merged by evidence into ``n_components`` topics, see
+        `merge_topics`; half as many passes follow.  If ``n_components`` is None, topics
+        are merged while the evidence rises, and then while the lower bound of at most
+        2,000 documents rises.  With two to four times the number of topics, a fit finds
+        more of the true ones than a direct fit from a random start.  Priors must not
+        have a value for each topic.  None starts with ``n_components``.  `partial_fit`
+        ignores this parameter.
     init_params : {"spectral", "random"}, default="spectral"
-        Where ``components_`` start without ``init``.  "spectral" is found from at most
-        4,000 documents of the data, or of the first piece of a stream: the axes of
-        their correspondence analysis are rotated such that each document is near few
-        of them, and each is a topic.  "random" draws what scikit-learn's
-        LatentDirichletAllocation draws for the same ``random_state``; it is also used
-        for topics beyond the axes, with priors that have a value for each topic, and
-        where fewer than ``2 * n_components`` of those documents have tokens.  Spectral
-        starts with other seeds differ by about a tenth in each entry.
+        Method for the initial ``components_`` if ``init`` is None.  "spectral" makes a
+        correspondence analysis of at most 4,000 documents of the data, or of the first
+        chunk of a stream.  Its axes, rotated such that each document is near few of
+        them, are the topics.  Starts with different seeds differ by about a tenth in
+        each entry.  "random" makes the same draws as scikit-learn's
+        LatentDirichletAllocation for the same ``random_state``.  Random draws are also
+        used for topics beyond the number of axes, for priors that have a value for each
+        topic, and if fewer than ``2 * n_components`` of those documents have tokens.
     init : array-like of shape (n_components, n_features), default=None
-        Where ``components_`` start; of ``n_start_components`` rows if that is given.
-        None leaves it to ``init_params``.
+        Initial ``components_``, with ``n_start_components`` rows if that is given.
+        None uses ``init_params``.
     schedule : Schedule or callable, default=None
-        The temperature at each step, see `sktemper.schedules`.  None is
+        Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        What the temperature flattens, see `sktemper.tempering.Annealing`.
+        The part of the model that the temperature flattens, see
+        `sktemper.tempering.Annealing`.
     batch_size : int, "auto" or None, default="auto"
-        Documents of a step.  "auto": as many as have about 30,000 tokens, but at most
-        a fifth of the data; where documents are never sampled (see ``doc_update``)
-        also at least a twentieth: small batches trap short documents, and the held-out
-        score then falls from pass to pass.  In a stream without ``total_samples``:
-        about 20,000 tokens.  None: all at once, which with
-        rate 1 is coordinate ascent.
+        Number of documents of a step.  "auto" takes documents with about 30,000 tokens,
+        but at most a fifth of the data.  If documents are not sampled (see
+        ``doc_update``), it takes at least a twentieth, because with small batches the
+        held-out score of short documents falls from pass to pass.  In a stream without
+        ``total_samples`` it takes documents with about 20,000 tokens.  None takes all
+        documents, which is coordinate ascent with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     doc_update : {"auto", "variational", "sampled"}, default="auto"
-        How a step of the fit gets the topics of a document's words.  "variational" is
-        mean field.  "sampled" draws the topic of each token by collapsed Gibbs sampling
-        at the topics' means, as often as 10 times, and averages the last 5 [4]_: it
-        does without the mean field that traps short documents, finds better topics
-        for them, and takes whole counts only.  "auto" is variational while the
-        temperature is above 1 and then samples the documents of at most
-        ``2 * n_components`` tokens, if their counts are whole; without a tempering
-        that cools it is variational.  "sampled" wants less heat than "auto": above
-        T=1.3 it makes all topics equal.  `transform` and `score` are always
-        variational.
+        Inference of the topics of a document's words in a step of the fit.
+        "variational" is the mean-field approximation.  "sampled" makes 10 sweeps of
+        collapsed Gibbs sampling of the topics of all tokens, given the means of the
+        topics, and averages the last 5 [4]_.  It avoids the mean-field approximation,
+        which traps short documents, and finds better topics for them.  Counts must be
+        whole numbers.  "auto" is variational while the temperature is above 1, and then
+        samples documents of at most ``2 * n_components`` tokens with whole counts; if
+        the tempering does not cool, it is variational.  "sampled" needs lower
+        temperatures than "auto", because above T=1.3 all topics become equal.
+        `transform` and `score` are always variational.
     max_iter : int, default=10
-        Passes of `fit` over the data.
+        Number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the documents and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the documents and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per token.
+        Smallest improvement of the held-out score that counts, in nats per token.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     mean_change_tol : float, default=1e-3
-        A document is done once the mean absolute change of its topic weights is less.
+        The iterations of a document end when the mean absolute change of its topic
+        weights is below this value.
     max_doc_update_iter : int, default=100
-        Most iterations on a document.
+        Largest number of iterations of a document.
     topic_drop_tol : float, default=1e-4
-        A topic that has less than this times ``doc_topic_prior`` of a document's tokens
-        is left out of its iterations, and taken in again should it get some: most
-        topics, most of the time.  A step changes by about 1e-7 of itself (float32) or
-        1e-9 (float64).  0 leaves none out.  Short documents, several of which are
-        optimised at once, leave none out either.
+        The iterations of a document skip topics that have less than this times
+        ``doc_topic_prior`` of its tokens; these are most topics.  They return if they
+        get more.  The relative change of a step is about 1e-7 in float32 and 1e-9 in
+        float64.  0 skips no topics.  Short documents, several of which are optimised
+        together, skip none either.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the documents.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the documents in another order.
+        Whether each pass of `fit` visits the documents in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -769,38 +786,39 @@ class AnnealedLDA(AnnealedMixin, _LDA):
     components_ : ndarray of shape (n_components, n_features)
         Dirichlet parameters lambda of the topics, in the dtype of the data.
     topic_word_ : ndarray of shape (n_components, n_features)
-        The same with rows that sum to 1: mean word probabilities.
+        Posterior means of the topics' word probabilities; rows sum to 1.
     exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
         ``exp(E[log topic_word])``.
     n_components_ : int
         Number of topics of the fitted model.
     doc_topic_prior_, topic_word_prior_ : ndarray
-        The priors in use.
+        Priors of the fit.
     prediction_prior_ : ndarray of shape (n_components,)
-        The prior of documents in `transform` and `score`, if `fit_prior` found one.
+        Prior of documents in `transform` and `score`, if `fit_prior` was called.
     schedule_ : Schedule
-        The schedule in use, with its length resolved.
+        Schedule of the fit, with "auto" replaced by numbers.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the documents in the
-        tempered bound of the batch, in nats per token), "heldout_score" (NaN where
-        not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
-        in a fit of all documents at once perhaps "lower_bound" (before a step at T=1);
-        where moves were made also, a row a move, "move_step", "move_seconds",
-        "move_kept" and "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        documents in the tempered bound of the batch, in nats per token),
+        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
+        of local iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life, an entry each: "sample" and "step" (rows
         and steps before it), "time" (of the last row before it, or None), "reason"
@@ -809,18 +827,20 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         (mean gain of the rows that decided, in nats per observation) and "columns"
         (tuple of the new components).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
-    Integer counts, as vectorizers make them, are computed in float32, which agrees with
-    float64 to 1e-4; float64 counts in float64.  `score` is document completion: the
-    distinct words of a document, in column order, are dealt alternately to an observed
-    and a held-out half; topic weights come from the first, the second is scored.
+    Integer counts, such as those of vectorizers, are computed in float32, which agrees
+    with float64 to 1e-4; float64 counts are computed in float64.  `score` is document
+    completion: the distinct words of a document, in column order, are assigned
+    alternately to an observed and a held-out half.  Topic weights are inferred from the
+    first half, and the second half is scored.
 
     References
     ----------
@@ -912,9 +932,8 @@ class AnnealedLDA(AnnealedMixin, _LDA):
 class SVIPlusLDA(SVIPlusMixin, _LDA):
     """Topic model (latent Dirichlet allocation) with tunable gradient noise (SVI+).
 
-    Stochastic variational inference [1]_ in which the batch is as large as is cheap,
-    and the noise of the gradient that of a smaller one, see
-    `sktemper.noise.SVIPlusNoise`: precise directions with the noise that helps out of
+    Stochastic variational inference [1]_ with large batches that have the gradient
+    noise of smaller ones, see `sktemper.noise.SVIPlusNoise`.  The noise helps to leave
     poor optima.
 
     Parameters are in groups, each with its most important ones first: the model
@@ -925,114 +944,116 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     Parameters
     ----------
     n_components : int or None, default=10
-        Number of topics K.  None finds it, see ``n_start_components``.
+        Number of topics K.  None estimates it, see ``n_start_components``.
     doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
             default=0.05
-        Dirichlet parameter alpha of a document's topic weights.  "auto" goes by the
-        length of the documents: ``min(0.05, 0.07 * N / n_components)``, at least 0.001,
-        where N is the mean number of tokens of those that are not empty, in the data of
-        `fit` or the first of a stream; for short documents and many topics, of which
-        it gained .18 nats a token with 400, but on generated documents of 5 and 10
-        tokens it lost up to .09.  None is ``1 / n_components``, as in scikit-learn.
+        Dirichlet parameter alpha of a document's topic weights.  "auto" depends on the
+        mean number of tokens N of nonempty documents, in the data of `fit` or in the
+        first chunk of a stream: it is ``min(0.05, 0.07 * N / n_components)``, at least
+        0.001.  It suits short documents and many topics.  None is ``1 / n_components``,
+        as in scikit-learn.
     topic_word_prior : float, array-like or None, default=0.1
-        Dirichlet parameter eta of a topic's words: a number, or an array of shape
-        (n_features,), or (n_components, n_features) to seed topics with words.  None
-        is ``1 / n_components``, as in scikit-learn.
+        Dirichlet parameter eta of a topic's words: a number, an array of shape
+        (n_features,), or one of shape (n_components, n_features), which can seed topics
+        with words.  None is ``1 / n_components``, as in scikit-learn.
     n_start_components : int, default=None
-        How many topics `fit` starts from, at least ``n_components``.  Once the passes
-        are made they are merged by evidence, see `merge_topics`, into ``n_components``
-        topics or, where that is None, while the evidence rises and then while the lower
-        bound of at most 2,000 documents does; and half as many passes again are made.
-        Two to four times the topics find more of the true ones than a direct fit from a
-        random start does.
-        Not with priors that have a value for each topic.
-        None starts from ``n_components``.  `partial_fit` ignores it.
+        Number of topics at the start of `fit`, at least ``n_components``.  After the
+        passes, topics are merged by evidence into ``n_components`` topics, see
+        `merge_topics`; half as many passes follow.  If ``n_components`` is None, topics
+        are merged while the evidence rises, and then while the lower bound of at most
+        2,000 documents rises.  With two to four times the number of topics, a fit finds
+        more of the true ones than a direct fit from a random start.  Priors must not
+        have a value for each topic.  None starts with ``n_components``.  `partial_fit`
+        ignores this parameter.
     init_params : {"spectral", "random"}, default="spectral"
-        Where ``components_`` start without ``init``.  "spectral" is found from at most
-        4,000 documents of the data, or of the first piece of a stream: the axes of
-        their correspondence analysis are rotated such that each document is near few
-        of them, and each is a topic.  "random" draws what scikit-learn's
-        LatentDirichletAllocation draws for the same ``random_state``; it is also used
-        for topics beyond the axes, with priors that have a value for each topic, and
-        where fewer than ``2 * n_components`` of those documents have tokens.  Spectral
-        starts with other seeds differ by about a tenth in each entry.
+        Method for the initial ``components_`` if ``init`` is None.  "spectral" makes a
+        correspondence analysis of at most 4,000 documents of the data, or of the first
+        chunk of a stream.  Its axes, rotated such that each document is near few of
+        them, are the topics.  Starts with different seeds differ by about a tenth in
+        each entry.  "random" makes the same draws as scikit-learn's
+        LatentDirichletAllocation for the same ``random_state``.  Random draws are also
+        used for topics beyond the number of axes, for priors that have a value for each
+        topic, and if fewer than ``2 * n_components`` of those documents have tokens.
     init : array-like of shape (n_components, n_features), default=None
-        Where ``components_`` start; of ``n_start_components`` rows if that is given.
-        None leaves it to ``init_params``.
+        Initial ``components_``, with ``n_start_components`` rows if that is given.
+        None uses ``init_params``.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        M: a share of the batch, a number of documents, or a number at each step; see
+        Batch size M that has the same gradient noise: a share of the batch, a number of
+        documents, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Distribution of the random weights of documents, see
         `sktemper.noise.SVIPlusNoise`.
-    distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Of the weights of documents, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
-        The temperature during training, see `sktemper.tempering`; None is T=1.
+        Temperature during training, see `sktemper.tempering`; None is T=1.
     batch_size : int, "auto" or None, default="auto"
-        Documents of a step.  "auto": as many as have about 30,000 tokens, but at most
-        a fifth of the data; where documents are never sampled (see ``doc_update``)
-        also at least a twentieth: small batches trap short documents, and the held-out
-        score then falls from pass to pass.  In a stream without ``total_samples``:
-        about 20,000 tokens.  None: all at once, which with
-        rate 1 is coordinate ascent.
+        Number of documents of a step.  "auto" takes documents with about 30,000 tokens,
+        but at most a fifth of the data.  If documents are not sampled (see
+        ``doc_update``), it takes at least a twentieth, because with small batches the
+        held-out score of short documents falls from pass to pass.  In a stream without
+        ``total_samples`` it takes documents with about 20,000 tokens.  None takes all
+        documents, which is coordinate ascent with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target.  None is ``RobbinsMonro()``, and
-        ``ConstantRate(1.0)`` in a `fit` with ``batch_size=None``; a number is a
-        `ConstantRate`.
+        Size of each step, as a share of the way to its target.  None is
+        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
+        ``batch_size=None``.  A number is a `ConstantRate`.
     doc_update : {"auto", "variational", "sampled"}, default="auto"
-        How a step of the fit gets the topics of a document's words.  "variational" is
-        mean field.  "sampled" draws the topic of each token by collapsed Gibbs sampling
-        at the topics' means, as often as 10 times, and averages the last 5 [4]_: it
-        does without the mean field that traps short documents, finds better topics
-        for them, and takes whole counts only.  "auto" is variational while the
-        temperature is above 1 and then samples the documents of at most
-        ``2 * n_components`` tokens, if their counts are whole; without a tempering
-        that cools it is variational.  "sampled" wants less heat than "auto": above
-        T=1.3 it makes all topics equal.  `transform` and `score` are always
-        variational.
+        Inference of the topics of a document's words in a step of the fit.
+        "variational" is the mean-field approximation.  "sampled" makes 10 sweeps of
+        collapsed Gibbs sampling of the topics of all tokens, given the means of the
+        topics, and averages the last 5 [4]_.  It avoids the mean-field approximation,
+        which traps short documents, and finds better topics for them.  Counts must be
+        whole numbers.  "auto" is variational while the temperature is above 1, and then
+        samples documents of at most ``2 * n_components`` tokens with whole counts; if
+        the tempering does not cool, it is variational.  "sampled" needs lower
+        temperatures than "auto", because above T=1.3 all topics become equal.
+        `transform` and `score` are always variational.
     max_iter : int, default=10
-        Passes of `fit` over the data.
+        Number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the documents and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
+        the order of the documents and in noise.  A `fit` that continues with
+        ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per token.
+        Smallest improvement of the held-out score that counts, in nats per token.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
+        count.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes no scores, except for the ``X_val``
+        of a `fit`, which is scored after each pass.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     mean_change_tol : float, default=1e-3
-        A document is done once the mean absolute change of its topic weights is less.
+        The iterations of a document end when the mean absolute change of its topic
+        weights is below this value.
     max_doc_update_iter : int, default=100
-        Most iterations on a document.
+        Largest number of iterations of a document.
     topic_drop_tol : float, default=1e-4
-        A topic that has less than this times ``doc_topic_prior`` of a document's tokens
-        is left out of its iterations, and taken in again should it get some: most
-        topics, most of the time.  A step changes by about 1e-7 of itself (float32) or
-        1e-9 (float64).  0 leaves none out.  Short documents, several of which are
-        optimised at once, leave none out either.
+        The iterations of a document skip topics that have less than this times
+        ``doc_topic_prior`` of its tokens; these are most topics.  They return if they
+        get more.  The relative change of a step is about 1e-7 in float32 and 1e-9 in
+        float64.  0 skips no topics.  Short documents, several of which are optimised
+        together, skip none either.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the documents.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the documents in another order.
+        Whether each pass of `fit` visits the documents in a new random order.
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
@@ -1053,36 +1074,37 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     components_ : ndarray of shape (n_components, n_features)
         Dirichlet parameters lambda of the topics, in the dtype of the data.
     topic_word_ : ndarray of shape (n_components, n_features)
-        The same with rows that sum to 1: mean word probabilities.
+        Posterior means of the topics' word probabilities; rows sum to 1.
     exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
         ``exp(E[log topic_word])``.
     n_components_ : int
         Number of topics of the fitted model.
     doc_topic_prior_, topic_word_prior_ : ndarray
-        The priors in use.
+        Priors of the fit.
     prediction_prior_ : ndarray of shape (n_components,)
-        The prior of documents in `transform` and `score`, if `fit_prior` found one.
+        Prior of documents in `transform` and `score`, if `fit_prior` was called.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Number of rows that steps used, with repetitions.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the documents in the
-        tempered bound of the batch, in nats per token), "heldout_score" (NaN where
-        not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
-        in a fit of all documents at once perhaps "lower_bound" (before a step at T=1);
-        where moves were made also, a row a move, "move_step", "move_seconds",
-        "move_kept" and "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        documents in the tempered bound of the batch, in nats per token),
+        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
+        of local iterations of a row).  If the tempering has a ladder, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life, an entry each: "sample" and "step" (rows
         and steps before it), "time" (of the last row before it, or None), "reason"
@@ -1091,18 +1113,20 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         (mean gain of the rows that decided, in nats per observation) and "columns"
         (tuple of the new components).
     state_ : State
-        All that changes during a fit.
+        Everything that changes during a fit: parameters, progress and policies.  Its
+        fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
 
     Notes
     -----
-    Integer counts, as vectorizers make them, are computed in float32, which agrees with
-    float64 to 1e-4; float64 counts in float64.  `score` is document completion: the
-    distinct words of a document, in column order, are dealt alternately to an observed
-    and a held-out half; topic weights come from the first, the second is scored.
+    Integer counts, such as those of vectorizers, are computed in float32, which agrees
+    with float64 to 1e-4; float64 counts are computed in float64.  `score` is document
+    completion: the distinct words of a document, in column order, are assigned
+    alternately to an observed and a held-out half.  Topic weights are inferred from the
+    first half, and the second half is scored.
 
     References
     ----------
@@ -1134,7 +1158,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         init_params="spectral",
         init=None,
         effective_batch_size=0.5,
-        distribution="dirichlet",
+        noise_distribution="dirichlet",
         tempering=None,
         batch_size="auto",
         learning_rate=None,
@@ -1164,7 +1188,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         self.init_params = init_params
         self.init = init
         self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
+        self.noise_distribution = noise_distribution
         self.tempering = tempering
         self.batch_size = batch_size
         self.learning_rate = learning_rate

@@ -1,46 +1,46 @@
-"""Which topics are one: merged greedily, by the evidence of their words."""
+"""Greedy merging of topics by the evidence of their words."""
 
 import numpy as np
 from scipy.special import gammaln
 
 __all__ = ["Merging", "groups_of_topics", "merged_rows"]
 
-#: Topics that a topic is compared with: those of the nearest words.
+#: Number of nearest topics with which a topic is compared.
 N_NEAREST = 8
-#: Cosine up to which topics stay apart where their number is to be found: else small
-#: topics vanish into large ones.
+#: Smallest cosine of topics that are merged if their number is to be found.  Without
+#: this limit small topics vanish into large ones.
 LEAST_COSINE = 0.3
-#: Share of an even share of the tokens below which a topic is empty.
+#: A topic is empty if it has fewer tokens than this times the mean of all topics.
 LARGEST_EMPTY = 1e-3
 
 
 def groups_of_topics(tokens, prior, n_left=None):
-    """Return for each topic the number of the group that it is merged into.
+    """Return for each topic the number of the group into which it is merged.
 
-    Of all pairs, again and again the one whose merge raises the evidence most,
+    Repeatedly merges the pair whose merge raises the evidence most, with the smallest
 
-    ``F(c_i) + F(c_j) - F(c_i + c_j)`` least, where ``F(c) = sum_v log Gamma(c_v +
-    eta_v) - log Gamma(sum_v c_v + eta_v) + log Gamma(sum_v eta_v) - sum_v log
-    Gamma(eta_v)``: down to ``n_left`` topics, or while that is negative.
+    ``F(c_i) + F(c_j) - F(c_i + c_j)``, where ``F(c) = sum_v log Gamma(c_v + eta_v) -
+    log Gamma(sum_v c_v + eta_v) + log Gamma(sum_v eta_v) - sum_v log Gamma(eta_v)``.
+    It ends with ``n_left`` topics, or when the change is not negative.
 
     Parameters
     ----------
     tokens : ndarray of shape (n_topics, n_features)
-        c, the expected tokens of a topic, not negative.
+        c, the nonnegative expected tokens of each topic.
     prior : ndarray of shape (1 or n_topics, 1 or n_features)
-        eta.  Two topics with priors of their own are not merged.
+        eta.  Two topics with different priors are not merged if both have seeds.
     n_left : int or None
-        None merges while the evidence rises, and topics have a cosine above .3; and
-        empty ones.
+        Number of topics of the result.  None merges pairs with a cosine above .3 while
+        the evidence rises, and empty topics.
 
     Returns
     -------
     groups : ndarray of int of shape (n_topics,)
-        From 0, in the order of the first topic of each.
+        Numbers from 0, in the order of the first topic of each group.
     """
     merging = Merging(tokens, prior, None if n_left else LEAST_COSINE)
     if n_left is None:
-        merging.take_in_the_empty()
+        merging.merge_empty()
     while merging.n_left > (n_left or 1):
         pair = merging.best_pair(any_gain=n_left is not None)
         if pair is None:
@@ -57,21 +57,21 @@ def merged_rows(rows, groups):
 
 
 class Merging:
-    """Topics, some of them merged: the first of a group stands for it.
+    """Groups of merged topics, each represented by its first topic.
 
     Parameters
     ----------
     tokens, prior : ndarray
-        As of `groups_of_topics`.
+        As in `groups_of_topics`.
     least_cosine : float or None
-        Up to which topics stay apart.
+        Smallest cosine of topics that may be merged.
 
     Attributes
     ----------
     into : ndarray of int
-        The topic that stands for each.
+        The topic that represents the group of each topic.
     change : ndarray of shape (n_topics, n_topics)
-        The fall of the evidence by a merge, for the pairs that are looked at.
+        Decrease of the evidence by a merge; infinity for pairs that are not compared.
     """
 
     def __init__(self, tokens, prior, least_cosine):
@@ -95,14 +95,14 @@ class Merging:
 
     @staticmethod
     def _own_priors(prior):
-        """Return which topics have another prior than the least."""
+        """Return which topics have a prior above the smallest one: those with seeds."""
         return (prior > prior.min(axis=0)).any(axis=1) & np.ones(len(prior), dtype=bool)
 
     def _has_own_prior(self, topic):
         return len(self.own_prior) > 1 and self.own_prior[topic]
 
-    def take_in_the_empty(self):
-        """Merge topics that have next to no tokens into the nearest ones."""
+    def merge_empty(self):
+        """Merge empty topics into the nearest ones."""
         totals = self.tokens.sum(axis=1)
         for topic in np.flatnonzero(totals < LARGEST_EMPTY * totals.mean()):
             other = int(np.argmax(self.affinity[topic]))
@@ -110,7 +110,7 @@ class Merging:
                 self.merge(*sorted((int(topic), other)))
 
     def best_pair(self, any_gain):
-        """Return the pair to be merged next, or None."""
+        """Return the next pair to merge, or None."""
         if any_gain and not np.isfinite(self.change).any():
             for topic in np.flatnonzero(self.into == np.arange(len(self.into))):
                 self._update_changes(topic)
@@ -121,7 +121,7 @@ class Merging:
         return tuple(sorted(int(topic) for topic in best))
 
     def cheapest_pairs(self, n_pairs):
-        """Return some pairs, first those whose merge raises the evidence most."""
+        """Return pairs in the order of the increase of the evidence by their merge."""
         order = np.argsort(self.change, axis=None, kind="stable")
         order = order[np.isfinite(self.change.ravel()[order])][: 2 * n_pairs]
         pairs = zip(*np.unravel_index(order, self.change.shape), strict=True)
@@ -129,14 +129,14 @@ class Merging:
         return list(dict.fromkeys(pairs))[:n_pairs]
 
     def groups(self, pair=None):
-        """Return for each topic the number of its group, once a pair is merged, too."""
+        """Return for each topic the number of its group, after a pair is merged too."""
         into = self.into
         if pair is not None:
             into = np.where(into == pair[1], pair[0], into)
         return np.unique(into, return_inverse=True)[1]
 
     def merge(self, kept, gone):
-        """Merge two topics, each of which stands for a group."""
+        """Merge two groups, given by the topics that represent them."""
         self.into[self.into == gone] = kept
         self.n_left -= 1
         self.tokens[kept] += self.tokens[gone]
@@ -155,7 +155,7 @@ class Merging:
         self._update_changes(kept)
 
     def _update_changes(self, topic):
-        """Compute the change of the evidence with the nearest topics."""
+        """Compute the changes of the evidence by merges with the nearest topics."""
         n_nearest = min(N_NEAREST, len(self.affinity) - 1)
         affinity = self.affinity[topic]
         for other in np.argsort(-affinity, kind="stable")[:n_nearest]:
@@ -182,7 +182,7 @@ class Merging:
 
 
 def _evidence(tokens, prior):
-    """Return F, the log evidence of a topic's tokens."""
+    """Return F, the log evidence of the tokens of a topic."""
     total = prior.sum()
     return (
         (gammaln(tokens + prior) - gammaln(prior)).sum()

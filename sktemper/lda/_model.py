@@ -1,7 +1,8 @@
 """Latent Dirichlet allocation as a `ConjugateModel`.
 
-In the papers' letters: lambda (topics, Dirichlet), gamma (a document's topic weights,
-Dirichlet), phi (a word's topic, categorical), alpha and eta the priors.
+Symbols of the papers: lambda are the Dirichlet parameters of the topics, gamma those of
+a document's topic weights, phi the probabilities of a word's topics, alpha and eta the
+Dirichlet parameters of the priors.
 """
 
 import math
@@ -14,7 +15,6 @@ from scipy.special import psi
 from .._expfam import _dirichlet
 from .._linalg import entries_of_rows, is_canonical
 from ..model import (
-    NOT_FINITE,
     ConjugateModel,
     IllDefined,
     LocalStep,
@@ -31,19 +31,22 @@ from ._renewing import RenewingMixin
 from ._starts import StartsMixin
 from ._topics import Documents, Prepared, Topics, WordStatistics, deal_words
 
-#: Below this the decay factor of lambda is multiplied into u.
+#: The decay factor of lambda is multiplied into u if it is below this value.
 SMALLEST_DECAY = 1e-6
-#: Priors (alpha, eta) of log C(T): what one temperature for all, capped, and one for
-#: each document need by default.
+#: Default priors (alpha, eta) of log C(T), for one temperature for all documents, which
+#: has a cap, and for one temperature for each document.
 PARTITION_PRIORS = {"global": (0.01, 0.01), "local": (0.02, 0.05)}
-#: Sweeps of a sampled document: dropped, and averaged.
+#: Gibbs sweeps of a sampled document: discarded ones, and averaged ones.
 N_BURN_IN, N_KEPT = 5, 5
-#: The longest document that ``doc_update="auto"`` samples, in tokens per topic.
+#: Largest number of tokens, per topic, of a document that ``doc_update="auto"``
+#: samples.
 LONGEST_SAMPLED = 2
 NOTHING_SAMPLED = np.zeros(0, dtype=np.uint8)
-#: Documents of a block: more of narrow rows, in bytes, which stay in a cache together.
+#: Number of documents of a block.  A block has more of them if a row of topics has at
+#: most NARROW_ROW bytes, because they still fit into a cache.
 ROWS_OF_BLOCK, MORE_ROWS, NARROW_ROW = 256, 512, 256
-#: What ``batch_size="auto"`` aims at, in fits and in streams of unknown size.
+#: Number of tokens of a batch with ``batch_size="auto"``, in fits and in streams of
+#: unknown size.
 TOKENS_PER_BATCH, TOKENS_PER_PIECE = 30_000, 20_000
 
 
@@ -54,28 +57,28 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
     ----------
     n_topics, n_features : int
     doc_topic_prior : ndarray of shape (n_topics,) or None
-        alpha; None is found by the length of the documents.
+        alpha; None derives it from the lengths of the documents.
     topic_word_prior : ndarray of shape (1 or n_topics, 1 or n_features)
         eta.
     dtype : {float32, float64}
-        What kernels compute in.
+        Dtype of the computations of kernels.
     tol, max_iter : float, int
-        When a document's inner loop ends.
+        Tolerance and largest number of iterations of a document.
     drop_tol : float
-        Topics with less of a document than this times alpha are left out of its inner
-        loop; 0 leaves none out.
+        The iterations of a document skip topics with fewer of its tokens than this
+        times alpha; 0 skips none.
     init : ndarray of shape (n_topics, n_features) or None
-        Where lambda starts.
+        Initial lambda.
     init_params : {"spectral", "random"}
-        Where it starts without ``init``.
+        Method for the initial lambda if ``init`` is None.
     doc_update : {"variational", "sampled", "auto"}
-        Where the statistics of a step come from: phi at its optimum, or draws of the
-        topics of a document's tokens.  "auto" draws at T=1, for short documents of
-        whole counts.
+        Source of the statistics of a step: phi at its optimum, or draws of the topics
+        of a document's tokens.  "auto" draws at T=1, for short documents with whole
+        counts.
     """
 
     steps_in_place = True
-    rows_looked_at = ROWS_ANALYSED
+    max_start_rows = ROWS_ANALYSED
 
     def __init__(
         self,
@@ -96,7 +99,7 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
         self.doc_update = doc_update
         self.is_random = doc_update != "variational"
         self.local_tol = tol
-        # with one topic there is no theta to be inferred
+        # with one topic, theta is constant
         self.has_continuous_local = n_topics > 1
         self.n_topics = n_topics
         self.n_features = n_features
@@ -136,7 +139,7 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
 
     # -- the state of a fit ----------------------------------------------------------
     def global_shapes(self, globals_):
-        """Return the shapes of the parts of `Topics`; without dense copies of these."""
+        """Return the shapes of the parts of `Topics`, without making dense arrays."""
         shape, prior = (self.n_features, self.n_topics), self.topic_word_prior.T
         return [shape, (self.n_topics,), prior.shape, (), (), ()]
 
@@ -145,13 +148,13 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
         return [(self.n_topics,)]
 
     def prepare(self, globals_, hyper):
-        """Return what `local_step` needs."""
+        """Return the arguments that all local steps of a step share."""
         totals = globals_.totals()
         normaliser = _dirichlet.log_normaliser(hyper)
         return Prepared(globals_, totals, psi(totals), hyper, normaliser)
 
     def is_finite(self, globals_, hyper, prepared):
-        """Return whether the sums over the words are, and the priors."""
+        """Return whether sums of lambda over words, and the priors, are finite."""
         shares = globals_.decay + globals_.prior_share + globals_.base_share
         totals = globals_.totals() if prepared is None else prepared.totals
         return all_finite(shares, totals, hyper)
@@ -185,12 +188,11 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
     def _optimise(self, block, prepared, request, sampled, gamma, bounds):
         """Optimise gamma in place; return the inner iterations, and the statistics."""
         powers = request.powers
-        # base measure: the natural parameter of a Dirichlet is alpha - 1; a tiny alpha
-        # would be lost in 1 + (alpha - 1)
+        # The tempered natural parameter is powers.prior * (alpha - 1).  This form does
+        # not lose the digits of a small alpha.
         alpha = powers.prior * prepared.doc_topic_prior + (1.0 - powers.prior)
         n_iterations, rows = _kernels.local_step(
-            block,
-            prepared.topics.parts(),
+            *prepared.topics.on_block(block),
             prepared.digamma_totals,
             alpha,
             np.array(powers.local, dtype=np.float64, ndmin=1),
@@ -215,7 +217,7 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
         return n_iterations, rows
 
     def _sampled(self, block, tokens, request):
-        """Return which documents' statistics are sampled, if any."""
+        """Return flags of the documents that are sampled; an empty array for none."""
         if self.doc_update == "variational" or "statistics" not in request.want:
             return NOTHING_SAMPLED
         if self.doc_update == "sampled":
@@ -233,8 +235,7 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
         """Return sum_v n_dv log sum_k E[theta_dk] E[beta_kv] of each document."""
         scores = np.zeros(len(gamma))
         stopped = _kernels.log_predictive(
-            block,
-            prepared.topics.parts(),
+            *prepared.topics.on_block(block),
             prepared.totals,
             self.stop,
             gamma,
@@ -245,7 +246,7 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
         return scores
 
     def step(self, globals_, statistics, scale, powers, rate, hyper):
-        """Step lambda toward ``prior + scale * statistics``: exact, O(words seen)."""
+        """Step lambda toward ``prior + scale * statistics``; it costs O(words seen)."""
         u, totals = globals_.u, globals_.u_totals.copy()
         keep = 1.0 - rate
         decay = keep * globals_.decay
@@ -253,7 +254,7 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
         factor = rate * scale / (1.0 if renew else decay)
         added = sum(float(rows.sum()) for _, rows in statistics.parts)
         if not math.isfinite(factor * added + float(totals.sum())):
-            raise IllDefined(NOT_FINITE)
+            raise IllDefined()
         if renew:
             u *= decay
             totals = u.sum(axis=0)
@@ -283,6 +284,11 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
     def is_valid(self, globals_):
         """Return whether all of lambda is positive."""
         return bool((globals_.dense() > 0).all())
+
+    def on_features(self, globals_, hyper, places, start_share):
+        """Return the topics of other words, and the same priors of documents."""
+        prior = self.topic_word_prior.T
+        return globals_.on_words(places, prior, start_share), hyper
 
     # -- dense vectors ---------------------------------------------------------------
     def natural_parameters(self, globals_):
@@ -325,12 +331,12 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
     def log_partition(
         self, inverse_temperatures, hyper, random, priors=None, n_samples=8
     ):
-        """Return c(b), log C(b) per token: quenched, so a mean of logarithms.
+        """Return c(b), the log normaliser per token: a mean over draws of parameters.
 
         c(b) = E log sum_v (sum_k theta_k beta_kv)^b over theta ~ Dirichlet(alpha) and
-        beta ~ Dirichlet(eta), from ``n_samples`` squared pairs of them.  ``priors`` is
-        the pair (alpha, eta), which need not be the model's: it sets the temperature; a
-        string is a key of `PARTITION_PRIORS`.
+        beta ~ Dirichlet(eta), estimated from ``n_samples`` squared pairs of draws.
+        ``priors`` is a pair (alpha, eta), which may differ from the priors of the
+        model, or a key of `PARTITION_PRIORS`.
         """
         alpha, eta = self._partition_priors(priors, hyper)
         alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), self.n_topics)
@@ -352,11 +358,12 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
         return alpha, positive(priors[1], "partition_priors[1]", [(V,), (K, V)])
 
     def auto_batch_size(self, X, total):
-        """Return the rows of a batch: as many as have about 30,000 tokens.
+        """Return the number of documents that have about 30,000 tokens.
 
-        Where documents are not sampled more, a twentieth of the data, if these are
-        large: small batches trap what mean field infers.  But at most a fifth.  In a
-        stream of unknown size as many as have 20,000: it may end early.
+        It is at most a fifth of the data.  If documents are not sampled, it is at least
+        a twentieth, because with small batches the mean-field approximation finds poor
+        optima.  In a stream of unknown size, which may end early, it is the number of
+        documents with about 20,000 tokens.
         """
         data = X.data if sparse.issparse(X) else X
         tokens_per_row = max(float(np.sum(data, dtype=np.float64)) / X.shape[0], 1.0)

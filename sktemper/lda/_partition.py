@@ -1,4 +1,4 @@
-"""The log normaliser of the tempered likelihood, by sampling."""
+"""Log normaliser of the tempered likelihood, estimated by sampling."""
 
 import math
 from typing import NamedTuple
@@ -11,9 +11,10 @@ from .._expfam._power_sums import MOST_DRAWN, log_mean_powers
 
 __all__ = ["log_partition"]
 
-#: Groups of exchangeable words: for more, each word is drawn.
+#: Largest number of groups of exchangeable words.  With more groups each word is drawn.
 MOST_GROUPS = 256
-#: Words are exchangeable if the logarithms of their priors round to the same multiple.
+#: Words are exchangeable if the logarithms of their priors round to the same multiple
+#: of this value.
 WIDTH = 0.2
 
 
@@ -31,7 +32,7 @@ def log_partition(inverse_temperatures, alpha, eta, n_features, random, n_sample
     """
     n_topics = len(alpha)
     words = _words(np.broadcast_to(eta, (n_topics, eta.shape[1])), n_features)
-    # many topics in one draw are as good as few in many
+    # one draw of many topics is as precise as many draws of few topics
     n_topic_draws = min(n_samples, math.ceil(n_samples**2 / n_topics))
     n_theta_draws = math.ceil(n_samples / n_topic_draws)
     total = np.zeros(len(inverse_temperatures))
@@ -46,12 +47,12 @@ def log_partition(inverse_temperatures, alpha, eta, n_features, random, n_sample
 
 
 class _EachWord(NamedTuple):
-    """A vocabulary each word of which is drawn.
+    """Vocabulary of which each word is drawn.
 
     Attributes
     ----------
     concentrations : ndarray of shape (n_topics, n_features)
-        Of the words that are drawn.
+        Concentrations of the words that are drawn.
     """
 
     concentrations: np.ndarray
@@ -71,14 +72,14 @@ class _EachWord(NamedTuple):
 
 
 class _StandIns(NamedTuple):
-    """A vocabulary of groups of exchangeable words, of each of which a few are drawn.
+    """Vocabulary of groups of exchangeable words; a few words of each are drawn.
 
     Attributes
     ----------
     sizes : ndarray of shape (n_groups,)
-        Words of each group.
+        Number of words of each group.
     n_drawn : ndarray of int of shape (n_groups,)
-        Words that stand for it, see `sktemper._expfam._power_sums`.
+        Number of words that represent a group, see `sktemper._expfam._power_sums`.
     of_words : ndarray of shape (n_topics, n_groups)
         Concentration of each word of a group.
     """
@@ -96,7 +97,7 @@ class _StandIns(NamedTuple):
         return self.of_words * (self.sizes / self.n_drawn)
 
     def log_sums(self, exponents, log_p, log_theta):
-        """Return what `_EachWord.log_sums` does, of all words of the groups."""
+        """Return the same as `_EachWord.log_sums`, for all words of the groups."""
         log_weights = log_theta - np.log(self.of_words @ self.sizes)
         both = np.hstack([self.of_words, self._of_drawn()])
         of_words, of_drawn = np.split(
@@ -112,7 +113,7 @@ class _StandIns(NamedTuple):
 
 
 def _words(eta, n_features):
-    """Return the vocabulary of a prior, as it is drawn.
+    """Return the vocabulary of a prior, with or without groups.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ def _words(eta, n_features):
         sizes, of_words = _groups(eta, n_features)
         n_groups = len(sizes)
         if n_groups <= MOST_GROUPS:
-            # half of them in proportion, half to each group alike
+            # half in proportion to the sizes, half the same number for each group
             share = 0.5 * (sizes / n_features + 1 / n_groups)
             n_drawn = np.minimum(sizes, np.ceil(MOST_DRAWN * share)).astype(int)
             return _StandIns(sizes, n_drawn, of_words)
@@ -131,7 +132,7 @@ def _words(eta, n_features):
 
 
 def _groups(eta, n_features):
-    """Return the sizes of groups of words of about the same prior, and that of each."""
+    """Return the sizes of groups of words with similar priors, and their priors."""
     if eta.shape[1] == 1:
         return np.array([n_features]), eta
     rows = eta[:1] if (eta == eta[0]).all() else eta

@@ -1,4 +1,4 @@
-"""The prior of documents: from their length, and for predictions alone."""
+"""Priors of documents: derived from their lengths, and fitted for predictions."""
 
 import numpy as np
 from scipy import sparse
@@ -8,20 +8,21 @@ from ..model import Request
 
 __all__ = ["PriorsMixin", "auto_prior", "auto_prior_of_fewer"]
 
-#: alpha of "auto": at most; times the tokens of a document over K; and at least.
+#: alpha of "auto": its largest value; the factor of the tokens of a document divided by
+#: K; and its smallest value.
 MOST, PER_TOKEN, LEAST = 0.05, 0.07, 1e-3
-#: Rows that a prior for predictions is found by, at most.
+#: Largest number of rows from which a prior for predictions is found.
 MOST_ROWS = 2000
-#: The candidates: multiples of the sum of the training prior; and powers of the topics'
+#: Candidates: multiples of the sum of the training prior, and powers of the topics'
 #: shares of the rows, to which the prior is proportional.
 MULTIPLES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0)
 ASYMMETRIES = (0.0, 0.5, 1.0)
-#: The least share of an even share that a topic of an asymmetric prior has.
+#: Smallest share of a topic in an asymmetric prior, in units of 1 / K.
 LEAST_SHARE = 0.05
 
 
 def auto_prior(X, n_topics, sample_weight=None):
-    """Return alpha by the mean length of the documents that are not empty.
+    """Return alpha, derived from the mean length of nonempty documents.
 
     Parameters
     ----------
@@ -48,51 +49,50 @@ def auto_prior(X, n_topics, sample_weight=None):
 
 
 def auto_prior_of_fewer(alpha, n_topics, n_left):
-    """Return alpha by the same length of documents for fewer topics."""
+    """Return alpha for fewer topics and documents of the same length."""
     return max(LEAST, min(MOST, alpha * n_topics / n_left))
 
 
 class PriorsMixin:
-    """Of a fitted LDA: the prior that documents are seen with."""
+    """Mixin of LDA with a prior of documents for predictions."""
 
     def fit_prior(self, X):
-        """Find another prior of the documents, for predictions only.
+        """Fit the prior of documents for predictions only.
 
-        Which prior is best to find topics and which is best to predict with them are
-        two questions.  This one is answered by document completion: of candidates, the
-        sum of the Dirichlet parameters and how far they follow the topics' shares of
-        the corpus, the one by which half of a document tells most of the other half.
-        The training prior is among them.
+        The prior that is best for training need not be best for predictions.  This
+        method chooses the prior with the best score of document completion.  Candidates
+        differ in the sum of the Dirichlet parameters, and in how far these follow the
+        topics' shares of the corpus.  The training prior is one of them.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts of documents that the model was not fitted to; of more than
-            2,000 an even sample is taken.  Those of training will do where they are
-            many and long, but the topics know them already, which flatters small
-            priors: see the notes.
+            Word counts of documents that were not used for training.  With more than
+            2,000 documents, an even sample is used.  Training documents are sufficient
+            if they are many and long; otherwise they prefer priors that are too small,
+            see the notes.
 
         Returns
         -------
         self : object
-            `transform`, `score` and what builds on them use ``prediction_prior_`` from
-            now on.  `lower_bound` and training do not: ``doc_topic_prior_`` is as it
-            was.  `partial_fit` and a `fit` that goes on by ``warm_start`` keep the
-            prior that was found, for topics that it was not found for: call this again.
-            A new `fit` and `merge_topics` drop it.
+            The estimator itself.  `transform`, `score` and methods that call them use
+            ``prediction_prior_`` from now on; `lower_bound` and training use
+            ``doc_topic_prior_`` as before.  `partial_fit` and a `fit` with
+            ``warm_start`` keep the fitted prior, although they change the topics: call
+            this method again.  A new `fit` and `merge_topics` delete it.
 
         Raises
         ------
         ValueError
-            If nothing of ``X`` is held out to be predicted.
+            If ``X`` has no held-out tokens.
 
         Notes
         -----
-        The score of the documents that it was found by is a little too good; that of
-        others is honest.  In nats a token of others, with 50 topics: found from 500
-        documents that were not in the fit the prior added .12 on documents of 5 words,
-        .08 on documents of 10 words and .006 on package descriptions; found from
-        those of training it lost .22, .07 and .004
+        The score of the documents from which the prior was found is a little too high.
+        With 50 topics and 500 documents that were not used for training, the prior
+        improved the score of other documents by .12 nats per token for documents of 5
+        words, by .08 for 10 words, and by .006 for package descriptions.  A prior from
+        training documents lowered it by .22, .07 and .004
         (``benchmarks/results/topics.md``).
 
         Examples
@@ -113,7 +113,7 @@ class PriorsMixin:
         return self
 
     def _best_prior(self, problem, rows):
-        """Return the candidate with the best score of the rows."""
+        """Return the candidate with the best score."""
         trained = self.state_.hyper
         total = trained.sum()
         tokens = (
@@ -133,7 +133,7 @@ class PriorsMixin:
         return np.array(best)
 
     def _completion(self, problem, prior, rows):
-        """Return the score per held-out token of some rows by a prior."""
+        """Return the score per held-out token of rows, with a given prior."""
         parts = self._maps(problem, _predictive_scores, prior, rows)
         scores, held_out = np.sum(parts, axis=0)
         if held_out == 0:
@@ -145,7 +145,7 @@ class PriorsMixin:
         return list(problem.map(function, prepared, rows=rows))
 
     def _without_prior_of_predictions(self):
-        """Drop the prior that was found; return what to restore if no fit comes."""
+        """Delete the prior for predictions; return what to restore if the fit fails."""
         names = "prediction_prior_", "state_"
         before = {name: vars(self)[name] for name in names if name in vars(self)}
         vars(self).pop("prediction_prior_", None)

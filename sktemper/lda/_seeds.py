@@ -32,49 +32,49 @@ def seeded_prior(
     Parameters
     ----------
     feature_names : array-like of shape (n_features,)
-        The words, as a vectorizer's ``get_feature_names_out`` has them.
+        The words, such as the result of a vectorizer's ``get_feature_names_out``.
     seeds : dict of str to list of str
-        For each topic to be seeded a name and its words, in the order of the topics.
-        Words that are not among ``feature_names``, or do not occur in ``X``, are left
-        out, with a warning.
+        Names and words of the seeded topics, in the order of the topics.  Words that
+        are not in ``feature_names``, or do not occur in ``X``, are left out, with a
+        warning.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The documents that the model will be fitted to, also in parts.
+        Documents of the later fit; also a list of parts.
     n_components : int
-        Topics of the model.
+        Number of topics of the model.
     strength : float, default=1.0
-        How many tokens of prior a word gets, as a multiple of how often it occurs in
-        ``X``.  From about 3 on topics get few words beside their seeds.
+        Prior tokens of a seed, as a multiple of its number of occurrences in ``X``.
+        From about 3 on, topics have few words except for their seeds.
     context : float, default=0.1
-        How many tokens of prior the other words get that documents with seeds have at
-        least twice as often as others: a multiple of what they have above that.  At 0
-        only the seeds are in the prior, and the topic of a rare subject may drift away
-        from it while the temperature is high, as all other words of its documents go
-        elsewhere.
+        Prior tokens of words that are more than twice as frequent in documents with
+        seeds as in all documents, as a multiple of the excess.  With 0 only seeds have
+        additional prior tokens.  The topic of a rare subject may then change its
+        subject while the temperature is high, because the other words of its documents
+        belong to other topics.
     topic_word_prior : float, default=0.1
-        What the prior of all words is at least.
+        Smallest prior of a word.
 
     Returns
     -------
     prior : ndarray of shape (n_components, n_features)
-        For the parameter ``topic_word_prior``.
+        Value for the parameter ``topic_word_prior``.
 
     Raises
     ------
     ValueError
-        If there are more seeded topics than ``n_components``, no word of a topic is
-        known, or the shapes do not agree.
+        If there are more seeded topics than ``n_components``, if none of the words of a
+        topic occurs, or if shapes do not agree.
 
     Warns
     -----
     UserWarning
-        Of words that are not known.
+        If some words do not occur.
 
     Notes
     -----
-    The defaults are measured, see ``benchmarks/seeded_topics.py``: of 30,000 package
-    descriptions and 50 topics "genome", "dna" and "protein" ended with 1 percent of
-    their tokens in their topic, at any strength up to 2, without the context, and with
-    all of them with it; other topics, and the held-out score, changed little.
+    The defaults are measured by ``benchmarks/results/topics.md``, with 30,000 package
+    descriptions and 50 topics.  Without ``context``, 1 percent of the tokens of
+    "genome", "dna" and "protein" ended in their topic, for all strengths up to 2.  With
+    it, all of them did.  Other topics and the held-out score changed little.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def seeded_prior(
 
 
 def _check_seeds(seeds, n_components, factors):
-    """Raise if seeds are no words of topics, or a factor is no number."""
+    """Raise if seeds are not lists of words, or a factor is not a valid number."""
     if not isinstance(seeds, Mapping) or not seeds:
         raise ValueError("seeds must be a dict of names of topics to lists of words.")
     if len(seeds) > n_components:
@@ -126,7 +126,7 @@ def _check_seeds(seeds, n_components, factors):
 
 
 def _matrix(X, names):
-    """Return valid counts as CSR, those of parts in one matrix."""
+    """Return valid counts as one CSR matrix."""
     matrices = matrices_of(X)
     X = sparse.vstack([_counts(matrices[i]) for i in range(len(matrices))], "csr")
     if names.shape != (X.shape[1],):
@@ -142,12 +142,12 @@ def _counts(X):
 
 
 def _sums(X):
-    """Return how often each word occurs."""
+    """Return the number of occurrences of each word."""
     return np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
 
 
 def _excess(X, counts, seeds):
-    """Return how much oftener than twice as often as elsewhere words are with seeds."""
+    """Return the occurrences with seeds above twice the expected number, by word."""
     with_seeds = np.asarray(X[:, seeds].sum(axis=1)).ravel() > 0
     here = _sums(X[with_seeds])
     excess = np.maximum(here - 2.0 * counts * (here.sum() / counts.sum()), 0.0)

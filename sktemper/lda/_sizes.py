@@ -1,11 +1,10 @@
-"""Fitted models of other sizes: fewer topics, or more words."""
+"""Fitted models of other sizes: fewer topics, or other words."""
 
 import copy
 import math
 from dataclasses import replace
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._arguments import positive_int, refuse
 from ._merging import Merging, groups_of_topics, merged_rows
@@ -14,15 +13,16 @@ from ._topics import Topics
 
 __all__ = ["SizesMixin"]
 
-#: Times that topics are merged at most, and fitted on, where their number is to be
-#: found: passes after a merge show more of them to be one.
+#: Largest number of merges, each followed by passes, if the number of topics is to be
+#: found.  After the passes more topics may be found to be equal.
 N_MERGES = 3
-#: Pairs of topics whose merge is tried before the number of topics is taken as found.
+#: Number of pairs of topics whose merge is tried before the search for the number of
+#: topics ends.
 N_TRIALS = 3
 
 
 class SizesMixin:
-    """Of an LDA: how many topics it has, and how many words."""
+    """Mixin of LDA with methods that change the numbers of topics and words."""
 
     @property
     def n_components_(self):
@@ -30,37 +30,37 @@ class SizesMixin:
         return self._state().globals_.u.shape[1]
 
     def merge_topics(self, n_components=None):
-        r"""Return the fitted model, with topics merged that the evidence joins.
+        r"""Return a fitted model in which similar topics are merged by the evidence.
 
-        Again and again the pair of topics whose merge raises the evidence of their
-        words most becomes one, whose expected tokens are those of both.  To start from
-        about twice the topics and merge them finds topics that a direct fit misses.
+        Repeatedly merges the pair of topics whose merge raises the evidence of their
+        words most.  The merged topic has the expected tokens of both.  A fit that
+        starts with about twice the number of topics, and then merges them, finds topics
+        that a direct fit misses.
 
         Parameters
         ----------
         n_components : int, default=None
-            How many topics to leave.  None merges while the evidence rises and the
-            topics have a cosine above .3, and takes in empty topics: what is left are
-            the distinct topics of this fit.
+            Number of topics of the result.  None merges pairs with a cosine above .3
+            while the evidence rises, and merges empty topics, so that the distinct
+            topics of this fit remain.
 
         Returns
         -------
         merged : object
-            A new fitted estimator; this one stays as it is.  Its ``n_components`` is
-            the number of topics left; where priors are arrays of a value a topic,
-            ``doc_topic_prior`` has the sums of those merged, and ``topic_word_prior``
-            their rows; ``init``, if it is an array, becomes None.  `fit` with
-            ``warm_start=True`` and `partial_fit` go on from it; to make a few passes
-            more is worth it.
+            A new fitted estimator; this one does not change.  ``n_components`` is the
+            new number of topics.  If priors have one value for each topic, those in
+            ``doc_topic_prior`` are summed, and rows of ``topic_word_prior`` are merged.
+            An array ``init`` becomes None.  `fit` with ``warm_start=True`` and
+            `partial_fit` continue from the result; a few more passes improve it.
 
         Raises
         ------
         ValueError
-            If ``n_components`` is less than 1, or more than there are.
+            If ``n_components`` is less than 1, or more than the present number.
 
         See Also
         --------
-        sktemper.metrics.match_components : Which topics of two fits are the same.
+        sktemper.metrics.match_components : Pairs of corresponding topics of two fits.
 
         Notes
         -----
@@ -70,10 +70,9 @@ class SizesMixin:
         .. math:: F(c) = \log \frac{\Gamma(\sum_v \eta_v)}{\Gamma(\sum_v c_v + \eta_v)}
             + \sum_v \log \frac{\Gamma(c_v + \eta_v)}{\Gamma(\eta_v)},
 
-        and the pair with the least :math:`F(c_i) + F(c_j) - F(c_i + c_j)` is merged,
-        of each topic and its 8 nearest by the Hellinger distance.  Topics whose
-        ``topic_word_prior`` seeds them with words of their own are not merged with
-        each other.
+        and the pair with the smallest :math:`F(c_i) + F(c_j) - F(c_i + c_j)` is merged.
+        Each topic is compared with the 8 nearest ones by the Hellinger distance.  Two
+        topics that ``topic_word_prior`` seeds with words are not merged.
 
         Examples
         --------
@@ -100,12 +99,12 @@ class SizesMixin:
         return self._merged(tokens, groups)
 
     def _merged(self, tokens, groups):
-        """Return a fitted estimator in which the topics of each group are one.
+        """Return a fitted estimator in which the topics of each group are merged.
 
         Parameters
         ----------
         tokens : ndarray of shape (n_topics, n_features)
-            Expected ones of the present topics.
+            Expected tokens of the present topics.
         groups : ndarray of int of shape (n_topics,)
         """
         parameters = self._parameters_of_groups(groups)
@@ -119,7 +118,8 @@ class SizesMixin:
                 globals_=Topics.from_dense(topic_word.T, model.topic_word_prior.T),
                 hyper=self._alpha_of_groups(model),
                 best=None,
-                policies=replace(self.state_.policies, learning_rate=None),
+                policies=self._policies_of_other_sizes(),
+                stream=None,
                 history=copy.deepcopy(self.state_.history),
             )
         )
@@ -149,16 +149,6 @@ class SizesMixin:
         alpha, n_left = self.state_.hyper, model.n_topics
         fewer = auto_prior_of_fewer(float(alpha[0]), len(alpha), n_left)
         return np.full(n_left, fewer)
-
-    def _other(self, parameters):
-        """Return the same estimator, fitted as it is, with other parameters."""
-        other = object.__new__(type(self))
-        vars(other).update(vars(self), _warned={})
-        return other.set_params(**parameters)
-
-    def _take_state(self, state):
-        """Take a state that is of these parameters."""
-        self.state_ = replace(state, fixed=copy.deepcopy(self._fixed()))
 
     # -- a fit from more topics --------------------------------------------------------
     def _starts_with_more(self):
@@ -219,15 +209,15 @@ class SizesMixin:
         self._take_state(merged.state_)
 
     def _fit_on(self, max_iter, X, sample_weight, X_val):
-        """Make half as many passes as a fit has, from where this one ended."""
+        """Continue the fit by half the number of passes of a fit."""
         self.set_params(warm_start=True, max_iter=math.ceil(max_iter / 2))
         self.fit(X, None, sample_weight, X_val=X_val)
 
     def _distinct(self, X, sample_weight):
         """Return the fit with pairs of topics merged while the lower bound rises.
 
-        The evidence of the words alone leaves topics apart that differ by noise: each
-        has its words, and only the documents tell that they have the same ones.
+        The evidence of the words alone does not merge topics that differ by noise.  The
+        documents show that they are the same.
         """
         with self._fitted_problem(X, sample_weight) as problem:
             n_rows, weight = len(problem.data), problem.sample_weight
@@ -249,107 +239,16 @@ class SizesMixin:
         return best
 
     def _bound_by(self, X, sample_weight, scale):
-        """Return the lower bound of data of which these are a sample."""
+        """Return the lower bound of the data from a sample of them."""
         with self._fitted_problem(X, sample_weight) as problem:
             return problem.bound(self.state_.globals_, self.state_.hyper, scale=scale)
 
-    # -- a growing vocabulary ----------------------------------------------------------
-    def expand_features(self, new_features):
-        """Add words to the vocabulary of a fitted model, which then goes on with them.
-
-        For a stream with words that were not known when it began.  They are as if they
-        had been there from the start, and in no document so far.
-
-        Parameters
-        ----------
-        new_features : int or array-like of str
-            How many words, or their names: names if the training data had some.  Their
-            columns come after those of the present ones.
-
-        Returns
-        -------
-        self : object
-            The columns of the present words in ``components_`` keep their bits; their
-            probabilities fall a little, as the new ones take a share.  An array
-            ``topic_word_prior`` is replaced by a longer one, in which new words have
-            the least value of each topic; an adaptive learning rate warms up again.
-
-        Raises
-        ------
-        ValueError
-            If the number is less than 1, or there are names where there were none, or
-            none where there were some, or a name comes twice.
-
-        Examples
-        --------
-        >>> from sktemper import AnnealedLDA
-        >>> from sktemper.datasets import make_lda_documents
-        >>> X = make_lda_documents(300, 80, 5, random_state=0)
-        >>> lda = AnnealedLDA(5, total_samples=300, random_state=0)
-        >>> lda = lda.partial_fit(X[:200, :60]).expand_features(20)
-        >>> lda.partial_fit(X[200:]).components_.shape
-        (5, 80)
-        """
-        check_is_fitted(self, "state_")
-        names = self._names_with(new_features)
-        n_old = self.state_.n_features
-        n_new = len(names) - n_old if names is not None else int(new_features)
-        parameters = self._longer_prior(n_new)
-        other = self._other(parameters)
-        model = other._make_model(n_old + n_new, self.state_.dtype)
-        topics = self.state_.globals_.with_words(
-            n_new, model.topic_word_prior.T, self.state_.convergence.start_share
-        )
-        state = replace(
-            self.state_,
-            globals_=topics,
-            n_features=n_old + n_new,
-            best=None,
-            policies=replace(self.state_.policies, learning_rate=None),
-            progress=replace(self.state_.progress, first_row=None),
-        )
-        self.set_params(**parameters)
-        self.n_features_in_ = n_old + n_new
-        if names is not None:
-            self.feature_names_in_ = names
-        self._take_state(state)
-        return self
-
-    def _names_with(self, new_features):
-        """Return the names of all words, or None if they have none."""
-        old = getattr(self, "feature_names_in_", None)
-        if np.ndim(new_features) == 0 and not isinstance(new_features, str):
-            positive_int(new_features, "new_features")
-            if old is not None:
-                raise ValueError(
-                    "The training data had column names: new_features must be the "
-                    "names of the new words."
-                )
-            return None
-        new = np.asarray(new_features, dtype=object)
-        if new.ndim != 1 or len(new) == 0:
-            raise ValueError(
-                "new_features must be a number of words, or a list of their names."
-            )
-        if old is None:
-            raise ValueError(
-                "The training data had no column names: new_features must be the "
-                "number of new words."
-            )
-        if not all(isinstance(name, str) for name in new):
-            raise ValueError(
-                f"new_features must be names of type str, got {list(new)}."
-            )
-        names = np.concatenate([old, new])
-        if len(set(names)) < len(names):
-            raise ValueError("new_features has names that are there already, or twice.")
-        return names
-
-    def _longer_prior(self, n_new):
-        """Return the parameter that must grow with the vocabulary, if it must."""
+    # -- other words -------------------------------------------------------------------
+    def _parameters_on(self, places):
+        """Return the parameters that have a value for each word, for other words."""
         prior = (self.state_.fixed or self._fixed())["topic_word_prior"]
         if np.ndim(prior) == 0:
             return {}
         prior = np.asarray(prior, dtype=np.float64)
-        least = np.repeat(prior.min(axis=-1, keepdims=True), n_new, axis=-1)
-        return {"topic_word_prior": np.concatenate([prior, least], axis=-1)}
+        least = prior.min(axis=-1, keepdims=True)
+        return {"topic_word_prior": np.where(places < 0, least, prior[..., places])}

@@ -14,19 +14,19 @@ N_ROTATIONS = 8
 def spectral_tokens(correspondence, n_topics):
     """Return the expected tokens of topics, one for each rotated axis.
 
-    The scores of the documents are rotated such that each document is near few axes;
-    what a document has of an axis is its weight of that topic.
+    The scores of the documents are rotated such that each document is near few axes.
+    The coordinates of a document are then its weights of the topics.
 
     Parameters
     ----------
     correspondence : Correspondence
     n_topics : int
-        K: each topic gets the K-th part of the sample's tokens.
+        K.  Each topic has 1 / K of the tokens of the sample.
 
     Returns
     -------
     tokens : ndarray of shape (n_axes, n_features)
-        At most K rows, in the order of the mean columns of their words.
+        At most K rows, ordered by the mean column numbers of their words.
     """
     weight, scores = correspondence.weight, correspondence.scores
     with one_blas_thread():
@@ -40,22 +40,21 @@ def spectral_tokens(correspondence, n_topics):
     totals = tokens.sum(axis=1)
     filled = totals > 0.0
     tokens = tokens[filled] / totals[filled][:, None]
-    # the order of equally extreme documents is a matter of rounding
+    # sorted, because rounding decides the order of equally extreme documents
     order = np.argsort(tokens @ np.arange(tokens.shape[1]), kind="stable")
     return correspondence.n_tokens / n_topics * tokens[order]
 
 
 def _rotation(scores, weight):
-    """Return the rotation of the axes that makes most documents be near few of them.
+    """Return the rotation after which most documents are near few axes.
 
     It starts from the most extreme documents, which a pivoted QR decomposition finds.
-    Each step is one of the orthogonal iterations for the varimax criterion [1]_: the
-    polar factor of its gradient.
+    Each iteration takes the polar factor of the gradient of the varimax criterion [1]_.
 
     Parameters
     ----------
     scores : ndarray of shape (n_rows, n_axes)
-        Of one row each, weighted orthonormal.
+        Scores of rows of weight 1, orthonormal with the weights.
     weight : ndarray of shape (n_rows,)
 
     References

@@ -1,10 +1,11 @@
-"""Where a fit of topics starts: its topics, its prior, and its temperature."""
+"""Start of a fit of topics: the topics, the prior, and the temperature."""
 
 import numpy as np
 
+from .._cache import LastCall, are_same_objects
 from .._limits import check_prior
 from ._checks import positive
-from ._correspondence import Recent, analyse
+from ._correspondence import analyse
 from ._critical import critical_temperatures
 from ._priors import auto_prior
 from ._spectral import spectral_tokens
@@ -12,45 +13,45 @@ from ._topics import Topics
 
 __all__ = ["StartsMixin"]
 
-#: Where an annealing of sampled documents begins.
+#: Start temperature of an annealing with sampled documents.
 SAMPLED_START = 1.2
-#: What a word has in a topic at the start where nothing is known, in tokens.
+#: Tokens of a word in a topic at the start, to which the axes add more.
 START_OF_A_WORD = 0.1
-#: Rows that a correspondence analysis needs, in multiples of the number of topics.
+#: Smallest number of rows of a correspondence analysis, per topic.
 ROWS_PER_TOPIC = 2
 
 
 class StartsMixin:
-    """The part of `LDAModel` that is asked before the first step."""
+    """The methods of `LDAModel` that are called before the first step."""
 
     def __init__(self):
         super().__init__()
-        self._correspondence = Recent()
+        self._correspondence = LastCall(are_same_objects)
 
     def auto_temperature(self, hyper):
         """Return the fourth root of the number of topics.
 
-        Hotter is better for many topics, but where few start too hot they become all
-        equal, and a short fit ends before they are told apart again.  Sampled
-        documents make topics equal at 1.3 already.
+        A hotter start is better for many topics.  Few topics become equal if they start
+        too hot, and a short fit ends before they differ again.  With sampled documents
+        topics become equal at a temperature of 1.3.
         """
         if self.doc_update == "sampled":
             return SAMPLED_START
         return max(1.0, self.n_topics**0.25)
 
     def initial_hyper(self, X, sample_weight=None):
-        """Return alpha, by the length of the documents where none is given."""
+        """Return alpha; if none is given, it follows from the documents' lengths."""
         if self.doc_topic_prior is None:
             alpha = auto_prior(X, self.n_topics, sample_weight)
             return np.full(self.n_topics, alpha)
         return self.doc_topic_prior
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
-        """Return the start of lambda: ``init``, or draws, or what documents tell.
+        """Return the initial lambda: ``init``, or random draws, or spectral topics.
 
-        Draws are those of scikit-learn.  Multiplied by them is what the correspondence
-        analysis of the documents finds of the topics; those beyond its axes start at
-        the draws.
+        The draws are those of scikit-learn.  A spectral start multiplies them by the
+        topics that a correspondence analysis of the documents finds.  If there are
+        fewer of these than topics, the others start at the draws.
         """
         shape = (self.n_topics, self.n_features)
         init = self.init
@@ -69,7 +70,7 @@ class StartsMixin:
         return Topics.from_dense(init.T, self.topic_word_prior.T)
 
     def critical_temperatures(self, X, hyper, sample_weight=None):
-        """Return them by the correspondence analysis of the documents."""
+        """Return the temperatures below which topics differ along each axis."""
         found = self._analysed(X, hyper, sample_weight)
         if found is None:
             return None
@@ -81,18 +82,17 @@ class StartsMixin:
         )
 
     def _analysed(self, X, hyper, sample_weight):
-        """Return the correspondence analysis; None where it tells nothing of topics.
+        """Return the correspondence analysis, or None if it cannot show topics.
 
-        Which are not exchangeable where the priors of some are others, and of which few
-        documents tell little.
+        It cannot if topics have different priors, or if there are few documents.
         """
         hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
         alike = (hyper == hyper[0]).all()
         alike = alike and (self.topic_word_prior == self.topic_word_prior[:1]).all()
         if not alike or self.n_topics == 1:
             return None
-        found = self._correspondence.result(
-            analyse, X, sample_weight, self.n_topics - 1
+        found = self._correspondence.of(
+            (X, sample_weight, self.n_topics - 1), lambda arguments: analyse(*arguments)
         )
         if found is None or found.n_rows < ROWS_PER_TOPIC * self.n_topics:
             return None

@@ -1,4 +1,4 @@
-"""What topics are, and which documents and words belong to them, as tables."""
+"""Tables of topics, and of the documents and words that belong to them."""
 
 import numpy as np
 from scipy import sparse
@@ -13,12 +13,12 @@ from ..model import Request
 
 __all__ = ["TablesMixin"]
 
-#: Entries of a table of similarities that is made at a time.
+#: Largest number of entries of a table of distances.
 MOST_ENTRIES = 10_000_000
 
 
 class TablesMixin:
-    """Of a fitted LDA: topics and documents as tables."""
+    """Mixin of LDA with tables of topics and documents."""
 
     def top_words(self, feature_names=None, n_words=10):
         """Return the most probable words of each topic.
@@ -26,8 +26,8 @@ class TablesMixin:
         Parameters
         ----------
         feature_names : array-like of shape (n_features,), default=None
-            The words, as a vectorizer's ``get_feature_names_out`` has them; None takes
-            the column names of the training data, or column numbers.
+            The words, such as the result of a vectorizer's ``get_feature_names_out``.
+            None uses the column names of the training data, or else column numbers.
         n_words : int, default=10
             Number of words of each topic.
 
@@ -39,12 +39,12 @@ class TablesMixin:
         Raises
         ------
         ValueError
-            If there are not as many names as features, or ``n_words`` is less than 1,
-            or no integer.
+            If the number of names is not that of features, or ``n_words`` is not an
+            integer of at least 1.
 
         See Also
         --------
-        topics : The same as a table, with figures.
+        topics : Table of the words with their weights.
         """
         return self._top_words(feature_names, n_words)
 
@@ -67,14 +67,14 @@ class TablesMixin:
         n_words : int, default=10
             Words of each topic.
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-            Documents to take coherence and prevalence from.
+            Documents from which coherence and prevalence are computed.
         relevance : float, default=1.0
-            :math:`\ell`, from 0 to 1, of the relevance [1]_ by which words are ranked,
+            Weight :math:`\ell` from 0 to 1.  Words are ranked by their relevance [1]_,
             :math:`\ell \log \beta_{kv} + (1 - \ell) \log (\beta_{kv} / p_v)`, where
             :math:`\beta_{kv}` is the probability of a word in a topic and :math:`p_v`
-            that in the whole corpus by the model.  1 ranks by probability, as
-            `top_words` does; 0 by lift, which favours rare words; people find topics
-            easiest to name at about 0.6.
+            its probability in the whole corpus.  1 ranks by probability, as `top_words`
+            does, and 0 by lift, which prefers rare words.  At about 0.6 people could
+            name most topics.
         output : {"pandas", "polars"}, default="pandas"
             The library of the data frame.
 
@@ -82,23 +82,24 @@ class TablesMixin:
         -------
         table : DataFrame
             Columns: "topic", from 0; "rank", from 1; "word"; "weight", the probability
-            of the word in the topic; "lift", that over its probability in the corpus;
-            "relevance"; "prevalence", the topic's share of the tokens, of the training
-            data as the fit has them or, if it is given, of ``X``; and with ``X`` also
-            "coherence", `sktemper.metrics.npmi_coherence` of the topic's ``n_words``
-            most probable words.
+            of the word in the topic; "lift", its weight divided by its probability in
+            the corpus; "relevance"; and "prevalence", the topic's share of the tokens
+            of ``X`` or else of the training data.  With ``X`` also "coherence",
+            `sktemper.metrics.npmi_coherence` of the ``n_words`` most probable words of
+            the topic.
 
         Raises
         ------
         ValueError
-            If there are not as many names as features, or a parameter is out of range.
+            If the number of names is not that of features, or a parameter is out of
+            range.
         ImportError
             If the library of the data frame is not installed.
 
         See Also
         --------
-        top_words : The words alone, as lists.
-        explain : Which words of a document came from which topic.
+        top_words : Lists of the words.
+        explain : Topics of the words of a document.
 
         References
         ----------
@@ -160,8 +161,8 @@ class TablesMixin:
         -------
         table : DataFrame
             Columns: "topic", from 0; "rank", from 1; "document", the row of ``X``;
-            "weight", that of the topic in the document.  Empty documents are left out;
-            of equal weights the first comes first.
+            and "weight", the weight of the topic in the document.  Empty documents are
+            left out.  Documents of equal weight have the order of ``X``.
 
         Raises
         ------
@@ -173,7 +174,7 @@ class TablesMixin:
         frame_library(output)
         n_documents = positive_int(n_documents, "n_documents")
         gamma = self._doc_topic(X, 1.0)
-        # gamma sums to that of the prior and the tokens
+        # the sum of gamma is the sum of the prior plus the number of tokens
         filled = np.flatnonzero(
             gamma.sum(axis=1) > 1.000001 * self._hyper_of_predictions().sum()
         )
@@ -190,23 +191,23 @@ class TablesMixin:
         return data_frame(output, columns)
 
     def explain(self, X, feature_names=None, *, min_probability=0.1, output="pandas"):
-        r"""Return which words of documents came from which topics, as a table.
+        r"""Return a table of the topics from which the words of documents came.
 
-        The probability that a word of a document came from a topic is that of
-        variational inference, :math:`\phi_{dvk} \propto \exp(E[\log \theta_{dk}] +
-        E[\log \beta_{kv}])`.
+        The probability that a word came from a topic is computed by variational
+        inference, :math:`\phi_{dvk} \propto \exp(E[\log \theta_{dk}] + E[\log
+        \beta_{kv}])`.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts of a few documents; one may be of shape (n_features,), such as
-            a row of a sparse array or of a data frame of pandas.
+            Word counts of a few documents.  A single document may have the shape
+            (n_features,), such as a row of a sparse array or of a pandas DataFrame.
         feature_names : array-like of shape (n_features,), default=None
             The words; None takes the column names of the training data, or column
             numbers.
         min_probability : float, default=0.1
-            Topics less probable than this are left out, but never the most probable
-            one of a word.
+            Topics that are less probable are left out, except for the most probable
+            topic of a word.
         output : {"pandas", "polars"}, default="pandas"
             The library of the data frame.
 
@@ -214,14 +215,14 @@ class TablesMixin:
         -------
         table : DataFrame
             Columns: "document", the row of ``X``; "word"; "count"; "topic" and its
-            "probability" for this word in this document.  The words of a document come
-            in the order of their columns, the topics of a word the most probable first.
+            "probability" for this word in this document.  Words have the order of their
+            columns, and topics of a word that of their probabilities, largest first.
 
         Raises
         ------
         ValueError
-            If there are not as many names as features, or ``min_probability`` is not
-            from 0 to 1.
+            If the number of names is not that of features, or ``min_probability`` is
+            not between 0 and 1.
         ImportError
             If the library of the data frame is not installed.
 
@@ -257,25 +258,25 @@ class TablesMixin:
         return data_frame(output, columns)
 
     def similar_documents(self, query, X, n_documents=10):
-        r"""Return the documents whose topic weights are nearest to those of others.
+        r"""Return the documents with the most similar topic weights.
 
-        The distance is Hellinger's,
-        :math:`\sqrt{1 - \sum_k \sqrt{\theta_{qk} \theta_{dk}}}`, from 0 to 1.
+        The distance is the Hellinger distance :math:`\sqrt{1 - \sum_k \sqrt{\theta_{qk}
+        \theta_{dk}}}`, from 0 to 1.
 
         Parameters
         ----------
         query : {array-like, sparse matrix} of shape (n_queries, n_features)
-            Word counts of the documents to find others for; one may be of shape
-            (n_features,).
+            Word counts of documents for which similar ones are searched.  A single
+            document may have the shape (n_features,).
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts of the documents to find them among.
+            Word counts of the documents that are searched.
         n_documents : int, default=10
-            How many to find; all, if ``X`` has fewer.
+            Number of documents to find; all, if ``X`` has fewer.
 
         Returns
         -------
         indices : ndarray of shape (n_queries, n_documents)
-            Rows of ``X``, the nearest first; a query that is in ``X`` finds itself.
+            Rows of ``X``, nearest first.  A query that is in ``X`` finds itself.
         distances : ndarray of shape (n_queries, n_documents)
             Distances of these documents, from 0 to 1.
 
@@ -296,8 +297,7 @@ class TablesMixin:
         indices, distances = (np.concatenate(part) for part in zip(*found, strict=True))
         return indices, distances
 
-    # -- what tables are made of -------------------------------------------------------
-
+    # -- contents of tables ------------------------------------------------------------
     def _topic_word(self):
         """Return the mean probabilities of words in topics, in float64."""
         topic_word = self.state_.globals_.dense().T
@@ -316,15 +316,15 @@ class TablesMixin:
         return tokens / total if total > 0 else np.full(len(tokens), 1 / len(tokens))
 
     def _coherence(self, X, n_words):
-        from ..metrics import npmi_coherence  # loaded when it is asked for
+        from ..metrics import npmi_coherence  # imported here to avoid a cycle
 
         return npmi_coherence(self, X, n_words=max(n_words, 2))
 
 
 def _as_rows(X):
-    """Return one document as a matrix of one row; anything else as it is.
+    """Return a single document as a matrix of one row, and other data unchanged.
 
-    A row of a frame is a series of pandas, and becomes a frame with its column names.
+    A row of a data frame is a pandas Series, and becomes a frame with its column names.
     """
     if hasattr(X, "to_frame") and getattr(X, "ndim", 2) == 1:
         return X.to_frame().T
@@ -334,7 +334,7 @@ def _as_rows(X):
 
 
 def _word_topics(model, block, prepared):
-    """Return the lengths of documents, their words, the counts, and phi of each."""
+    """Return the lengths of documents, and words, counts and phi of their entries."""
     step = model.local_step(block, prepared, Request(want=("local",)))
     lengths = np.diff(block.starts)
     log_theta = psi(step.local_parameters.astype(np.float64))
@@ -347,7 +347,7 @@ def _word_topics(model, block, prepared):
 
 
 def _nearest(of_query, of_others, n_documents):
-    """Return the nearest of others and their distances, of each query."""
+    """Return the nearest other documents of each query, and their distances."""
     distance = cdist(of_query, of_others) / np.sqrt(2.0)  # 0 for the same weights
     order = np.argsort(distance, axis=1, kind="stable")[:, :n_documents]
     return order, np.take_along_axis(distance, order, axis=1)

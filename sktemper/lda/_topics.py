@@ -1,4 +1,4 @@
-"""The values of LDA: documents, what they tell of words, and topics."""
+"""Values of LDA: documents, statistics of words, and topics."""
 
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -17,16 +17,16 @@ __all__ = [
     "deal_words",
 ]
 
-#: Statistics keep this many blocks apart before they are added up.
+#: Number of blocks of statistics that are kept before they are added up.
 MOST_PARTS = 16
-#: Rows of a sum that are moved in one go.
+#: Number of rows of a sum that are moved at a time.
 MOVED_AT_ONCE = 1024
 
 
 class Documents(NamedTuple):
     """A block of documents: canonical CSR without stored zeros.
 
-    ``slots`` says of each entry which of the sorted distinct ``words`` it is.
+    ``slots`` has for each entry the place of its word in the sorted distinct ``words``.
     """
 
     counts: Any
@@ -48,7 +48,7 @@ class Documents(NamedTuple):
 
 
 def deal_words(block):
-    """Deal the entries of each document alternately to two blocks."""
+    """Return two blocks that have alternating entries of each document."""
     lengths = np.diff(block.starts)
     position = np.arange(len(block.counts)) - np.repeat(block.starts[:-1], lengths)
     halves = []
@@ -67,10 +67,10 @@ def deal_words(block):
 
 @dataclass(frozen=True)
 class WordStatistics:
-    """Sum of counts * phi, for the words that occurred: blocks in their order.
+    """Sum of counts * phi for the words that occurred, as blocks in their order.
 
-    ``parts`` are pairs of words and rows; a word may occur in several.  Rows may have
-    columns beyond those of the topics, for padding.
+    ``parts`` are pairs of words and rows.  A word may occur in several parts.  Rows may
+    have additional columns, for padding.
     """
 
     parts: tuple
@@ -83,7 +83,7 @@ class WordStatistics:
         return total.merged() if len(total.parts) > MOST_PARTS else total
 
     def merged(self):
-        """Return the same with each word once."""
+        """Return the same statistics with each word in one row."""
         words = np.unique(np.concatenate([words for words, _ in self.parts]))
         rows, totals = np.zeros((len(words), self.n_topics)), np.zeros(self.n_topics)
         for part_words, part_rows in self.parts:
@@ -92,11 +92,11 @@ class WordStatistics:
         return replace(self, parts=((words, rows),))
 
     def compacted(self):
-        """Return the same with each word once, itself where that is so already."""
+        """Return the same statistics, with each word in one row."""
         return self if len(self.parts) == 1 else self.merged()
 
     def accumulator(self):
-        """Return what adds statistics to these, see `LocalStep`."""
+        """Return an accumulator that starts with these statistics, see `LocalStep`."""
         return _Accumulator(self)
 
     def scaled(self, factor):
@@ -114,9 +114,10 @@ class WordStatistics:
 
 
 class _Accumulator:
-    """A sum of `WordStatistics` in an array for all words, of which few are touched.
+    """Sum of `WordStatistics` in an array that has a row for each word.
 
-    What is added is first made compact: so its bits do not depend on how far it is.
+    Statistics are compacted before they are added, so that the bits of the sum do not
+    depend on earlier compactions.
     """
 
     def __init__(self, statistics):
@@ -132,7 +133,8 @@ class _Accumulator:
 
     def total(self):
         words, rows = np.flatnonzero(self._known), self._rows
-        # in place, a few at a time: a word's row never lies before its place
+        # In place, some rows at a time: the row of a word never lies before its new
+        # place.
         for start in range(0, len(words), MOVED_AT_ONCE):
             moved = words[start : start + MOVED_AT_ONCE]
             rows[start : start + len(moved)] = rows[moved]
@@ -142,10 +144,10 @@ class _Accumulator:
 
 @dataclass(frozen=True)
 class Topics:
-    """The Dirichlet parameters of the topics, so kept that a step costs what changed.
+    """Dirichlet parameters of topics, in a form in which sparse steps are cheap.
 
-    ``lambda = decay * u + prior_share * prior + base_share``, words in rows.  A step
-    scales the three numbers and touches the rows of ``u`` whose words occurred.
+    ``lambda = decay * u + prior_share * prior + base_share``, with words in rows.  A
+    step changes the three numbers, and the rows of ``u`` of words that occurred.
 
     Attributes
     ----------
@@ -173,9 +175,13 @@ class Topics:
         return np.broadcast_to(self.prior, self.u.shape)
 
     def parts(self):
-        """Return what lambda is a sum of, as kernels take it."""
+        """Return the terms of lambda, as arguments of kernels."""
         full_prior = self.full_prior()
         return self.u, full_prior, self.decay, self.prior_share, self.base_share
+
+    def on_block(self, block):
+        """Return a block, and the parts of the topics that its words refer to."""
+        return block, self.parts()
 
     def dense(self):
         """Return lambda, of shape (n_features, n_topics)."""
@@ -184,26 +190,29 @@ class Topics:
         return dense
 
     def tokens(self):
-        """Return lambda less the prior: expected tokens, (n_features, n_topics)."""
+        """Return expected tokens, lambda minus the prior, (n_features, n_topics)."""
         return np.maximum(self.dense() - self.prior, 0.0)
 
-    def with_words(self, n_words, prior, start_share):
-        """Return the topics with more words, after the present ones and so far unseen.
+    def on_words(self, places, prior, start_share):
+        """Return the topics of other words.
 
-        They have what is left of a start at 1, the mean of all starts, and their prior.
+        New words have the remaining share of a start at 1, the mean of all starts, and
+        their prior.
 
         Parameters
         ----------
-        n_words : int
-        prior : ndarray of shape (1 or n_features + n_words, 1 or n_topics)
+        places : ndarray of int of shape (n_words,)
+            Row of each word in the present topics, -1 for a new word.
+        prior : ndarray of shape (1 or n_words, 1 or n_topics)
         start_share : float
-            The weight that the start still has.
+            Weight of the start in the present topics.
         """
-        n_old, n_topics = self.u.shape
-        of_new = np.broadcast_to(prior, (n_old + n_words, n_topics))[n_old:]
+        is_new = places < 0
+        u = self.u[places]
+        of_new = np.broadcast_to(prior, u.shape)[is_new]
         start = start_share + (1.0 - start_share) * of_new
-        rows = (start - self.prior_share * of_new - self.base_share) / self.decay
-        u = np.concatenate([self.u, rows])
+        rest = start - self.prior_share * of_new - self.base_share
+        u[is_new] = rest / self.decay
         return replace(self, u=u, u_totals=u.sum(axis=0), prior=prior)
 
     def rows(self, words):
@@ -219,7 +228,8 @@ class Topics:
 
     def totals(self):
         """Return the sums of lambda over the words."""
-        # not of the full prior: a step must not cost n_features * n_topics
+        # computed without the full prior, because a step must not cost n_features *
+        # n_topics
         prior_totals = self.prior.sum(axis=0) * (len(self.u) // len(self.prior))
         return (
             self.decay * self.u_totals
@@ -229,7 +239,7 @@ class Topics:
 
 
 class Prepared(NamedTuple):
-    """What a local step needs of the topics and priors."""
+    """Values of topics and priors that local steps share."""
 
     topics: Topics
     totals: np.ndarray

@@ -4,10 +4,8 @@
 store natural parameters, and `MixtureModel` nearly all of it for mixtures.
 """
 
-from ._capabilities import CAPABILITIES
 from ._contract import ConjugateModel
 from ._values import (
-    NOT_FINITE,
     IllDefined,
     LocalStep,
     Powers,
@@ -31,8 +29,6 @@ from .._expfam import (
 )
 
 __all__ = [
-    "CAPABILITIES",
-    "NOT_FINITE",
     "CategoricalFamily",
     "ConjugateModel",
     "DirichletFamily",

@@ -1,11 +1,11 @@
-"""Optional capabilities of models: methods that a model may define."""
+"""Capabilities of models: optional methods that some policies need."""
 
 import numpy as np
 
-__all__ = ["CAPABILITIES", "Capabilities"]
+__all__ = ["Capabilities"]
 
 #: Methods of each capability.
-CAPABILITIES = {
+_CAPABILITIES = {
     "dense_vectors": (
         "natural_parameters",
         "from_natural_parameters",
@@ -17,16 +17,17 @@ CAPABILITIES = {
     "critical_temperatures": ("critical_temperatures",),
     "births": ("propose_birth",),
     "splits": ("propose_split_merge",),
+    "other_features": ("on_features",),
     "renewals": ("with_births", "joined", "merged", "matched", "blended"),
 }
 
 
 class Capabilities:
-    """The optional part of the contract of a model, see `CAPABILITIES`.
+    """Methods that a model may define so that policies can use them.
 
-    A model has a capability if it defines all its methods.  A policy lists the
-    capabilities that it needs in `Policy.requires`.  If the model lacks one of them,
-    `fit` raises before the first step.
+    A model has a capability if it defines all its methods, see `_CAPABILITIES`.  A
+    policy lists the capabilities that it needs in `Policy.requires`.  If the model
+    lacks one of them, `fit` raises before the first step.
     """
 
     @classmethod
@@ -37,13 +38,13 @@ class Capabilities:
         -------
         names : set of str
         """
-        return {name for name in CAPABILITIES if not cls._missing(name)}
+        return {name for name in _CAPABILITIES if not cls._missing(name)}
 
     @classmethod
     def _missing(cls, capability):
         return [
             method
-            for method in CAPABILITIES[capability]
+            for method in _CAPABILITIES[capability]
             if getattr(cls, method) is getattr(Capabilities, method)
         ]
 
@@ -54,9 +55,9 @@ class Capabilities:
         Parameters
         ----------
         capability : str
-            A key of `CAPABILITIES`.
+            Name of the capability.
         policy : object
-            Named in the message.
+            The policy, for the message.
 
         Raises
         ------
@@ -189,44 +190,44 @@ class Capabilities:
         """
         raise NotImplementedError
 
-    # -- critical_temperatures: for annealings whose start is found ----------------
+    # -- critical_temperatures: for schedules with start="auto" ------------------------
     def critical_temperatures(self, X, hyper, sample_weight=None):
         """Return the temperatures below which components become distinct.
 
-        Above the first of them all components become equal in a fit at a constant
-        temperature, if they are not yet; between the first and the second they differ
-        in one direction; below the last one in as many directions as they can.  The
-        temperature is that of local steps, the reciprocal of `Powers.local`.
+        In a fit at a constant temperature above the first of them, all components
+        become equal.  Between the first and the second they differ in one direction,
+        and below the last one in all directions.  The temperature is that of local
+        steps, the reciprocal of `Powers.local`.
 
         Parameters
         ----------
         X : array-like
-            The data, or an even sample of at most `rows_looked_at` of their rows; of a
-            stream its first chunk.
+            The data, an even sample of at most `max_start_rows` of their rows, or the
+            first chunk of a stream.
         hyper : object
-            As at the start of a fit.
+            Initial hyperparameters.
         sample_weight : ndarray of shape (n_samples,) or None
-            How often each row counts.
+            Number of times that each row counts.
 
         Returns
         -------
         temperatures : ndarray of shape (n_components - 1,) or None
-            Finite, positive and not increasing, without what the noise of a finite
-            sample adds to them.  At values below 1 a direction is not seen at T=1.
-            None if there are none: with priors by which components differ from the
-            beginning, or if X has too few rows to tell.
+            Finite, positive and not increasing, corrected for the noise of a finite
+            sample.  Components do not differ at T=1 in a direction whose temperature is
+            below 1.  None if there are no critical temperatures: the priors of
+            components differ, or X has too few rows.
         """
         raise NotImplementedError
 
     # -- births, splits ----------------------------------------------------------------
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
-        """Propose global parameters with a new component where the fit is bad.
+        """Propose global parameters with a new component for rows that fit badly.
 
         Parameters
         ----------
         globals_, hyper : object
         block : object
-            Rows from which this place is found.
+            Rows from which these rows are chosen.
         random : numpy.random.Generator
         row_weight : ndarray of shape (n_rows,) or None
             Number of times that each row counts; None means once.
@@ -259,6 +260,27 @@ class Capabilities:
             The proposal; None instead of all three if none promises a better bound.
         """
         raise ValueError(f"{type(self).__name__} makes no split and merge moves.")
+
+    # -- other_features: for data with more columns, or fewer --------------------------
+    def on_features(self, globals_, hyper, places, start_share):
+        """Return the parameters of a model with other features as those of this one.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+            Parameters and hyperparameters of the other model.
+        places : ndarray of int of shape (n_features,)
+            Column of the other model for each feature of this one, -1 for a new
+            feature.  New features have been in no sample so far.
+        start_share : float
+            Weight of the initial parameters in the present ones.
+
+        Returns
+        -------
+        globals_, hyper : object
+            Parameters and hyperparameters of this model.
+        """
+        raise NotImplementedError
 
     # -- renewals: for streams whose components appear and die -------------------------
     def with_births(self, globals_, hyper, n_births, X, random):

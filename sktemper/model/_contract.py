@@ -1,4 +1,7 @@
-"""The contract of models, except for the optional capabilities in `_capabilities`.
+"""The contract of models: the required methods.
+
+The optional methods are in `_options`, and those that some policies need in
+`_capabilities`.
 
 A model has shapes and settings, which are constant.  A fit changes `globals_`, the
 variational parameters shared by all samples, and `hyper`, priors and variances that may
@@ -8,30 +11,56 @@ be learned.  The model creates both values, and the loop passes them to its meth
 import numpy as np
 
 from ._capabilities import Capabilities
-from ._values import Powers, all_finite, check_numbers, numbers_in
+from ._options import Options
+from ._values import Powers
 
 __all__ = ["ConjugateModel"]
 
 
-class ConjugateModel(Capabilities):
+class ConjugateModel(Options, Capabilities):
     r"""A conditionally conjugate model under mean-field inference.
 
-    To add a model, subclass this class in a folder of its own and define the methods
-    below.  No other part of the package needs a change.  A global step is
+    A global step is
 
     .. math:: \lambda \leftarrow (1 - \rho) \lambda + \rho \hat\lambda, \quad
         \hat\lambda = \lambda_0(p) + (D / S) \sum_i w_i b_i E[t_i]
 
     in natural parameters.  Their domain is convex, so that a step stays in it.
 
+    To add a model, derive a class in a folder of its own.  No other part of the package
+    needs a change.  The contract has three parts:
+
+    Required
+        The attribute ``dtype``, and the methods `take`, `initial_hyper`,
+        `initial_globals`, `prepare`, `local_step`, `global_bound` and
+        `predictive_scores`; also either the method `step`, or the capability
+        "dense_vectors", with which the default of `step` works.
+
+    Optional, with defaults
+        All other attributes, and the methods `step`, `update_hyper`, `is_finite`,
+        `units_per_row`, `per_unit`, `auto_batch_size`, `auto_temperature`,
+        `global_shapes`, `hyper_shapes`, `check` and `check_local`.
+
+    Capabilities, each needed by some policies
+        "dense_vectors" (`natural_parameters`, `from_natural_parameters`,
+        `target_parameters`), "fisher_products" (`fisher_product`), "largest_rates"
+        (`largest_rate`, `is_valid`), "log_partitions" (`log_partition`),
+        "critical_temperatures" (`critical_temperatures`), "births" (`propose_birth`),
+        "splits" (`propose_split_merge`), "other_features" (`on_features`) and
+        "renewals" (`with_births`, `joined`, `merged`, `matched`, `blended`).  A model
+        has a capability if it defines all its methods; `capabilities` returns the
+        names.
+
     Attributes
     ----------
+    dtype : dtype
+        Dtype of kernels and of public arrays, float32 or float64.  Required.
     block_size : int
         Largest number of rows of a block.  The bits of results depend on it, because
         blocks are added in their order.
     parameter_dtype : dtype
         Dtype in which global parameters are stored, by default float64.
-    rows_looked_at : int
+    max_start_rows : int
         Largest number of rows that `initial_hyper`, `initial_globals` and
         `auto_batch_size` get if the data are in several parts.
     watches_bound : bool
@@ -70,25 +99,9 @@ class ConjugateModel(Capabilities):
         and raises `Stopped` if it is 1.
     """
 
-    block_size = 256
-    parameter_dtype = np.dtype(np.float64)
-    rows_looked_at = 100_000
-    watches_bound = False
-    keeps_local = False
-    n_local = None
-    birth_steps = 5
-    is_random = False
-    local_tol = 0.0
-    scores_whole_rows = False
-    scores_rankings = False
-    weighs_observations = False
-    has_continuous_local = None
-    steps_in_place = False
-
     def __init__(self):
         self.stop = np.zeros(1, dtype=np.intc)
 
-    # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
         """Return ``X[rows]`` as a block for `local_step`.
 
@@ -104,75 +117,6 @@ class ConjugateModel(Capabilities):
         """
         raise NotImplementedError
 
-    def units_per_row(self, X, rows):
-        """Return the number of units of each row.
-
-        A unit is the part of a row that has a noise factor and a power of its own.
-
-        Parameters
-        ----------
-        X : array-like
-        rows : ndarray of shape (n_rows,)
-
-        Returns
-        -------
-        counts : ndarray of shape (n_rows,)
-            By default 1, so that each row is one unit.
-        """
-        return np.ones(len(rows), dtype=np.intp)
-
-    @classmethod
-    def has_units(cls):
-        """Return whether a row may have several units, or none."""
-        return cls.units_per_row is not ConjugateModel.units_per_row
-
-    def per_unit(self, block, values):
-        """Return the inverse temperatures of rows, or of units, for each unit.
-
-        Parameters
-        ----------
-        block : object
-        values : ndarray
-            One value for each unit if the model returns `LocalStep.unit_scores`, and
-            otherwise one for each row of the block.
-
-        Returns
-        -------
-        values : ndarray of shape (n_units,)
-        """
-        return values
-
-    def auto_batch_size(self, X, total):
-        """Return the batch size for ``batch_size="auto"``, at least 1.
-
-        Parameters
-        ----------
-        X : array-like
-            The data, or the first chunk of a stream.
-        total : int or None
-            Number of rows of a pass; None for a stream of unknown size.
-
-        Returns
-        -------
-        batch_size : int
-        """
-        return 256
-
-    def auto_temperature(self, hyper):
-        """Return the start temperature of schedules with ``start="auto"``.
-
-        Parameters
-        ----------
-        hyper : object
-            Initial hyperparameters.
-
-        Returns
-        -------
-        temperature : float
-        """
-        return 2.0
-
-    # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
         """Return the starting values of priors and variances.
 
@@ -226,25 +170,6 @@ class ConjugateModel(Capabilities):
         """
         raise NotImplementedError
 
-    def is_finite(self, globals_, hyper, prepared):
-        """Return whether all parameters after a step are finite.
-
-        Otherwise the step is not taken.  A model with many parameters may check fewer
-        numbers, if these are finite only if all parameters are.
-
-        Parameters
-        ----------
-        globals_, hyper : object
-        prepared : object or None
-            Result of `prepare`, if it was called.
-
-        Returns
-        -------
-        is_finite : bool
-        """
-        return all_finite(globals_, hyper, prepared)
-
-    # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
         """Optimise the local parameters of a block.
 
@@ -267,102 +192,6 @@ class ConjugateModel(Capabilities):
         """
         raise NotImplementedError
 
-    def step(self, globals_, statistics, scale, powers, rate, hyper):
-        """Return the global parameters after a step.
-
-        If `steps_in_place` is True, the step may overwrite the old parameters.  It must
-        then check that its target is finite, and raise `IllDefined` otherwise, before
-        it changes anything.
-
-        Parameters
-        ----------
-        globals_ : object
-        statistics : object
-        scale : float
-            D / S.
-        powers : Powers
-            Only ``powers.prior`` is used; ``statistics`` contain the other powers.
-        rate : float
-            Weight of the target, in [0, 1].
-        hyper : object
-
-        Returns
-        -------
-        globals_ : object
-        """
-        old = self.natural_parameters(globals_)
-        target = self.target_parameters(statistics, scale, powers, hyper)
-        return self.from_natural_parameters((1 - rate) * old + rate * target)
-
-    def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
-        """Return priors and variances after a step; those not learned are unchanged.
-
-        Parameters
-        ----------
-        hyper : object
-        globals_ : object
-            Parameters before the step, under which the statistics were computed.
-        statistics, scale, rate, powers
-            As in `step`.
-
-        Returns
-        -------
-        hyper : object
-        """
-        return hyper
-
-    # -- checks of pickles -------------------------------------------------------------
-    def global_shapes(self, globals_):
-        """Return the shapes that numbers and arrays in `globals_` must have, in order.
-
-        Parameters
-        ----------
-        globals_ : object
-
-        Returns
-        -------
-        shapes : list of tuple or None
-            By default the shapes after a conversion to a vector and back; None, which
-            disables the check, for a model without the capability "dense_vectors".
-        """
-        if "dense_vectors" not in self.capabilities():
-            return None
-        same = self.from_natural_parameters(self.natural_parameters(globals_))
-        return [np.shape(part) for part in numbers_in(same)]
-
-    def hyper_shapes(self):
-        """Return the shapes in `hyper`; by default None, which disables the check."""
-        return None
-
-    def check(self, globals_, hyper):
-        """Raise if values cannot be parameters of this model; kernels do not check.
-
-        Parameters
-        ----------
-        globals_, hyper : object
-
-        Raises
-        ------
-        ValueError
-            If they are not finite numbers of the right shapes.
-        """
-        check_numbers("global parameters", globals_, self.global_shapes(globals_))
-        check_numbers("priors and variances", hyper, self.hyper_shapes())
-
-    def check_local(self, local):
-        """Raise if values cannot be the local parameters from which a step starts.
-
-        Raises
-        ------
-        ValueError
-            If they are not finite numbers, `n_local` for each row.
-        """
-        if not (isinstance(local, np.ndarray) and local.dtype.kind == "f"):
-            raise ValueError("Local parameters must be an array of numbers.")
-        width = local.shape[-1] if self.n_local is None else self.n_local
-        check_numbers("local parameters", local, [(len(local), width)])
-
-    # -- objectives ------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
         """Return p E log p(globals) - E log q(globals), p = ``powers.prior``.
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 __all__ = [
-    "NOT_FINITE",
     "IllDefined",
     "LocalStep",
     "Powers",
@@ -19,11 +18,6 @@ __all__ = [
     "numbers_in",
 ]
 
-#: Message for a start or a step whose parameters are not finite.
-NOT_FINITE = (
-    "The next parameters would not be finite: values, sample_weight or priors are too "
-    "large, too small or too far apart. Rescale them. What earlier steps did is kept."
-)
 #: Types of numbers that may be NaN or infinite.  (`isinstance` is faster with a tuple
 #: than with a union, and each step calls it often.)
 FLOATS = float, np.floating
@@ -117,7 +111,24 @@ class Stopped(Exception):
 
 
 class IllDefined(ValueError):
-    """Parameters have left their domain.  It ends a fit, or rejects a proposal."""
+    """Error of a start, a step or a move whose parameters would leave their domain.
+
+    In a start or a step it ends the fit, and the last complete step is kept.  In a move
+    it rejects the proposal.
+
+    Parameters
+    ----------
+    message : str, optional
+        By default it says that the parameters would not be finite.
+    """
+
+    def __init__(
+        self,
+        message="The next parameters would not be finite: values, sample_weight or "
+        "priors are too large, too small or too far apart. Rescale them. The result "
+        "of earlier steps is kept.",
+    ):
+        super().__init__(message)
 
 
 @dataclass

@@ -30,6 +30,8 @@ class Facts:
     prevalence, coherence : ndarray of shape (n_topics,)
     in_corpus : ndarray of shape (n_features,)
         The words' shares of the corpus by the model.
+    numbers : ndarray of shape (n_topics,)
+        The numbers of the topics in the model.
     """
 
     names: list
@@ -40,6 +42,8 @@ class Facts:
     prevalence: np.ndarray
     coherence: np.ndarray
     in_corpus: np.ndarray
+    numbers: np.ndarray
+    by_tfidf = False  # whether class TF-IDF ranks words at first
 
     @classmethod
     def of(cls, *, rows, prevalence, topic_word, **others):
@@ -51,17 +55,39 @@ class Facts:
             prevalence=prevalence,
             topic_word=topic_word,
             in_corpus=in_corpus,
+            numbers=np.arange(len(prevalence)),
             **others,
         )
 
+    def class_tfidf(self, k):
+        """Return the class TF-IDF of the words of a topic."""
+        mean_tokens = self.tokens.sum() / len(self.prevalence)
+        return self.topic_word[k] * np.log1p(mean_tokens / np.maximum(self.counts, 1.0))
+
     def label(self, k, n_words=3):
-        """Return the most relevant words of a topic, at a relevance of 0.6."""
+        """Return the most relevant words of a topic."""
         return " ".join(self.names[v] for v in self._best_words[k][:n_words])
 
     @cached_property
     def _best_words(self):
+        """Words of labels, by a relevance of 0.6."""
         log_in_corpus = np.log(self.in_corpus)
         return [
             largest(np.log(weight) - 0.4 * log_in_corpus, MOST_IN_LABEL)
             for weight in self.topic_word
+        ]
+
+
+@dataclass(frozen=True)
+class ClusterFacts(Facts):
+    """Facts about clusters, which their words by class TF-IDF describe."""
+
+    by_tfidf = True
+
+    @cached_property
+    def _best_words(self):
+        """Words of labels, by class TF-IDF."""
+        return [
+            largest(self.class_tfidf(k), MOST_IN_LABEL)
+            for k in range(len(self.numbers))
         ]

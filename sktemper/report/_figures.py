@@ -43,7 +43,7 @@ def map_figure(facts):
     drawn.axis.visible = False
     drawn.grid.visible = False
     circles = _circles(drawn, source)
-    tooltips = [("topic", "$index"), ("words", "@words"), ("share", "@share")]
+    tooltips = [("topic", "@topic"), ("words", "@words"), ("share", "@share")]
     drawn.add_tools(HoverTool(renderers=[circles], tooltips=tooltips))
     drawn.select_one(TapTool).renderers = [circles]
     size = "12px" if len(facts.prevalence) <= 50 else "10px"
@@ -101,7 +101,10 @@ def _map_source(facts):
             "x": centres[:, 0],
             "y": centres[:, 1],
             "radius": radii,
-            "number": [str(k) if radii[k] >= NUMBERED else "" for k in topics],
+            "topic": facts.numbers,
+            "number": [
+                str(facts.numbers[k]) if radii[k] >= NUMBERED else "" for k in topics
+            ],
             "label": labels,
             "label_x": places[:, 0],
             "label_y": places[:, 1],

@@ -1,11 +1,14 @@
-"""Interface of a report to a fitted model: LDA, or a mixture of multinomials."""
+"""Interface of a report to a fitted model: LDA, multinomials, or clusters."""
+
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
 
 from ..metrics import npmi_coherence
 from ..plotting import topic_shares
-from ._facts import Facts
+from ..text._clusters import PRIOR_TOKENS
+from ._facts import ClusterFacts, Facts
 
 __all__ = ["model_of"]
 
@@ -15,14 +18,27 @@ COHERENT_WORDS = 10
 LEAST_PROBABILITY = 0.1
 
 
-def model_of(estimator):
+def model_of(estimator, embeddings=None):
     """Return the interface to a fitted estimator, chosen by its methods.
+
+    Parameters
+    ----------
+    estimator : object
+    embeddings : array-like of shape (n_samples, n_columns), default=None
+        Data of the estimator, if these are not the word counts.
 
     Raises
     ------
     TypeError
-        If it is neither an LDA nor a mixture of multinomials of this package.
+        If the estimator cannot be shown.
     """
+    if embeddings is not None:
+        if isinstance(estimator, type) or not hasattr(estimator, "predict"):
+            raise TypeError(
+                "With embeddings, lda must be a fitted estimator with predict_proba or "
+                f"predict, got {type(estimator).__name__}."
+            )
+        return Clusters(estimator, embeddings)
     for kind in LDA, Mixture:
         if not isinstance(estimator, type) and all(
             hasattr(estimator, name) for name in kind.needs
@@ -35,8 +51,8 @@ def model_of(estimator):
             "pipeline[:-1].transform returns"
         )
     raise TypeError(
-        "lda must be a fitted LDA or mixture of multinomials of sktemper, got "
-        f"{type(estimator).__name__}{hint}."
+        "lda must be a fitted LDA or mixture of multinomials of sktemper, or "
+        f"embeddings must be given, got {type(estimator).__name__}{hint}."
     )
 
 
@@ -109,19 +125,8 @@ class Mixture:
         """Return the `Facts` of the model and of a corpus."""
         names = _names_of(self._mixture, feature_names, rows)
         components = np.asarray(self._mixture.components_, dtype=np.float64)
-        topics = np.argsort(-components, axis=1, kind="stable")[:, :COHERENT_WORDS]
-        words, places = np.unique(topics, return_inverse=True)
         doc_topic = np.asarray(self._mixture.predict_proba(X))
-        return Facts.of(
-            names=names,
-            rows=rows,
-            topic_word=components / components.sum(axis=1, keepdims=True),
-            doc_topic=doc_topic,
-            prevalence=topic_shares(doc_topic, rows.tokens),
-            coherence=npmi_coherence(
-                list(places.reshape(topics.shape)), rows.columns(words)
-            ),
-        )
+        return _facts_of_clusters(Facts, names, rows, components, doc_topic)
 
     def word_topics(self, X, facts):
         """Return of each document a dict of the topics of its words; see `LDA`."""
@@ -137,6 +142,65 @@ class Mixture:
             topics_of[word] = {int(k): float(shares[k]) for k in kept}
         ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
         return [{v: topics_of[v] for v in X.indices[a:b].tolist()} for a, b in ends]
+
+
+class Clusters(Mixture):
+    """Interface to clusters of other data than the word counts, such as embeddings.
+
+    Parameters
+    ----------
+    estimator : object
+        Fitted, with ``predict_proba``, or ``predict`` if it has no probabilities.
+    embeddings : array-like of shape (n_samples, n_columns)
+        The rows of the documents that the estimator takes.
+    """
+
+    def __init__(self, estimator, embeddings):
+        self._estimator, self._embeddings = estimator, embeddings
+
+    def facts(self, X, rows, feature_names):
+        """Return the `Facts` of the clusters that have documents."""
+        if feature_names is None:
+            feature_names = getattr(X, "columns", None)
+        names = _names_of(None, feature_names, rows)
+        memberships = self._memberships()
+        if len(memberships) != len(rows):
+            raise ValueError(
+                "embeddings must have one row for each of the "
+                f"{len(rows)} rows of X, got {len(memberships)}."
+            )
+        filled = np.flatnonzero(memberships.T @ rows.tokens >= 0.5)
+        counts = rows.sums(memberships[:, filled])
+        corpus = rows.counts + 0.5  # words without counts, too, have logarithms
+        counts += PRIOR_TOKENS * corpus / corpus.sum()
+        rest = 1.0 - memberships[:, filled].sum(axis=1, keepdims=True)
+        memberships = memberships[:, filled] + rest / len(filled)
+        facts = _facts_of_clusters(ClusterFacts, names, rows, counts, memberships)
+        return replace(facts, numbers=filled)
+
+    def _memberships(self):
+        """Return the probabilities of clusters for all documents."""
+        if hasattr(self._estimator, "predict_proba"):
+            found = np.asarray(self._estimator.predict_proba(self._embeddings))
+            return found.astype(np.float64)
+        labels = np.asarray(self._estimator.predict(self._embeddings))
+        return np.equal.outer(labels, np.arange(labels.max() + 1)).astype(np.float64)
+
+
+def _facts_of_clusters(kind, names, rows, components, doc_topic):
+    """Return facts of a kind about topics of which each document has one."""
+    topics = np.argsort(-components, axis=1, kind="stable")[:, :COHERENT_WORDS]
+    words, places = np.unique(topics, return_inverse=True)
+    return kind.of(
+        names=names,
+        rows=rows,
+        topic_word=components / components.sum(axis=1, keepdims=True),
+        doc_topic=doc_topic,
+        prevalence=topic_shares(doc_topic, rows.tokens),
+        coherence=npmi_coherence(
+            list(places.reshape(topics.shape)), rows.columns(words)
+        ),
+    )
 
 
 def _names_of(estimator, feature_names, rows):

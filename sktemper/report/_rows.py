@@ -44,6 +44,14 @@ class Rows:
         """Return some columns of all rows, as a CSR matrix."""
         return sparse.vstack([part[:, words] for part in self._read()], format="csr")
 
+    def sums(self, weights):
+        """Return sums of all rows, by weights of shape (n_samples, n_sums)."""
+        start, total = 0, 0.0
+        for part in self._read():
+            total = total + weights[start : start + part.shape[0]].T @ part
+            start += part.shape[0]
+        return np.asarray(total)
+
     def taken(self, numbers):
         """Return some rows, in increasing order, as a CSR matrix or a data frame."""
         if hasattr(self._parts[0], "iloc"):

@@ -23,6 +23,7 @@ def topic_report(
     path=None,
     *,
     vectorizer=None,
+    embeddings=None,
     document_names=None,
     dates=None,
     groups=None,
@@ -41,7 +42,8 @@ def topic_report(
     ----------
     lda : object
         A fitted LDA of this package; or a fitted mixture of multinomials, where each
-        cluster is a topic and a word has the colour of the topics that it supports.
+        cluster is a topic and a word has the colour of the topics that it supports; or,
+        with ``embeddings``, any fitted estimator with ``predict_proba`` or ``predict``.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Word counts of the documents, or a list of such matrices, or a collection.
     feature_names : array-like of shape (n_features,), default=None
@@ -60,6 +62,11 @@ def topic_report(
         returns the words of a text.  It finds the features in the texts.  None takes
         words of two letters or more, in lower case, as scikit-learn's vectorizers do by
         default.
+    embeddings : array-like of shape (n_samples, n_columns), default=None
+        Rows from which the estimator predicts the clusters of the documents, if it was
+        not fitted to word counts.  Each cluster with documents is a topic then, and the
+        words with the largest class TF-IDF are its label; see
+        `sktemper.text.cluster_words`.
     document_names : array-like of shape (n_samples,), default=None
         Heading of each document, shown next to its row number.
     dates : array-like of shape (n_samples,), default=None
@@ -91,8 +98,9 @@ def topic_report(
         neither a str nor a path.
     ValueError
         If the number of words differs from that of features, or the number of
-        documents, names, dates or groups from that of rows; if a number or a date is
-        infinite or out of range; or if the path is a device, a pipe or the like.
+        documents, embeddings, names, dates or groups from that of rows; if a number or
+        a date is infinite or out of range; or if the path is a device, a pipe or the
+        like.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
     FileNotFoundError
@@ -116,8 +124,8 @@ def topic_report(
     -----
     Texts are cut after 2,000 characters.  The search finds the 20,000 most frequent
     words and the words of the topics.  The page mentions both limits if they apply.
-    Words are ranked by the relevance of `topics`.  The area of a circle is the
-    prevalence of the topic in ``X``.
+    Words are ranked by the relevance of `topics` or by class TF-IDF.  The area of a
+    circle is the prevalence of the topic in ``X``.
 
     Examples
     --------
@@ -141,7 +149,7 @@ def topic_report(
     '<!doctype html>'
     """
     check_packages("topic_report")
-    model = model_of(lda)
+    model = model_of(lda, embeddings)
     check_is_fitted(lda)
     path = None if path is None else check_path(path)
     n_words = check_count(n_words, "n_words")
@@ -175,6 +183,8 @@ def _summary(facts):
         "n_documents": len(facts.tokens),
         "n_tokens": round(float(facts.tokens.sum())),
         "n_features": len(facts.names),
+        "numbers": facts.numbers.tolist(),
+        "by_tfidf": facts.by_tfidf,
         "labels": [facts.label(k) for k in range(len(facts.prevalence))],
         "prevalence": facts.prevalence.round(6).tolist(),
         "coherence": facts.coherence.round(3).tolist(),

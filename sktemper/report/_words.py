@@ -29,7 +29,8 @@ def word_tables(facts, n_words):
         "words", the names; "counts", how often each occurs; "topics_of_words", a list a
         word of topics and thousandths by turns; "words_of_topics", a list a topic of
         words (places in "words"), log probabilities and log lifts by turns.  These hold
-        the ``n_words`` most relevant ones for each of `RELEVANCES`.
+        the ``n_words`` most relevant ones for each of `RELEVANCES`, and those with the
+        largest class TF-IDF.
     """
     chosen = _candidates(facts, n_words)
     known = np.zeros(len(facts.names), dtype=bool)
@@ -57,13 +58,14 @@ def _log_lift(facts, k):
 
 
 def _candidates(facts, n_words):
-    """Return, of each topic, the words that are relevant at any place of the slider."""
+    """Return, of each topic, the words that are ranked first anyhow."""
     chosen = []
     for k, weight in enumerate(facts.topic_word):
         log_weight, log_lift = np.log(weight), _log_lift(facts, k)
         found = [
             largest(r * log_weight + (1.0 - r) * log_lift, n_words) for r in RELEVANCES
         ]
+        found.append(largest(facts.class_tfidf(k), n_words))
         chosen.append(np.unique(found))
     return chosen
 

@@ -1,4 +1,4 @@
-"""What a schedule is, and what it is asked for: a clock, and a plan."""
+"""Base class of schedules, and their arguments: the clock and the plan of a fit."""
 
 import math
 from dataclasses import dataclass
@@ -8,30 +8,32 @@ from .._policy import Policy, as_number
 
 __all__ = ["AUTO_START", "HOTTEST", "Clock", "Plan", "Schedule"]
 
-#: What ``start="auto"`` is when nothing is known, and at most in such a stream.
+#: Value of ``start="auto"`` without a plan, and its largest value in a stream of
+#: unknown length.
 AUTO_START = 2.0
-#: How far above the first critical temperature of the data an annealing begins: enough
-#: for differences to grow slowly when it is passed, and for errors of its estimate.
+#: Ratio of the start to the first critical temperature of the data.  It leaves room for
+#: errors of the estimate, and lets differences between components grow slowly.
 ABOVE_CRITICAL = 1.2
-#: No temperature is above this: 1/T would be nothing.
+#: Largest temperature.
 HOTTEST = 1e30
 
 
 class Plan(NamedTuple):
-    """What is known of a fit before it begins, for schedules with "auto".
+    """Plan of a fit, from which schedules compute "auto".
 
     Attributes
     ----------
     n_steps : int or None
-        The steps planned in all; None for a stream.
+        Number of planned steps; None for a stream.
     steps_per_pass : float or None
-        As the clock counts passes: in samples seen over the total.  None if the size
-        of the data is unknown.
+        Number of steps in which the clock advances by one pass.  None if the size of
+        the data is unknown.
     temperature : float
-        Where the model would have an annealing begin if nothing else is known.
+        Start temperature of the model if the data have no critical temperatures.
     critical_temperatures : tuple of float or None
-        Those of the data, from the hottest, see
-        `sktemper.model.Capabilities.critical_temperatures`; None if they are not known.
+        Critical temperatures of the data, largest first, see
+        `sktemper.model.ConjugateModel.critical_temperatures`; None if they are not
+        known.
     """
 
     n_steps: int | None = None
@@ -40,11 +42,11 @@ class Plan(NamedTuple):
     critical_temperatures: tuple | None = None
 
     def start(self):
-        """Return what ``start="auto"`` stands for.
+        """Return the temperature of ``start="auto"``.
 
-        That is `ABOVE_CRITICAL` times the first of the `critical_temperatures`, if they
-        are known, but at least 1 and at most `hot_start`; in a stream of unknown length
-        at most `AUTO_START`.
+        It is `ABOVE_CRITICAL` times the first of the `critical_temperatures`, at least
+        1 and at most `hot_start`.  If they are not known, it is `hot_start`.  In a
+        stream of unknown length it is at most `AUTO_START`.
         """
         start = self.hot_start()
         if self.n_steps is None:
@@ -55,7 +57,7 @@ class Plan(NamedTuple):
         return start
 
     def hot_start(self):
-        """Return `temperature`; raise if it is none."""
+        """Return `temperature`; raise if it is not a valid temperature."""
         if not 1.0 <= self.temperature <= HOTTEST:
             raise ValueError(
                 f"The model asks for a start at the temperature {self.temperature}: "
@@ -67,16 +69,16 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class Clock:
-    """How far a fit has come: steps, samples and passes.
+    """Progress of a fit in steps, samples and passes.
 
     Attributes
     ----------
     steps : int
-        Steps completed.
+        Number of completed steps.
     samples : int
-        Samples seen, repeats included.
+        Number of samples that steps used, with repetitions.
     total : int or None
-        Samples in the data, None if not known.
+        Number of samples of the data; None if it is unknown.
     """
 
     steps: int = 0
@@ -100,9 +102,9 @@ class Clock:
 class Schedule(Policy):
     """Base of the schedules.
 
-    A subclass defines ``__call__(t)``, and where its value changes until some time
-    and no longer, ``settles_at``.  No value may be below 1: neither a temperature nor
-    a number of units is.
+    A subclass defines ``__call__(t)``, and ``settles_at`` if its value changes until
+    some time only.  Values must be at least 1, whether they are temperatures or batch
+    sizes.
     """
 
     unit = "steps"
@@ -112,24 +114,24 @@ class Schedule(Policy):
         raise NotImplementedError
 
     def settles_at(self):
-        """Return the time from which the value stays the same (``inf``: never)."""
+        """Return the time from which the value is constant, or infinity."""
         return 0.0
 
     def resolved(self, plan):
-        """Return a schedule with ``"auto"`` replaced by what suits the `Plan`."""
+        """Return a schedule with ``"auto"`` replaced by values for the `Plan`."""
         return self
 
     def lowest(self):
-        """Return the lowest value, as far as the parameters tell (``inf``: not)."""
+        """Return the lowest value, or infinity if it is unknown."""
         return math.inf
 
     def at(self, clock, what="temperature", most=HOTTEST):
-        """Return the value at a `Clock`; raise if ``what`` it is cannot be that."""
+        """Return the value at a `Clock`; raise if it is not a valid ``what``."""
         time = clock.time(self.unit)
         return as_number(self(time), self, f"{what} at t={time:g}", 1.0, most)
 
     def is_settled(self, clock):
-        """Return whether the value stays what it is from this `Clock` on."""
+        """Return whether the value is constant from this `Clock` on."""
         settled = as_number(
             self.settles_at(), self, "time at which it settles", -math.inf, math.inf
         )

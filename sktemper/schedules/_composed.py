@@ -1,4 +1,4 @@
-"""Schedules made of others, or of functions."""
+"""Schedules that wrap other schedules or functions."""
 
 import math
 from numbers import Integral, Real
@@ -12,14 +12,14 @@ __all__ = ["FunctionSchedule", "StepSchedule", "as_schedule"]
 
 
 class StepSchedule(Schedule):
-    r"""Another schedule, whose value changes only every few steps.
+    r"""Schedule that takes the value of another one at regular intervals.
 
     .. math:: T(t) = schedule(every \lfloor t / every \rfloor)
 
     Parameters
     ----------
     schedule : Schedule
-        The schedule that is sampled.
+        Schedule of the values.
     every : float, default=1000
         Time between updates, in the unit of ``schedule``.
 
@@ -56,23 +56,23 @@ class StepSchedule(Schedule):
         return as_schedule(self.schedule, "schedule").lowest()
 
     def settles_at(self):
-        """Return the time of the update from which the value stays the same."""
+        """Return the time of the update from which the value is constant."""
         settled = as_schedule(self.schedule, "schedule").settles_at()
         if math.isinf(settled):
             return settled
         return self.every * math.ceil(settled / self.every)
 
     def resolved(self, plan):
-        """Return a schedule with ``"auto"`` replaced by what suits the `Plan`."""
+        """Return a schedule with ``"auto"`` replaced by values for the `Plan`."""
         inner = as_schedule(self.schedule, "schedule").resolved(plan)
         return StepSchedule(inner, self.every)
 
 
 class FunctionSchedule(Schedule):
-    """Any function of t, in steps.
+    """Schedule that is a function of t, in steps.
 
-    Whether the function still changes nobody can know: its temperature counts as
-    settled where it is 1.
+    Whether a function will change is unknown, so its temperature counts as settled if
+    it is 1.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class FunctionSchedule(Schedule):
         return f"The schedule {name}"
 
     def settles_at(self):
-        """Return infinity: nobody knows."""
+        """Return infinity, because it is unknown."""
         return math.inf
 
     def is_settled(self, clock):
@@ -110,13 +110,12 @@ def as_schedule(value, parameter="schedule"):
     value : Schedule, callable or None
         None stands for ``ExponentialSchedule()``.
     parameter : str
-        The name that an error gives it.
+        Name of the parameter, for errors.
 
     Raises
     ------
     sklearn.utils._param_validation.InvalidParameterError
-        For numbers, which could be meant as a constant or as a start, and for
-        anything else.
+        For numbers, which could mean a constant or a start, and for other objects.
     """
     if value is None:
         return ExponentialSchedule()

@@ -1,4 +1,4 @@
-"""Schedules that stay, fall or rise."""
+"""Schedules with constant, falling and rising values."""
 
 import math
 from numbers import Real
@@ -18,11 +18,11 @@ __all__ = [
     "RampSchedule",
 ]
 
-#: What ``length="auto"`` aims at, in steps, when the fit is long enough; and what it is
-#: in a stream, which may end at any step.
+#: Number of steps of ``length="auto"`` in a fit that is long enough, and in a stream,
+#: which may end at any step.
 AUTO_LENGTH, STREAM_LENGTH = 150, 15
-#: The most passes it takes, if a pass has several steps: small data gain nothing from
-#: more, and lose from many.
+#: Largest number of passes of ``length="auto"``, if a pass has several steps.  With
+#: small data more passes are of no use.
 AUTO_PASSES = 5
 
 
@@ -56,7 +56,7 @@ class ConstantSchedule(Schedule):
 
 
 class _Ramp(Schedule):
-    """From ``start`` to ``stop`` within ``length``."""
+    """Base of schedules that change from ``start`` to ``stop`` within ``length``."""
 
     _parameter_constraints = {
         "start": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
@@ -80,17 +80,17 @@ class _Ramp(Schedule):
         return self._between(start, t / length)
 
     def lowest(self):
-        """Return the lower end; that of "auto" is at least 1."""
+        """Return the smaller end; "auto" is at least 1."""
         return self.stop if self.start == "auto" else min(self.start, self.stop)
 
     def settles_at(self):
-        """Return the time from which the value stays the same."""
+        """Return the time from which the value is constant."""
         if self.length == "auto":
             return STREAM_LENGTH if self.unit == "steps" else 1.0
         return self.length
 
     def resolved(self, plan):
-        """Return a schedule whose parameters are numbers that suit the `Plan`."""
+        """Return a schedule with ``"auto"`` replaced by values for the `Plan`."""
         start, length = self.start, self.length
         if start == "auto":
             start = plan.start()
@@ -114,20 +114,21 @@ class LinearSchedule(_Ramp):
     Parameters
     ----------
     start : float or "auto", default="auto"
-        First value.  "auto" is set when a fit begins: 1.2 times the first critical
-        temperature of the data, see `sktemper.critical_temperatures`, but at most a
-        value that suits the model, for LDA the fourth root of the number of topics
-        (3.2 for 100).  If the model has no critical temperatures, it is that value.  In
-        a stream of unknown length it is at most 2.
+        First value.  "auto" is computed at the start of a fit: 1.2 times the first
+        critical temperature of the data, see `sktemper.critical_temperatures`, but at
+        most the start temperature of the model, for LDA the fourth root of the number
+        of topics (3.2 for 100).  Without critical temperatures it is the start
+        temperature of the model.  In a stream of unknown length it is at most 2.
     stop : float, default=1.0
         Last value.
     length : float or "auto", default="auto"
-        When ``stop`` is reached.  "auto" is set when a fit begins: 150 steps, at
-        most half of those planned and five passes; 15 in a stream of unknown length,
-        which may end at any step.
+        Time at which ``stop`` is reached.  "auto" is computed at the start of a fit:
+        150 steps, but at most half of the planned steps, and at most five passes.  It
+        is 15 steps in a stream of unknown length, which may end at any step.
     unit : {"steps", "passes"}, default="steps"
-        What ``t`` and ``length`` count.  Passes are samples seen, repeats included,
-        over the size of the data: in a stream they need ``total_samples``.
+        Unit of ``t`` and ``length``.  The number of passes is that of samples seen,
+        with repetitions, divided by the size of the data, so that a stream needs
+        ``total_samples``.
 
     Examples
     --------
@@ -149,20 +150,21 @@ class ExponentialSchedule(_Ramp):
     Parameters
     ----------
     start : float or "auto", default="auto"
-        First value.  "auto" is set when a fit begins: 1.2 times the first critical
-        temperature of the data, see `sktemper.critical_temperatures`, but at most a
-        value that suits the model, for LDA the fourth root of the number of topics
-        (3.2 for 100).  If the model has no critical temperatures, it is that value.  In
-        a stream of unknown length it is at most 2.
+        First value.  "auto" is computed at the start of a fit: 1.2 times the first
+        critical temperature of the data, see `sktemper.critical_temperatures`, but at
+        most the start temperature of the model, for LDA the fourth root of the number
+        of topics (3.2 for 100).  Without critical temperatures it is the start
+        temperature of the model.  In a stream of unknown length it is at most 2.
     stop : float, default=1.0
         Last value.
     length : float or "auto", default="auto"
-        When ``stop`` is reached.  "auto" is set when a fit begins: 150 steps, at
-        most half of those planned and five passes; 15 in a stream of unknown length,
-        which may end at any step.
+        Time at which ``stop`` is reached.  "auto" is computed at the start of a fit:
+        150 steps, but at most half of the planned steps, and at most five passes.  It
+        is 15 steps in a stream of unknown length, which may end at any step.
     unit : {"steps", "passes"}, default="steps"
-        What ``t`` and ``length`` count.  Passes are samples seen, repeats included,
-        over the size of the data: in a stream they need ``total_samples``.
+        Unit of ``t`` and ``length``.  The number of passes is that of samples seen,
+        with repetitions, divided by the size of the data, so that a stream needs
+        ``total_samples``.
 
     Examples
     --------
@@ -177,23 +179,23 @@ class ExponentialSchedule(_Ramp):
 
 
 class RampSchedule(Schedule):
-    r"""A value that grows linearly without end, for effective batch sizes.
+    r"""Value that grows linearly without limit, for effective batch sizes.
 
     .. math:: M(t) = start + slope \, t
 
-    As the ``effective_batch_size`` of `sktemper.noise.SVIPlusNoise` it fades the noise
-    out; the defaults are M = 50, 100, 150, ... [1]_, section IV.A, whose first
-    iteration, 1, is t = 0 here.
+    As the ``effective_batch_size`` of `sktemper.noise.SVIPlusNoise` it makes the noise
+    fade.  The defaults are M = 50, 100, 150, ... [1]_, section IV.A, whose first
+    iteration is t = 0 here.
 
     Parameters
     ----------
     start : float, default=50.0
         First value.
     slope : float, default=50.0
-        What a unit of time adds.
+        Increase of the value in a unit of time.
     unit : {"steps", "passes"}, default="steps"
-        What ``t`` counts.  Passes are samples seen, repeats included, over the size of
-        the data: in a stream they need ``total_samples``.
+        Unit of ``t``.  The number of passes is that of samples seen, with repetitions,
+        divided by the size of the data, so that a stream needs ``total_samples``.
 
     References
     ----------
@@ -228,5 +230,5 @@ class RampSchedule(Schedule):
         return self.start
 
     def settles_at(self):
-        """Return infinity: it never does."""
+        """Return infinity, because the value always changes."""
         return math.inf

@@ -22,7 +22,7 @@
   const percent = (share) =>
     (100 * share).toFixed(share < 0.001 ? 3 : share < 0.01 ? 2 : 1) + " %";
   const many = (n, one, more = one + "s") => `${n.toLocaleString("en")} ${n === 1 ? one : more}`;
-  const nameOf = (k) => `${k}: ${data.labels[k]}`;
+  const nameOf = (k) => `${data.numbers[k]}: ${data.labels[k]}`;
 
   function element(tag, text = "", attributes = {}) {
     const made = document.createElement(tag);
@@ -67,7 +67,7 @@
     if (source && source.selected.indices.join() !== String(k)) source.selected.indices = [k];
     at("words-heading").textContent = `Topic ${nameOf(k)}`;
     at("status").textContent =
-      `Topic ${k} is chosen: ${percent(data.prevalence[k])} of the tokens, the largest ` +
+      `Topic ${data.numbers[k]} is chosen: ${percent(data.prevalence[k])} of the tokens, the largest ` +
       `topic of ${many(data.n_largest[k], "document")}, coherence ${data.coherence[k]}.`;
     showWords();
     showDocuments();
@@ -77,9 +77,13 @@
 
   function showWords() {
     const relevance = Number(at("relevance").value);
+    const byTfidf = at("tfidf").checked;
     at("lambda").textContent = relevance.toFixed(2);
+    at("relevance").disabled = byTfidf;
+    const score = (word, weight, lift) =>
+      byTfidf ? tfidf(word, weight) : relevance * weight + (1 - relevance) * lift;
     const ranked = inTurns(data.words_of_topics[chosen], 3)
-      .map(([word, weight, lift]) => [relevance * weight + (1 - relevance) * lift, word, weight, lift])
+      .map(([word, weight, lift]) => [score(word, weight, lift), word, weight, lift])
       .sort((a, b) => b[0] - a[0])
       .slice(0, data.n_words);
     const largest = Math.exp(Math.max(...ranked.map((entry) => entry[2])));
@@ -93,8 +97,15 @@
         bar(share, largest),
         element("td", percent(share), { class: "number" }),
         element("td", `${times.toPrecision(times < 100 ? 2 : 3)}×`, { class: "number" }),
+        element("td", tfidf(word, weight).toPrecision(2), { class: "number" }),
       );
     }));
+  }
+
+  /* The class TF-IDF of a word, from its log share of the topic. */
+  function tfidf(word, weight) {
+    const mean = data.n_tokens / data.prevalence.length;
+    return Math.exp(weight) * Math.log1p(mean / Math.max(data.counts[word], 1));
   }
 
   /* -- documents ------------------------------------------------------------------- */
@@ -246,6 +257,8 @@
   list.size = Math.max(2, Math.min(bySize.length, list.size)); // one would be a menu
   list.addEventListener("change", () => choose(Number(list.value)));
   at("relevance").addEventListener("input", showWords);
+  at("tfidf").checked = data.by_tfidf;
+  at("tfidf").addEventListener("change", showWords);
   at("search").addEventListener("input", (event) => search(event.target.value));
   at("summary").textContent =
     `${many(data.prevalence.length, "topic")} of ${many(data.n_documents, "document")}, ` +

@@ -1,0 +1,286 @@
+"""Fitted models of data with more columns, or fewer."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._arguments import columns_of, positive_int
+from .._data import Source, matrices_of
+
+__all__ = ["ColumnsMixin"]
+
+#: Attributes that describe the columns of the training data.
+OF_COLUMNS = ("n_features_in_", "feature_names_in_", "_names_", "_lengths_")
+
+
+class ColumnsMixin:
+    """Mixin of estimators whose model has the capability `other_features`."""
+
+    def _parameters_on(self, places):
+        """Return the parameters that have a value for each column, for other columns.
+
+        Parameters
+        ----------
+        places : ndarray of int
+            Present column of each other column, -1 for a new one.
+        """
+        return {}
+
+    def _other(self, parameters):
+        """Return the same fitted estimator with other parameters."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), _warned={})
+        return other.set_params(**parameters)
+
+    def _take_state(self, state):
+        """Set a state that belongs to these parameters."""
+        self.state_ = replace(state, fixed=copy.deepcopy(self._fixed()))
+
+    def _on_columns(self, places, names, parameters):
+        """Return a copy of the fitted estimator for other columns.
+
+        Parameters
+        ----------
+        places : ndarray of int
+            Present column of each other column, -1 for a new one.
+        names : ndarray of str or None
+            Names of the other columns.
+        parameters : dict
+            Result of `_parameters_on`.
+        """
+        other, state = self._other(parameters), self.state_
+        model = other._make_model(len(places), state.dtype)
+        globals_, hyper = model.on_features(
+            state.globals_, state.hyper, places, state.convergence.start_share
+        )
+        other.n_features_in_ = len(places)
+        if "feature_names_in_" in vars(self):
+            other.feature_names_in_ = names
+        else:
+            other._names_ = names  # of a collection on disk
+        other._take_state(
+            replace(
+                state,
+                globals_=globals_,
+                hyper=hyper,
+                n_features=len(places),
+                best=None,
+                local=None,
+                policies=self._policies_of_other_sizes(),
+                stream=None
+                if state.stream is None
+                else state.stream.on_columns(places),
+                progress=replace(state.progress, first_row=None),
+            )
+        )
+        return other
+
+    def _policies_of_other_sizes(self):
+        """Return the states of policies, without those of parameters of this size."""
+        policies = self.state_.policies
+        forgets = self._forgetting_rate() is not None
+        return policies if forgets else replace(policies, learning_rate=None)
+
+    def _take_columns(self, other):
+        """Take the columns of another estimator."""
+        theirs = vars(other)
+        vars(self).update({name: theirs[name] for name in OF_COLUMNS if name in theirs})
+
+    # -- more columns in a stream ------------------------------------------------------
+    def _widened_for(self, X):
+        """Return the estimator that continues with ``X``: a copy if ``X`` is wider.
+
+        Raises
+        ------
+        ValueError
+            If ``X`` is wider, and its first columns are not those of the model, or a
+            parameter has a value for each column.
+        """
+        n_old, n_new = self.n_features_in_, _width(X)
+        if n_new <= n_old:
+            return self
+        places = np.append(np.arange(n_old), np.full(n_new - n_old, -1))
+        parameters = self._parameters_on(places)
+        if parameters:
+            raise ValueError(
+                f"X has {n_new} features, but {type(self).__name__} was fitted to "
+                f"{n_old}, and {', '.join(parameters)} has a value for each: call "
+                "expand_features first."
+            )
+        return self._on_columns(places, self._names_of_wider(X), parameters)
+
+    def _known_names(self):
+        """Return the names of the columns of the training data, or None."""
+        return vars(self).get("feature_names_in_", vars(self).get("_names_"))
+
+    def _names_of_wider(self, X):
+        """Return the names of the columns of wider data; None if there are none."""
+        known = self._known_names()
+        names = None if known is None else _names_of(X)
+        if names is None:
+            if "feature_names_in_" in vars(self):
+                raise ValueError(
+                    f"X has more features than the {len(known)} of the fit, whose "
+                    "columns had names: pass X with column names, or call "
+                    "expand_features first."
+                )
+            return None
+        if not np.array_equal(names[: len(known)], known):
+            place = next(i for i, name in enumerate(known) if names[i] != name)
+            raise ValueError(
+                "The first columns of wider data must be those of the fit, in the same "
+                f"order: column {place} is {names[place]!r} instead of "
+                f"{known[place]!r}."
+            )
+        return names
+
+    # -- columns that the user adds or removes -----------------------------------------
+    def expand_features(self, new_features):
+        """Add columns to a fitted model, for features that it did not know.
+
+        The new features are treated as if they had been there from the start, and in
+        no sample so far.  `partial_fit` does the same by itself if data have more
+        columns.
+
+        Parameters
+        ----------
+        new_features : int or array-like of str
+            Number of new features, or their names if the training data had names.
+            Their columns come after the present ones.
+
+        Returns
+        -------
+        self : object
+            The estimator.  Parameters of the present features keep their bits; their
+            probabilities fall a little, because the new features take a share.  A
+            parameter with a value for each feature, such as an array
+            ``topic_word_prior``, is replaced by a longer one, in which new features
+            have the least value.  An adaptive learning rate warms up again.
+
+        Raises
+        ------
+        ValueError
+            If the number is less than 1, names are given or missing against the
+            training data, or a name occurs twice.
+
+        Examples
+        --------
+        >>> from sktemper import AnnealedLDA
+        >>> from sktemper.datasets import make_lda_documents
+        >>> X = make_lda_documents(300, 80, 5, random_state=0)
+        >>> lda = AnnealedLDA(5, total_samples=300, random_state=0)
+        >>> lda = lda.partial_fit(X[:200, :60]).expand_features(20)
+        >>> lda.partial_fit(X[200:]).components_.shape
+        (5, 80)
+        """
+        check_is_fitted(self, "state_")
+        names, n_old = self._names_with(new_features), self.n_features_in_
+        n_all = len(names) if names is not None else n_old + int(new_features)
+        new = np.full(n_all - n_old, -1)
+        return self._move_to(np.append(np.arange(n_old), new), names)
+
+    def drop_features(self, features):
+        """Remove columns from a fitted model; those behind them move up.
+
+        A stream whose vocabulary grows for ever needs words to be removed, too:
+        `sktemper.text.StreamingCountVectorizer.drop_features` returns the columns of
+        words that are no longer used.
+
+        Parameters
+        ----------
+        features : array-like of int, str or bool
+            Columns, names, or a mask of all columns.
+
+        Returns
+        -------
+        self : object
+            The estimator.  Parameters of the other features keep their bits.  A
+            parameter with a value for each feature is replaced by a shorter one.
+
+        Raises
+        ------
+        ValueError
+            If a feature does not exist, or none would be left.
+
+        Examples
+        --------
+        >>> from sktemper import AnnealedLDA
+        >>> from sktemper.datasets import make_lda_documents
+        >>> X = make_lda_documents(300, 80, 5, random_state=0)
+        >>> lda = AnnealedLDA(5, random_state=0).fit(X).drop_features([3, 7])
+        >>> lda.components_.shape
+        (5, 78)
+        """
+        check_is_fitted(self, "state_")
+        names, n_old = self._known_names(), self.n_features_in_
+        columns = columns_of(features, n_old, names)
+        if len(columns) == n_old:
+            raise ValueError("drop_features would leave no column.")
+        if not len(columns):
+            return self
+        places = np.delete(np.arange(n_old), columns)
+        return self._move_to(places, None if names is None else names[places])
+
+    def _move_to(self, places, names):
+        """Change to other columns; return the estimator."""
+        parameters = self._parameters_on(places)
+        other = self._on_columns(places, names, parameters)
+        self.set_params(**parameters)
+        self._take_columns(other)
+        self.state_ = other.state_
+        return self
+
+    def _names_with(self, new_features):
+        """Return the names of all features, or None if they have none."""
+        old = vars(self).get("feature_names_in_")
+        if np.ndim(new_features) == 0 and not isinstance(new_features, str):
+            positive_int(new_features, "new_features")
+            if old is not None:
+                raise ValueError(
+                    "The training data had column names: new_features must be the "
+                    "names of the new features."
+                )
+            return None
+        new = np.asarray(new_features, dtype=object)
+        if new.ndim != 1 or len(new) == 0:
+            raise ValueError(
+                "new_features must be a number of features, or a list of their names."
+            )
+        if old is None:
+            raise ValueError(
+                "The training data had no column names: new_features must be the "
+                "number of new features."
+            )
+        if not all(isinstance(name, str) for name in new):
+            raise ValueError(
+                f"new_features must be names of type str, got {list(new)}."
+            )
+        names = np.concatenate([old, new])
+        if len(set(names)) < len(names):
+            raise ValueError("new_features has names that are there already, or twice.")
+        return names
+
+
+def _width(X):
+    """Return the number of columns of data that are not validated yet, 0 if unknown."""
+    first = X if isinstance(X, Source) else matrices_of(X)[0]
+    shape = getattr(first, "shape", None)
+    if shape is None and isinstance(first, list | tuple) and first:
+        shape = (len(first), np.size(first[0]) if np.ndim(first[0]) == 1 else 0)
+    return shape[1] if shape is not None and len(shape) == 2 else 0
+
+
+def _names_of(X):
+    """Return the names of the columns of data, or None."""
+    if isinstance(X, Source):
+        return getattr(X, "feature_names", None)
+    probe = _Probe()
+    validate_data(probe, matrices_of(X)[0], skip_check_array=True)
+    return getattr(probe, "feature_names_in_", None)
+
+
+class _Probe(BaseEstimator):
+    """Estimator that takes the names of columns."""

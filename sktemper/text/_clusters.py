@@ -1,0 +1,222 @@
+"""Words that describe clusters of documents."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from .._arguments import positive_int
+from .._frames import data_frame, frame_library
+
+__all__ = ["class_tfidf", "cluster_words"]
+
+RANKINGS = ("class_tfidf", "lift", "weight")
+#: Tokens with the distribution of the corpus that are added to each cluster, so that
+#: the lift of a word is finite and a cluster of few tokens has no extreme one.
+PRIOR_TOKENS = 1.0
+
+
+def class_tfidf(counts):
+    r"""Return the class TF-IDF of words in groups of documents.
+
+    The value of word :math:`v` in group :math:`k` [1]_ is
+
+    .. math:: \frac{n_{kv}}{\sum_w n_{kw}} \log\left(1 + \frac{A}{n_v}\right),
+
+    where :math:`n_{kv}` counts the word in the group, :math:`n_v` counts it in all
+    groups, and :math:`A` is the mean number of tokens of a group.
+
+    Parameters
+    ----------
+    counts : array-like of shape (n_groups, n_features)
+        Counts of words in groups of documents, not negative.
+
+    Returns
+    -------
+    values : ndarray of shape (n_groups, n_features)
+        Zero for words and groups without counts.
+
+    Raises
+    ------
+    ValueError
+        If a count is negative or not finite.
+
+    See Also
+    --------
+    cluster_words : A table of the words with the largest values.
+
+    References
+    ----------
+    .. [1] M. Grootendorst, "BERTopic: Neural topic modeling with a class-based TF-IDF
+       procedure", arXiv:2203.05794, 2022.
+
+    Examples
+    --------
+    >>> from sktemper.text import class_tfidf
+    >>> class_tfidf([[8, 0, 2], [0, 5, 5]]).round(3).tolist()
+    [[0.649, 0.0, 0.177], [0.0, 0.549, 0.444]]
+    """
+    counts = check_array(counts, dtype=np.float64, input_name="counts")
+    if (counts < 0).any():
+        raise ValueError("Negative values in counts passed to class_tfidf.")
+    in_group, in_all = counts.sum(axis=1, keepdims=True), counts.sum(axis=0)
+    # 1 for groups and words without counts, whose values are 0
+    shares = counts / np.where(in_group > 0, in_group, 1.0)
+    return shares * np.log1p(in_group.mean() / np.where(in_all > 0, in_all, 1.0))
+
+
+def cluster_words(
+    X,
+    memberships,
+    feature_names=None,
+    n_words=10,
+    *,
+    by="class_tfidf",
+    output="pandas",
+):
+    """Return the words that describe clusters of documents, as a table.
+
+    The clusters may come from any estimator and from other columns than the words:
+    for example from a Gaussian mixture that was fitted to sentence embeddings.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Word counts of the documents.
+    memberships : array-like of shape (n_samples,) or (n_samples, n_clusters)
+        Cluster of each document, an integer from 0, or the probabilities of all
+        clusters, as `predict_proba` returns them.  Documents with the label -1, which
+        scikit-learn uses for noise, belong to no cluster.
+    feature_names : array-like of shape (n_features,), default=None
+        Words of the columns, as a vectorizer's ``get_feature_names_out`` returns them.
+        None takes the column names of a data frame, or column numbers.
+    n_words : int, default=10
+        Number of words of each cluster.
+    by : {"class_tfidf", "lift", "weight"}, default="class_tfidf"
+        Column of the table by which words are ranked.
+    output : {"pandas", "polars"}, default="pandas"
+        Library of the data frame.
+
+    Returns
+    -------
+    table : DataFrame
+        A row for each word of each cluster that has tokens, with the columns
+
+        - "cluster", its number, and "rank", from 1;
+        - "word";
+        - "count", how often the cluster's documents contain the word, each document
+          weighted by its membership;
+        - "weight", the share of the word in the cluster's tokens;
+        - "lift", this share over the word's share of all tokens, with one token of the
+          corpus added to the cluster;
+        - "class_tfidf", see `class_tfidf`;
+        - "prevalence", the share of the cluster in all tokens.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of documents or words do not agree, if a count or membership is
+        negative, or if a parameter is out of range.
+    ImportError
+        If the library of the data frame is not installed.
+
+    See Also
+    --------
+    sktemper.report.topic_report : A page with the words and documents of clusters.
+
+    Examples
+    --------
+    >>> from sktemper.text import cluster_words
+    >>> X = [[3, 0, 1], [4, 0, 1], [0, 5, 1], [0, 4, 1]]
+    >>> table = cluster_words(X, [0, 0, 1, 1], ["cat", "stone", "the"], n_words=2)
+    >>> table[["cluster", "word", "count"]].values.tolist()
+    [[0, 'cat', 7.0], [0, 'the', 2.0], [1, 'stone', 9.0], [1, 'the', 2.0]]
+    """
+    frame_library(output)
+    if by not in RANKINGS:
+        raise ValueError(f"by must be one of {list(RANKINGS)}, got {by!r}.")
+    names = _names(X, feature_names)
+    counts = _counts_of_clusters(X, memberships)
+    n_words = min(positive_int(n_words, "n_words"), len(names))
+    tokens, corpus = counts.sum(axis=1), counts.sum(axis=0)
+    filled = np.flatnonzero(tokens > 0)
+    if not len(filled):
+        raise ValueError("X has no counts in any cluster.")
+    corpus_share = corpus / corpus.sum()
+    columns = {
+        "count": counts,
+        "weight": counts / np.where(tokens > 0, tokens, 1.0)[:, None],
+        "lift": _lift(counts, tokens, corpus_share),
+        "class_tfidf": class_tfidf(counts),
+    }
+    order = np.argsort(-columns[by][filled], axis=1, kind="stable")[:, :n_words]
+    cluster = np.repeat(filled, n_words)
+    chosen = cluster, order.ravel()
+    return data_frame(
+        output,
+        {
+            "cluster": cluster,
+            "rank": np.tile(np.arange(1, n_words + 1), len(filled)),
+            "word": names[chosen[1]].astype(str),
+            **{name: values[chosen] for name, values in columns.items()},
+            "prevalence": (tokens / tokens.sum())[cluster],
+        },
+    )
+
+
+def _lift(counts, tokens, corpus_share):
+    """Return shares of words in clusters over their shares of the corpus."""
+    share = (counts + PRIOR_TOKENS * corpus_share) / (tokens + PRIOR_TOKENS)[:, None]
+    return share / np.where(corpus_share > 0, corpus_share, 1.0)
+
+
+def _counts_of_clusters(X, memberships):
+    """Return the weighted sums of the rows of each cluster."""
+    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    if (X.data if sparse.issparse(X) else X).min(initial=0.0) < 0:
+        raise ValueError("Negative values in data passed to cluster_words.")
+    memberships = _memberships(memberships)
+    check_consistent_length(X, memberships)
+    counts = memberships.T @ X
+    return counts.toarray() if sparse.issparse(counts) else np.asarray(counts)
+
+
+def _memberships(memberships):
+    """Return the weights of documents in clusters, as a matrix."""
+    if np.ndim(memberships) != 1:
+        weights = check_array(
+            memberships,
+            accept_sparse="csr",
+            dtype=np.float64,
+            input_name="memberships",
+        )
+        if (weights.data if sparse.issparse(weights) else weights).min(initial=0.0) < 0:
+            raise ValueError("memberships must not be negative.")
+        return weights
+    labels = column_or_1d(memberships)
+    if labels.dtype.kind not in "iu" or (len(labels) and labels.min() < -1):
+        raise ValueError(
+            "memberships must be the integer labels of clusters, from 0 (-1 is noise), "
+            "or their probabilities with a column for each cluster."
+        )
+    rows = np.flatnonzero(labels >= 0)
+    if not len(rows):
+        raise ValueError("All labels in memberships are -1: there is no cluster.")
+    shape = len(labels), int(labels.max()) + 1
+    return sparse.csr_matrix((np.ones(len(rows)), (rows, labels[rows])), shape)
+
+
+def _names(X, feature_names):
+    """Return the words of the columns as an array."""
+    n_features = np.shape(X)[1] if np.ndim(X) == 2 or sparse.issparse(X) else None
+    if n_features is None:
+        n_features = check_array(X, accept_sparse=True).shape[1]
+    if feature_names is None:
+        feature_names = getattr(X, "columns", range(n_features))
+    names = np.asarray(feature_names, dtype=object)
+    if names.shape != (n_features,):
+        raise ValueError(
+            f"feature_names must have one name for each of the {n_features} columns of "
+            f"X, got shape {names.shape}."
+        )
+    return names

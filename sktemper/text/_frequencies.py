@@ -1,0 +1,219 @@
+"""Words of a chunk of documents, and frequencies of words in a stream."""
+
+from array import array
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+__all__ = ["Chunk", "WordFrequencies", "admitted", "as_documents"]
+
+#: Words without a column are forgotten once the present value of their number of
+#: documents is below this.
+LEAST_DOCUMENTS = 0.1
+#: Words without a column: up to the first number none is forgotten; of more than the
+#: second number, half are.
+FEWEST_KEPT, MOST_KEPT = 10_000, 1_000_000
+
+
+class Chunk(NamedTuple):
+    """Counts of all words of some documents.
+
+    Attributes
+    ----------
+    words : list of str
+        The different words, sorted.
+    counts : CSR of shape (n_documents, n_words)
+        Indices are not sorted.
+    """
+
+    words: list
+    counts: sparse.csr_array
+
+    @classmethod
+    def of(cls, raw_documents, analyze):
+        """Return the counts of raw documents.
+
+        Parameters
+        ----------
+        raw_documents : iterable
+        analyze : callable
+            Returns the words of a document.
+        """
+        places = defaultdict()
+        places.default_factory = places.__len__
+        columns, counts, starts = array("q"), array("q"), array("q", [0])
+        for document in raw_documents:
+            found = Counter(map(places.__getitem__, analyze(document)))
+            columns.extend(found)
+            counts.extend(found.values())
+            starts.append(len(columns))
+        words = sorted(places)
+        rank = np.empty(len(words), dtype=np.int64)
+        rank[[places[word] for word in words]] = np.arange(len(words))
+        columns, counts, starts = (
+            np.array(part, dtype=np.int64) for part in (columns, counts, starts)
+        )
+        parts = counts, rank[columns], starts
+        shape = len(starts) - 1, len(words)
+        return cls(words, sparse.csr_array(parts, shape=shape))
+
+    def as_type(self, dtype, binary):
+        """Return the counts as `dtype`; 1 for each word of a document if ``binary``."""
+        counts = self.counts.astype(dtype)
+        if binary:
+            counts.data.fill(1)
+        return self._replace(counts=counts)
+
+    @property
+    def n_rows(self):
+        """Number of documents."""
+        return self.counts.shape[0]
+
+    @property
+    def document_frequencies(self):
+        """Number of documents of each word, int."""
+        return np.bincount(self.counts.indices, minlength=len(self.words))
+
+    @property
+    def term_frequencies(self):
+        """Number of occurrences of each word."""
+        return np.asarray(self.counts.sum(axis=0)).ravel()
+
+    def columns(self, vocabulary):
+        """Return the column of each word, -1 for words that have none."""
+        found = (vocabulary.get(word, -1) for word in self.words)
+        return np.fromiter(found, np.int64, len(self.words))
+
+    def on(self, vocabulary):
+        """Return the counts of the words of a vocabulary, CSR."""
+        columns = self.columns(vocabulary)[self.counts.indices]
+        known = columns >= 0
+        starts = np.concatenate([[0], np.cumsum(known)])[self.counts.indptr]
+        is_long = max(len(columns), len(vocabulary)) > np.iinfo(np.int32).max
+        index = np.int64 if is_long else np.int32
+        parts = (
+            self.counts.data[known],
+            columns[known].astype(index),
+            starts.astype(index),
+        )
+        shape = self.counts.shape[0], len(vocabulary)
+        X = sparse.csr_array(parts, shape=shape)
+        X.sort_indices()
+        return X
+
+
+@dataclass(frozen=True)
+class WordFrequencies:
+    """Frequencies of the words of a stream, in which older documents count less.
+
+    Attributes
+    ----------
+    places : dict
+        Place of each word in the arrays.  Words behind the end of the arrays do not
+        occur so far.
+    documents, tokens : ndarray of float
+        Number of documents of each word, and of its occurrences.
+    n_documents : float
+        Number of documents.
+    most_others : int
+        Number of words without a column above which rare ones are forgotten.
+    """
+
+    places: dict = field(default_factory=dict)
+    documents: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    tokens: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    n_documents: float = 0.0
+    most_others: int = field(default_factory=lambda: FEWEST_KEPT)
+
+    def after(self, chunk, share):
+        """Return the frequencies after a chunk.
+
+        Parameters
+        ----------
+        chunk : Chunk
+        share : float
+            Weight that earlier documents keep.
+        """
+        places = self.places  # an interruption leaves words that do not occur
+        for word in chunk.words:
+            places.setdefault(word, len(places))
+        at = self.at(chunk.words)
+        documents, tokens = np.zeros((2, len(places)))
+        documents[: len(self.documents)] = share * self.documents
+        tokens[: len(self.tokens)] = share * self.tokens
+        documents[at] += chunk.document_frequencies
+        tokens[at] += chunk.term_frequencies
+        return replace(
+            self,
+            documents=documents,
+            tokens=tokens,
+            n_documents=share * self.n_documents + chunk.counts.shape[0],
+        )
+
+    def at(self, words):
+        """Return the places of words."""
+        return np.array([self.places[word] for word in words], dtype=np.intp)
+
+    def without(self, words):
+        """Return the frequencies as if some words had not occurred."""
+        documents, tokens = self.documents.copy(), self.tokens.copy()
+        documents[self.at(words)] = tokens[self.at(words)] = 0.0
+        return replace(self, documents=documents, tokens=tokens)
+
+    def pruned(self, vocabulary):
+        """Return the frequencies without words that are rare and have no column."""
+        if len(self.places) - len(vocabulary) <= self.most_others:
+            return self
+        words = list(self.places)
+        has_column = np.array([word in vocabulary for word in words])
+        keep = has_column | (self.documents >= LEAST_DOCUMENTS)
+        others = np.flatnonzero(keep & ~has_column)
+        if len(others) > MOST_KEPT:
+            rarest = np.argsort(self.documents[others], kind="stable")
+            keep[others[rarest[: len(others) - MOST_KEPT // 2]]] = False
+        kept = np.flatnonzero(keep)
+        n_others = len(kept) - len(vocabulary)
+        return replace(
+            self,
+            places={words[place]: new for new, place in enumerate(kept)},
+            documents=self.documents[kept],
+            tokens=self.tokens[kept],
+            most_others=min(max(FEWEST_KEPT, 2 * n_others), MOST_KEPT),
+        )
+
+
+def as_documents(limit, n_documents):
+    """Return a limit as a number of documents; a float is a share of all documents."""
+    return limit if isinstance(limit, Integral) else limit * n_documents
+
+
+def admitted(documents, tokens, limits, n_free, kind=None):
+    """Return which words become columns, and which are refused for lack of columns.
+
+    Parameters
+    ----------
+    documents, tokens : ndarray of shape (n_words,)
+        Number of documents of each word, and of its occurrences.
+    limits : tuple of float
+        Least and largest number of documents of a word that becomes a column.
+    n_free : int or None
+        Number of words that may become columns: the most frequent ones.
+    kind : str or None, default=None
+        How `numpy.argsort` sorts.
+
+    Returns
+    -------
+    chosen, refused : ndarray of bool of shape (n_words,)
+    """
+    least, largest = limits
+    wanted = (least <= documents) & (documents <= largest)
+    refused = np.zeros_like(wanted)
+    if n_free is not None:
+        places = np.flatnonzero(wanted)
+        if len(places) > n_free:
+            refused[places[np.argsort(-tokens[places], kind=kind)[n_free:]]] = True
+    return wanted & ~refused, refused

@@ -1,0 +1,482 @@
+"""A vectorizer of word counts whose vocabulary grows with a stream."""
+
+import math
+from numbers import Real
+
+import numpy as np
+import sklearn
+from scipy import sparse
+from sklearn.base import TransformerMixin, _fit_context
+from sklearn.feature_extraction.text import CountVectorizer
+
+from .._arguments import Interval, columns_of
+from .._frames import frame_library
+from .._notices import warn
+from .._sklearn import prefers_sparse_arrays
+from ._frequencies import Chunk, WordFrequencies, admitted, as_documents
+
+__all__ = ["StreamingCountVectorizer"]
+
+#: Share of refused tokens of a chunk above which a warning follows.
+MOST_REFUSED = 0.05
+#: A word is dropped below this multiple of ``min_df``, so that a word near ``min_df``
+#: does not come and go.
+SHARE_OF_MIN_DF = 0.5
+
+
+class StreamingCountVectorizer(
+    TransformerMixin, CountVectorizer, auto_wrap_output_keys=None
+):
+    r"""Count words of text, with a vocabulary that grows with a stream.
+
+    It does what :class:`sklearn.feature_extraction.text.CountVectorizer` does, with the
+    same results for `fit`, `fit_transform` and a fixed ``vocabulary``.  In addition,
+    `partial_fit` learns new words from each chunk of a stream.  The column of a word
+    never moves: new words get the columns behind the present ones, so that a model
+    fitted to fewer columns continues.  ``partial_fit`` of topic models and of mixtures
+    of multinomials and of Bernoullis takes such wider data and widens the model.
+
+    Parameters
+    ----------
+    input : {"filename", "file", "content"}, default="content"
+        What documents are: names of files, open files, or strings or bytes.
+    encoding : str, default="utf-8"
+        Encoding of bytes and files.
+    decode_error : {"strict", "ignore", "replace"}, default="strict"
+        What to do with bytes that are not valid in the encoding.
+    strip_accents : {"ascii", "unicode"} or callable, default=None
+        How accents are removed; None keeps them.
+    lowercase : bool, default=True
+        Whether to convert text to lower case.
+    preprocessor : callable, default=None
+        Replaces the removal of accents and the conversion to lower case.
+    tokenizer : callable, default=None
+        Splits a preprocessed text into tokens; None uses ``token_pattern``.
+    stop_words : {"english"}, list, default=None
+        Words that are left out.
+    token_pattern : str or None, default=r"(?u)\b\w\w+\b"
+        Regular expression of a token.
+    ngram_range : tuple of int, default=(1, 1)
+        Shortest and longest n-grams.
+    analyzer : {"word", "char", "char_wb"} or callable, default="word"
+        Whether features are n-grams of words or of characters; a callable returns the
+        features of a raw document.
+    max_df : float in [0, 1] or int, default=1.0
+        Largest number of documents, or share of the documents, of a word that gets a
+        column.
+    min_df : float in [0, 1] or int, default=1
+        Least number of documents, or share of the documents, of a word that gets a
+        column.  In a stream with a ``half_life`` older documents count less.  A word
+        that has a column keeps it, see `drop_features`.
+    max_features : int, default=None
+        Largest number of columns.  While some are free, the most frequent of the new
+        words get them.
+    vocabulary : Mapping or iterable, default=None
+        Fixed vocabulary; no word is added to it.
+    binary : bool, default=False
+        Whether all counts above 0 become 1.
+    dtype : type, default=np.int64
+        Type of the counts.
+    half_life : float, default=None
+        Number of documents after which a document counts half in the frequencies that
+        ``min_df``, ``max_df`` and ``max_features`` refer to.  None means that all
+        documents count the same.  The documents of the latest chunk count 1.
+
+    Attributes
+    ----------
+    vocabulary_ : dict
+        Column of each word.
+    fixed_vocabulary_ : bool
+        Whether ``vocabulary`` was given.
+    n_tokens_ : int
+        Number of tokens of all documents that `fit` and `partial_fit` saw.
+    n_unknown_tokens_ : int
+        Number of these tokens that had no column when their chunk had been learned:
+        tokens of words that were too rare or too frequent then, or for which no column
+        was free, or that are not in the fixed vocabulary.
+
+    See Also
+    --------
+    sklearn.feature_extraction.text.HashingVectorizer : Has a column for every word from
+        the start, but words share columns and have no names.
+
+    Notes
+    -----
+    With a half-life H, the number of documents of a word is multiplied by
+    :math:`2^{-n/H}` for each chunk of n documents, and those of the chunk are added.
+    Words without a column are counted too.  They are forgotten once their number of
+    documents is below 0.1, or, if there are more than a million of them, the rarest
+    half; so memory stays bounded.
+
+    Examples
+    --------
+    >>> from sktemper.text import StreamingCountVectorizer
+    >>> vectorizer = StreamingCountVectorizer(min_df=2)
+    >>> X = vectorizer.partial_fit_transform(["old news", "old words", "old news"])
+    >>> vectorizer.get_feature_names_out()
+    array(['news', 'old'], dtype=object)
+    >>> X = vectorizer.partial_fit_transform(["new words", "new news"])
+    >>> vectorizer.get_feature_names_out()
+    array(['news', 'old', 'new', 'words'], dtype=object)
+    >>> X.toarray()
+    array([[0, 0, 1, 1],
+           [1, 0, 1, 0]])
+    """
+
+    _parameter_constraints = {
+        **CountVectorizer._parameter_constraints,
+        "half_life": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    def __init__(
+        self,
+        *,
+        input="content",
+        encoding="utf-8",
+        decode_error="strict",
+        strip_accents=None,
+        lowercase=True,
+        preprocessor=None,
+        tokenizer=None,
+        stop_words=None,
+        token_pattern=r"(?u)\b\w\w+\b",
+        ngram_range=(1, 1),
+        analyzer="word",
+        max_df=1.0,
+        min_df=1,
+        max_features=None,
+        vocabulary=None,
+        binary=False,
+        dtype=np.int64,
+        half_life=None,
+    ):
+        self.input = input
+        self.encoding = encoding
+        self.decode_error = decode_error
+        self.strip_accents = strip_accents
+        self.lowercase = lowercase
+        self.preprocessor = preprocessor
+        self.tokenizer = tokenizer
+        self.stop_words = stop_words
+        self.token_pattern = token_pattern
+        self.ngram_range = ngram_range
+        self.analyzer = analyzer
+        self.max_df = max_df
+        self.min_df = min_df
+        self.max_features = max_features
+        self.vocabulary = vocabulary
+        self.binary = binary
+        self.dtype = dtype
+        self.half_life = half_life
+
+    # -- learning words ----------------------------------------------------------------
+    def fit(self, raw_documents, y=None):
+        """Learn the vocabulary of documents, from the start.
+
+        Parameters
+        ----------
+        raw_documents : iterable
+            Strings, bytes, open files or names of files, see ``input``.
+        y : None
+            Ignored; here by scikit-learn's convention.
+
+        Returns
+        -------
+        self : object
+            The vectorizer.  Its columns are those of scikit-learn's
+            ``CountVectorizer``, in the order of the words.
+        """
+        self._learn(raw_documents, restart=True)
+        return self
+
+    def fit_transform(self, raw_documents, y=None):
+        """Learn the vocabulary of documents, from the start, and count their words.
+
+        Parameters
+        ----------
+        raw_documents : iterable
+            As in `fit`.
+        y : None
+            Ignored; here by scikit-learn's convention.
+
+        Returns
+        -------
+        X : CSR of shape (n_samples, n_features)
+            Counts; a data frame after ``set_output``.
+        """
+        return self._contained(self._learn(raw_documents, restart=True), raw_documents)
+
+    def partial_fit(self, raw_documents, y=None):
+        """Learn new words from a chunk of a stream.
+
+        Parameters
+        ----------
+        raw_documents : iterable
+            As in `fit`.
+        y : None
+            Ignored; here by scikit-learn's convention.
+
+        Returns
+        -------
+        self : object
+            The vectorizer.  The first chunk is learned as by `fit`, except that it may
+            have no word that gets a column.  In later chunks new words get columns
+            behind the present ones, sorted by name.  After an error or Ctrl-C the
+            vectorizer is as it was before.
+
+        Warns
+        -----
+        UserWarning
+            Once, if more than 5 % of the tokens of a chunk are of words that cannot get
+            a column, because ``vocabulary`` is fixed or ``max_features`` is reached.
+        """
+        self._learn(raw_documents, restart=False)
+        return self
+
+    def partial_fit_transform(self, raw_documents, y=None):
+        """Learn new words from a chunk of a stream, and count its words.
+
+        The documents are split into words once, which takes half as long as
+        `partial_fit` followed by `transform`.
+
+        Parameters
+        ----------
+        raw_documents : iterable
+            As in `fit`.
+        y : None
+            Ignored; here by scikit-learn's convention.
+
+        Returns
+        -------
+        X : CSR of shape (n_samples, n_features)
+            Counts, with columns for the new words; a data frame after ``set_output``.
+        """
+        return self._contained(self._learn(raw_documents, restart=False), raw_documents)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _learn(self, raw_documents, restart):
+        """Learn words of documents; return the counts."""
+        if isinstance(raw_documents, str):
+            raise ValueError(
+                "Iterable over raw text documents expected, string object received."
+            )
+        self._validate_ngram_range()
+        fresh = restart or not hasattr(self, "_frequencies")
+        if self.vocabulary is not None:
+            return self._learn_nothing(raw_documents, fresh, restart)
+        if fresh:
+            self._warn_for_unused_params()
+        return self._grow(raw_documents, fresh, restart)
+
+    def _learn_nothing(self, raw_documents, fresh, restart):
+        """Count the words of a fixed vocabulary, and the tokens of other words."""
+        if fresh:
+            CountVectorizer.fit_transform(self, [])  # checks the vocabulary
+        chunk = Chunk.of(raw_documents, self.build_analyzer())
+        refused = chunk.columns(self.vocabulary_) < 0
+        self._install(self.vocabulary_, WordFrequencies(), chunk, fresh)
+        if not restart:
+            self._warn_once_if_refused(chunk, refused)
+        return chunk.as_type(self.dtype, self.binary).on(self.vocabulary_)
+
+    def _grow(self, raw_documents, fresh, restart):
+        """Give columns to new words, and count the words of the vocabulary."""
+        counted = Chunk.of(raw_documents, self.build_analyzer())
+        chunk, n_documents = counted.as_type(self.dtype, self.binary), counted.n_rows
+        known = {} if fresh else self.vocabulary_
+        before = WordFrequencies() if fresh else self._frequencies
+        share = 2.0 ** -(n_documents / (self.half_life or math.inf))
+        frequencies = before.after(chunk, share)
+        new = np.flatnonzero(chunk.columns(known) < 0)
+        if fresh:
+            documents, tokens = chunk.document_frequencies, chunk.term_frequencies
+        else:
+            at = frequencies.at(chunk.words)
+            documents, tokens = frequencies.documents[at], frequencies.tokens[at]
+        n_free = self.max_features
+        limits = tuple(
+            as_documents(limit, frequencies.n_documents)
+            for limit in (self.min_df, self.max_df)
+        )
+        chosen, refused = admitted(
+            documents[new],
+            tokens[new],
+            limits,
+            None if n_free is None else max(n_free - len(known), 0),
+            None if fresh else "stable",  # None breaks ties as CountVectorizer does
+        )
+        columns = enumerate(new[chosen], len(known))
+        vocabulary = known | {chunk.words[word]: column for column, word in columns}
+        if restart:
+            _check_found(chunk, limits, vocabulary)
+        was_refused = np.zeros(len(chunk.words), dtype=bool)
+        was_refused[new[refused]] = True
+        self._install(vocabulary, frequencies.pruned(vocabulary), counted, fresh)
+        if not restart:
+            self._warn_once_if_refused(counted, was_refused)
+        return chunk.on(vocabulary)
+
+    def _install(self, vocabulary, frequencies, chunk, fresh):
+        """Set the attributes after a chunk, all at once."""
+        tokens, unknown = chunk.term_frequencies, chunk.columns(vocabulary) < 0
+        n_tokens, n_unknown = int(tokens.sum()), int(tokens[unknown].sum())
+        vars(self).update(
+            vocabulary_=vocabulary,
+            fixed_vocabulary_=self.vocabulary is not None,
+            n_tokens_=n_tokens + (0 if fresh else self.n_tokens_),
+            n_unknown_tokens_=n_unknown + (0 if fresh else self.n_unknown_tokens_),
+            _frequencies=frequencies,
+            _warned=not fresh and self._warned,
+        )
+
+    def _warn_once_if_refused(self, chunk, refused):
+        """Warn once if many tokens of a chunk are of words that cannot get columns."""
+        tokens = chunk.term_frequencies
+        n_tokens, n_refused = tokens.sum(), tokens[refused].sum()
+        if self._warned or n_refused <= MOST_REFUSED * n_tokens:
+            return
+        self._warned, reason = True, "the vocabulary is fixed"
+        if self.vocabulary is None:
+            reason = f"all columns of max_features={self.max_features} are taken"
+        warn(
+            f"{n_refused / n_tokens:.0%} of the tokens of this chunk are of words that "
+            f"get no column, because {reason}. Models do not see them. Raise "
+            "max_features, remove words that are no longer used by drop_features, or "
+            "do not fix the vocabulary."
+        )
+
+    # -- columns -----------------------------------------------------------------------
+    @property
+    def document_frequencies_(self):
+        """Number of documents of each word with a column, ndarray (n_features,).
+
+        With a ``half_life``, older documents count less.
+        """
+        self._check_learned()
+        return self._frequencies.documents[
+            self._frequencies.at(self.get_feature_names_out())
+        ]
+
+    def drop_features(self, features=None):
+        """Remove columns; those behind them move up.
+
+        Call ``drop_features`` of the model with the result, so that its columns stay
+        those of the vectorizer.
+
+        Parameters
+        ----------
+        features : array-like of str or int, default=None
+            Words or columns.  None removes the words whose number of documents fell
+            below half of ``min_df``, which needs a ``half_life``.
+
+        Returns
+        -------
+        columns : ndarray of int
+            The removed columns, in increasing order.  A removed word gets a new column
+            once documents have it as often again as ``min_df`` asks for.
+
+        Raises
+        ------
+        ValueError
+            If the vocabulary is fixed, a word or column does not exist, or no column
+            would be left.
+
+        Examples
+        --------
+        >>> from sktemper.text import StreamingCountVectorizer
+        >>> vectorizer = StreamingCountVectorizer(half_life=1)
+        >>> for text in ["old news", "news", "news", "new words"]:
+        ...     vectorizer = vectorizer.partial_fit([text])
+        >>> vectorizer.drop_features()
+        array([1])
+        >>> vectorizer.get_feature_names_out()
+        array(['news', 'new', 'words'], dtype=object)
+        """
+        self._check_learned()
+        names = self.get_feature_names_out()
+        if features is None:
+            frequencies = self._frequencies
+            least = as_documents(self.min_df, frequencies.n_documents)
+            is_rare = self.document_frequencies_ < SHARE_OF_MIN_DF * least
+            columns = np.flatnonzero(is_rare)
+        else:
+            columns = columns_of(features, len(names), names)
+        if len(columns) == len(names):
+            raise ValueError("drop_features would leave no column.")
+        kept = np.delete(names, columns)
+        vars(self).update(
+            vocabulary_={word: column for column, word in enumerate(kept)},
+            _frequencies=self._frequencies.without(names[columns]),
+            _warned=False,
+        )
+        return columns
+
+    def _check_learned(self):
+        """Raise unless the vocabulary was learned."""
+        self._check_vocabulary()
+        if self.fixed_vocabulary_:
+            raise ValueError("The vocabulary is fixed: no frequencies are counted.")
+
+    # -- counting words ----------------------------------------------------------------
+    def transform(self, raw_documents):
+        """Count the words of documents that have columns.
+
+        Parameters
+        ----------
+        raw_documents : iterable
+            As in `fit`.
+
+        Returns
+        -------
+        X : CSR of shape (n_samples, n_features)
+            Counts; a data frame after ``set_output``.
+        """
+        return self._contained(super().transform(raw_documents), raw_documents)
+
+    def set_output(self, *, transform=None):
+        """Set what `transform` and the like return.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, default=None
+            "default": a sparse matrix; "pandas": a data frame with sparse columns;
+            "polars": a data frame, which is dense.  None changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
+        if transform is not None:
+            config = vars(self).setdefault("_sklearn_output_config", {})
+            config["transform"] = transform
+        return self
+
+    def _contained(self, X, raw_documents):
+        """Return counts as the user set it."""
+        config = vars(self).get("_sklearn_output_config", {})
+        output = config.get("transform", sklearn.get_config()["transform_output"])
+        if output == "default":
+            is_array = prefers_sparse_arrays()
+            return sparse.csr_array(X) if is_array else sparse.csr_matrix(X)
+        names, frames = self.get_feature_names_out(), frame_library(output)
+        if output == "polars":
+            return frames.DataFrame(dict(zip(names, X.toarray().T, strict=True)))
+        # a series has the labels of the rows
+        index = raw_documents.index if hasattr(raw_documents, "iloc") else None
+        return frames.DataFrame.sparse.from_spmatrix(
+            sparse.csr_matrix(X), index=index, columns=names
+        )
+
+
+def _check_found(chunk, limits, vocabulary):
+    """Raise as CountVectorizer does, if a fit found no words."""
+    if not chunk.words:
+        raise ValueError(
+            "empty vocabulary; perhaps the documents only contain stop words"
+        )
+    if limits[1] < limits[0]:
+        raise ValueError("max_df corresponds to < documents than min_df")
+    if not vocabulary:
+        raise ValueError(
+            "After pruning, no terms remain. Try a lower min_df or a higher max_df."
+        )
