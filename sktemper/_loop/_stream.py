@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-__all__ = ["Alarm", "Challenger", "Memory", "Renewal", "Stream", "Watch"]
+__all__ = ["Alarm", "Challenger", "Reservoir", "Renewal", "Stream", "Watch"]
 
 #: Number of rows, in multiples of the capacity, at which a memory is compacted.
 SLACK = 1.25
@@ -29,7 +29,7 @@ FIRST_RENEWAL = 1000
 MOST_RECORDS = 1000
 
 
-class Memory(NamedTuple):
+class Reservoir(NamedTuple):
     """A weighted sample of rows without replacement, of bounded size [1]_.
 
     Each row has a random key: its age at arrival, in units of the time in which weights
@@ -61,7 +61,7 @@ class Memory(NamedTuple):
         """Return the memory with more rows; keys of -inf leave a row out."""
         numbers = np.arange(first_number, first_number + len(keys))
         taken = np.flatnonzero(keys > -math.inf)
-        more = Memory(
+        more = Reservoir(
             (*self.pieces, X[taken].copy()),
             np.concatenate([self.keys, keys[taken]]),
             np.concatenate([self.numbers, numbers[taken]]),
@@ -69,7 +69,7 @@ class Memory(NamedTuple):
         if len(more.keys) <= SLACK * capacity and len(more.pieces) < 100:
             return more
         rows = more.largest(capacity)
-        return Memory((more.matrix()[rows],), more.keys[rows], more.numbers[rows])
+        return Reservoir((more.matrix()[rows],), more.keys[rows], more.numbers[rows])
 
     def largest(self, capacity):
         """Return the places of the rows of the sample, in the order of arrival."""
@@ -251,7 +251,7 @@ class Stream:
         Time of the last row.
     half_lives : float
         Age of the stream in half-lives.
-    memory : Memory
+    memory : Reservoir
     watch : Watch
     challenger : Challenger or None
     last, due : int
@@ -267,7 +267,7 @@ class Stream:
     samples: int = 0
     time: Any = None
     half_lives: float = 0.0
-    memory: Memory = Memory()  # noqa: RUF009, a tuple
+    memory: Reservoir = Reservoir()  # noqa: RUF009, a tuple
     watch: Watch = Watch()  # noqa: RUF009, a tuple
     challenger: Challenger | None = None
     last: int = 0
@@ -325,7 +325,7 @@ class Stream:
         if not len(self.memory):
             return stream
         pieces = tuple(_on_columns(piece, places) for piece in self.memory.pieces)
-        return replace(stream, memory=self.memory._replace(pieces=pieces))
+        return replace(stream, memory=Reservoir(pieces, *self.memory[1:]))
 
     def alarmed(self, wait, step):
         """Return the stream after an alarm."""
