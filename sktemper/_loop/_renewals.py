@@ -99,7 +99,6 @@ class _Renewing:
             )
         run_passes(problem, Policies(tempering, RobbinsMonro(), NoNoise()), trial)
 
-    # -- the ways of renewal -----------------------------------------------------------
     def fresh(self):
         """Return the parameters of a new fit to the memory, and no new components."""
         model, random = self.problem.model, self.random(0)
