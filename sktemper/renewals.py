@@ -21,30 +21,25 @@ class NoRenewals(Policy):
     memory = 0
     is_on = False
 
-    def ways(self, model):
-        """Return the ways in which a model is renewed, none."""
-        return ()
-
 
 class Renewals(Policy):
     r"""Renew components from a memory of recent rows of a stream.
 
     The memory is a random sample of the rows so far, in which the weight of a row is
     halved with every half-life.  A renewal is made when 1,000, 2,000, 4,000, ...  rows
-    were seen, later each time that ``memory`` new rows were seen, and ``wait`` rows
-    after an alarm, with shorter pauses until the memory is renewed.  An alarm means
-    that the score of rows that are not learned yet has left its running mean, upwards
-    or downwards: a two-sided CUSUM test of its standardised difference.
+    were seen, later each time that ``memory`` new rows were seen.  A renewal also
+    follows ``wait`` rows after an alarm, and further ones at pauses that grow from
+    twice this number to ``memory``.
 
-    Models take part by one of two capabilities, see `sktemper.model.ConjugateModel`:
+    An alarm means that the score of rows that are not learned yet has left its running
+    mean, upwards or downwards: a two-sided CUSUM test of its standardised difference.
 
-    - "renewals", such as topics: while the memory is not full, a new fit to it.  Later,
-      additional components are fitted to the rows since the last renewal, while the
-      present ones are part of the prior.  All components are then fitted to the memory,
-      merged by evidence to their previous number, and fitted again.  Components that
-      have not changed keep the information of rows that have left the memory.
-    - "splits", such as mixtures: the components are fitted to the memory, and split and
-      merge moves follow (`sktemper.moves.SplitMergeMoves`).
+    While the memory is not full, a renewal is a new fit to it.  Later, additional
+    components are fitted to the rows since the last renewal, while the present ones are
+    part of the prior.  All components are then fitted to the memory, merged by evidence
+    to their previous number, and fitted again.  Components that have not changed keep
+    the information of rows that have left the memory.  Models take part by the
+    capability "renewals", see `sktemper.model.ConjugateModel`; topic models have it.
 
     The result is a challenger.  Both sets of parameters score the next rows and then
     learn them.  The challenger wins if its mean gain exceeds two standard errors, or is
@@ -92,8 +87,7 @@ class Renewals(Policy):
         "drift": [Interval(Real, 0, None, closed="left")],
     }
     is_on = True
-    #: Capabilities by which models can be renewed, the first that a model has counts.
-    capabilities = ("renewals", "splits")
+    requires = ("renewals",)
 
     def __init__(
         self,
@@ -110,29 +104,6 @@ class Renewals(Policy):
         self.trial = trial
         self.threshold = threshold
         self.drift = drift
-
-    def ways(self, model):
-        """Return the capabilities by which a model can be renewed.
-
-        Parameters
-        ----------
-        model : ConjugateModel
-
-        Returns
-        -------
-        capabilities : tuple of str
-        """
-        has = model.capabilities()
-        return tuple(name for name in self.capabilities if name in has)
-
-    def check(self, model):
-        """Raise ValueError if the model has no capability to be renewed."""
-        if not self.ways(model):
-            raise ValueError(
-                f"{self!r} needs a model with {' or '.join(self.capabilities)}, and "
-                f"{type(model).__name__} has neither. Pass renewals=None to forget the "
-                "past without renewals."
-            )
 
     def n_births(self, n_components):
         """Return the number of new components of a renewal, at least 1."""

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper._arguments import half_life_of
-from sktemper._loop._stream import Challenger, Memory, Watch
+from sktemper._loop._stream import Challenger, Reservoir, Watch
 from sktemper.datasets import make_lda_documents
 from sktemper.learning_rates import HalfLife, RobbinsMonro
 from sktemper.renewals import Renewals
@@ -161,7 +161,7 @@ def test_memory_is_a_sample_by_age():
     # weights halve every 100 rows: the shares of the last hundreds follow
     random, shares = np.random.default_rng(0), np.zeros(6)
     for _ in range(60):
-        memory = Memory()
+        memory = Reservoir()
         for start in range(0, 600, 50):
             numbers = np.arange(start, start + 50)
             keys = numbers / 100 * np.log(2) + random.gumbel(size=50)
@@ -313,9 +313,13 @@ def test_an_interruption_leaves_the_last_whole_piece(stream, fitted, monkeypatch
 
 def test_widths_may_grow_in_mid_stream():
     X = documents(0, 1250)
-    model = learned(lda(), X[:1000, :100]).expand_features(20)
+    model = learned(lda(), X[:1000, :100])
+    size = model.state_.policies.learning_rate.size
     learned(model, X[1000:])
     assert model.components_.shape == (K, V)
+    expected = size * 2 ** (-250 / H) + 250
+    assert model.state_.policies.learning_rate.size == pytest.approx(expected)
+    assert model.state_.stream.memory.matrix().shape[1] == V
     assert model.renewals_["sample"][0] == 1000
 
 

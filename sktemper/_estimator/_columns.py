@@ -2,7 +2,6 @@
 
 import copy
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -54,19 +53,36 @@ class ColumnsMixin:
         """
         other, state = self._other(parameters), self.state_
         model = other._make_model(len(places), state.dtype)
+        globals_, hyper = model.on_features(
+            state.globals_, state.hyper, places, state.convergence.start_share
+        )
         other.n_features_in_ = len(places)
         if "feature_names_in_" in vars(self):
             other.feature_names_in_ = names
         else:
             other._names_ = names  # of a collection on disk
-        # the state of a half-life counts rows; others may have values of features
-        keeps_rate = self._forgetting_rate() is not None
-        on_features = partial(_on_features, model, places, keeps_rate)
-        stream = state.stream
-        if stream is not None:
-            stream = stream.on_columns(places, on_features)
-        other._take_state(replace(on_features(state), best=None, stream=stream))
+        other._take_state(
+            replace(
+                state,
+                globals_=globals_,
+                hyper=hyper,
+                n_features=len(places),
+                best=None,
+                local=None,
+                policies=self._policies_of_other_sizes(),
+                stream=None
+                if state.stream is None
+                else state.stream.on_columns(places),
+                progress=replace(state.progress, first_row=None),
+            )
+        )
         return other
+
+    def _policies_of_other_sizes(self):
+        """Return the states of policies, without those of parameters of this size."""
+        policies = self.state_.policies
+        forgets = self._forgetting_rate() is not None
+        return policies if forgets else replace(policies, learning_rate=None)
 
     def _take_columns(self, other):
         """Take the columns of another estimator."""
@@ -246,23 +262,6 @@ class ColumnsMixin:
         if len(set(names)) < len(names):
             raise ValueError("new_features has names that are there already, or twice.")
         return names
-
-
-def _on_features(model, places, keeps_rate, state):
-    """Return a state with the parameters of a model of other features."""
-    globals_, hyper = model.on_features(
-        state.globals_, state.hyper, places, state.convergence.start_share
-    )
-    rate = state.policies.learning_rate if keeps_rate else None
-    return replace(
-        state,
-        globals_=globals_,
-        hyper=hyper,
-        n_features=len(places),
-        local=None,
-        policies=replace(state.policies, learning_rate=rate),
-        progress=replace(state.progress, first_row=None),
-    )
 
 
 def _width(X):

@@ -69,13 +69,13 @@ class StreamsMixin:
             state = (
                 next(self._starts(problem)) if fresh else other._state_to_go_on_from()
             )
-            policies, size = plan_stream(self, problem, state, fresh)
-            chunk = self._chunk(problem, policies, state, times, size)
 
             def install():
                 self._take_columns(other)
                 self._install(state, policies)
 
+            policies, size = plan_stream(self, problem, state, fresh)
+            chunk = self._chunk(problem, policies, state, times, size)
             with problem.workers:
                 if chunk is None:
                     run_pieces(problem, policies, state, size, install)

@@ -99,7 +99,6 @@ class _Renewing:
             )
         run_passes(problem, Policies(tempering, RobbinsMonro(), NoNoise()), trial)
 
-    # -- the ways of renewal -----------------------------------------------------------
     def fresh(self):
         """Return the parameters of a new fit to the memory, and no new components."""
         model, random = self.problem.model, self.random(0)
@@ -111,8 +110,8 @@ class _Renewing:
         globals_, matched = model.matched(self.state.globals_, trial.globals_)
         return globals_, trial.hyper, np.flatnonzero(~matched)
 
-    def renewals(self):
-        """Renew by the capability "renewals"."""
+    def renewed(self):
+        """Return the parameters of a renewal, and its new components."""
         model, state, X = self.problem.model, self.state, self.X
         if state.stream.reason == "start":
             return self.fresh()
@@ -135,10 +134,6 @@ class _Renewing:
         share = max(0.0, 1.0 - X.shape[0] / self.size)
         globals_ = model.blended(trial.globals_, state.globals_, ~is_new, share)
         return globals_, trial.hyper, np.flatnonzero(is_new)
-
-    def splits(self):
-        """Renew by the capability "splits"."""
-        raise NotImplementedError
 
 
 def _critical_temperatures(model, X, hyper):
@@ -175,9 +170,8 @@ def challenger_of(problem, policies, tempering, state, capacity):
         recent,
         policies.renewals.n_births(model.n_components),
     )
-    way = policies.renewals.ways(model)[0]
     try:
-        globals_, hyper, born = getattr(renewing, way)()
+        globals_, hyper, born = renewing.renewed()
         model.check(globals_, hyper)
     except (IllDefined, ValueError):
         return None

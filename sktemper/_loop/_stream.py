@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-__all__ = ["Alarm", "Challenger", "Memory", "Renewal", "Stream", "Watch"]
+__all__ = ["Alarm", "Challenger", "Reservoir", "Renewal", "Stream", "Watch"]
 
 #: Number of rows, in multiples of the capacity, at which a memory is compacted.
 SLACK = 1.25
@@ -29,7 +29,7 @@ FIRST_RENEWAL = 1000
 MOST_RECORDS = 1000
 
 
-class Memory(NamedTuple):
+class Reservoir(NamedTuple):
     """A weighted sample of rows without replacement, of bounded size [1]_.
 
     Each row has a random key: its age at arrival, in units of the time in which weights
@@ -61,7 +61,7 @@ class Memory(NamedTuple):
         """Return the memory with more rows; keys of -inf leave a row out."""
         numbers = np.arange(first_number, first_number + len(keys))
         taken = np.flatnonzero(keys > -math.inf)
-        more = Memory(
+        more = Reservoir(
             (*self.pieces, X[taken].copy()),
             np.concatenate([self.keys, keys[taken]]),
             np.concatenate([self.numbers, numbers[taken]]),
@@ -69,28 +69,7 @@ class Memory(NamedTuple):
         if len(more.keys) <= SLACK * capacity and len(more.pieces) < 100:
             return more
         rows = more.largest(capacity)
-        return Memory((more.matrix()[rows],), more.keys[rows], more.numbers[rows])
-
-    def on_columns(self, places):
-        """Return the memory with other columns.
-
-        Parameters
-        ----------
-        places : ndarray of int
-            Present column of each other column, -1 for a new one, which is 0.
-        """
-        known = places >= 0
-        if not self.pieces or (known.all() and len(places) == self.pieces[0].shape[1]):
-            return self
-        columns = np.flatnonzero(known), places[known]
-        selection = sparse.csr_matrix(
-            (np.ones(len(columns[0]), self.pieces[0].dtype), columns[::-1]),
-            shape=(self.pieces[0].shape[1], len(places)),
-        )
-        pieces = [piece @ selection for piece in self.pieces]
-        for piece in filter(sparse.issparse, pieces):
-            piece.sort_indices()
-        return Memory(tuple(pieces), self.keys, self.numbers)
+        return Reservoir((more.matrix()[rows],), more.keys[rows], more.numbers[rows])
 
     def largest(self, capacity):
         """Return the places of the rows of the sample, in the order of arrival."""
@@ -117,6 +96,19 @@ def widened(X, width):
     if X.shape[1] == width:
         return X
     return type(X)((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
+
+
+def _on_columns(X, places):
+    """Return a matrix with other columns, see `Stream.on_columns`."""
+    known = np.flatnonzero(places >= 0)
+    shape = X.shape[0], len(places)
+    if not sparse.issparse(X):
+        other = np.zeros(shape, dtype=X.dtype)
+        other[:, known] = X[:, places[known]]
+        return other
+    picked = sparse.csc_array(X)[:, places[known]].tocoo()
+    entries = picked.data, (picked.row, known[picked.col])
+    return sparse.csr_array(entries, shape=shape)
 
 
 class Watch(NamedTuple):
@@ -259,7 +251,7 @@ class Stream:
         Time of the last row.
     half_lives : float
         Age of the stream in half-lives.
-    memory : Memory
+    memory : Reservoir
     watch : Watch
     challenger : Challenger or None
     last, due : int
@@ -275,7 +267,7 @@ class Stream:
     samples: int = 0
     time: Any = None
     half_lives: float = 0.0
-    memory: Memory = Memory()  # noqa: RUF009, a tuple
+    memory: Reservoir = Reservoir()  # noqa: RUF009, a tuple
     watch: Watch = Watch()  # noqa: RUF009, a tuple
     challenger: Challenger | None = None
     last: int = 0
@@ -284,23 +276,6 @@ class Stream:
     reason: str = "start"
     renewals: tuple = ()
     alarms: tuple = ()
-
-    def on_columns(self, places, on_features):
-        """Return the stream of a model with other columns.
-
-        Parameters
-        ----------
-        places : ndarray of int
-            Present column of each other column, -1 for a new one.
-        on_features : callable
-            Function that returns a state for the other columns.
-        """
-        challenger = self.challenger
-        if challenger is not None:
-            challenger = challenger._replace(state=on_features(challenger.state))
-        return replace(
-            self, memory=self.memory.on_columns(places), challenger=challenger
-        )
 
     def renewed(self, challenger, capacity, most, step):
         """Return the stream after a renewal, with its challenger or without one.
@@ -337,6 +312,20 @@ class Stream:
             watch=Watch() if kept else self.watch,
             renewals=(*self.renewals[:-1], record),
         )
+
+    def on_columns(self, places):
+        """Return the stream for other columns; a challenger is dropped.
+
+        Parameters
+        ----------
+        places : ndarray of int of shape (n_features,)
+            Present column of each, -1 for a new one.
+        """
+        stream = self if self.challenger is None else self.decided(False)
+        if not len(self.memory):
+            return stream
+        pieces = tuple(_on_columns(piece, places) for piece in self.memory.pieces)
+        return replace(stream, memory=Reservoir(pieces, *self.memory[1:]))
 
     def alarmed(self, wait, step):
         """Return the stream after an alarm."""

@@ -5,7 +5,6 @@ import copy
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from .._cache import LastCall, are_same_objects
 from ._merging import groups_of_topics
 from ._topics import Topics
 
@@ -60,7 +59,6 @@ class RenewingMixin:
         model = copy.copy(self)
         model.n_topics, model.init, model.init_params = n_births, None, "spectral"
         model.topic_word_prior = self.topic_word_prior[:1]
-        model._correspondence = LastCall(are_same_objects)
         seed = np.random.RandomState(int(random.integers(2**31)))
         return model.initial_globals(X[worst], seed, hyper[:n_births]).dense().T
 

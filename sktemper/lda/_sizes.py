@@ -118,7 +118,8 @@ class SizesMixin:
                 globals_=Topics.from_dense(topic_word.T, model.topic_word_prior.T),
                 hyper=self._alpha_of_groups(model),
                 best=None,
-                policies=replace(self.state_.policies, learning_rate=None),
+                policies=self._policies_of_other_sizes(),
+                stream=None,
                 history=copy.deepcopy(self.state_.history),
             )
         )
