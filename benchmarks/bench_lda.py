@@ -230,6 +230,7 @@ class Ours(ScikitLearn):
         return TemperedLDA(
             K,
             tempering=tempering,
+            init_params="random",
             doc_update="variational",
             learning_rate=RobbinsMonro(OFFSET, DECAY),
             batch_size=size,
@@ -365,6 +366,7 @@ def trained_topics(options, name, K):
     """Return topics as they are after two passes."""
     X = options.load(name, options.tenth(12_800)).train
     lda = TemperedLDA(K, tempering=None, max_iter=2, batch_size=256, random_state=0)
+    lda.set_params(init_params="random")
     return lda.fit(X).components_.astype(np.float64)
 
 
@@ -657,7 +659,9 @@ def score(options):
         for fit, lda in {
             "AnnealedLDA": AnnealedLDA(K),
             "AnnealedLDA, 3 passes": AnnealedLDA(K, max_iter=3),
-            "plain, batches of 128": TemperedLDA(K, tempering=None, batch_size=128),
+            "plain, batches of 128": TemperedLDA(
+                K, tempering=None, init_params="random", batch_size=128
+            ),
         }.items():
             curve = ScoreCurve(corpus.test)
             lda.set_params(random_state=0).set_callbacks(curve).fit(corpus.train)

@@ -113,14 +113,17 @@ def stream(make, X):
 
 def online(n_topics, X):
     """Return a pass of plain variational inference over documents, 256 a step."""
-    return lambda: TemperedLDA(
+    lda = TemperedLDA(
         n_topics,
         tempering=None,
         doc_update="variational",
         batch_size=256,
         max_iter=1,
         random_state=0,
-    ).fit(X)
+    )
+    if hasattr(lda, "init_params"):  # older commits have no other start
+        lda.set_params(init_params="random")
+    return lambda: lda.fit(X)
 
 
 def lda_default():
@@ -322,6 +325,13 @@ def clicks_sweeps():
     ).fit(X)
 
 
+def clicks_recommend():
+    """`recommend`, 64 factors, 10 of 5,000 items for 2,000 users"""
+    model = sktemper.ImplicitFactorization(64, max_iter=1, random_state=0)
+    model.fit(many_ratings())
+    return lambda: model.recommend(np.arange(2000), n_items=10)
+
+
 def ratings_minibatches():
     """`batch_size=300`, 10 factors, 4 passes of 3,000 users"""
     X = ratings(3000)
@@ -437,6 +447,17 @@ def alternating_implicit(rank):
     ).fit(X, show_progress=False)
 
 
+def recommendations(rank):
+    """implicit, the same factors whatever they are"""
+    from implicit.als import AlternatingLeastSquares
+
+    X = sparse.csr_matrix(many_ratings(), dtype=np.float32)
+    model = AlternatingLeastSquares(rank, iterations=1, num_threads=1, random_state=0)
+    model.fit(X, show_progress=False)
+    users = np.arange(2000)
+    return lambda: model.recommend(users, X[users], N=10)
+
+
 TWENTY = {"max_iter": 20, "tol": 0.0}
 #: What other packages take for the work of a case, or for what its users want of it.
 PEERS = {
@@ -461,6 +482,7 @@ PEERS = {
     "ratings_sweeps": lambda: alternating(10),
     "ratings_sweeps_wide": lambda: alternating(32),
     "clicks_sweeps": lambda: alternating_implicit(32),
+    "clicks_recommend": lambda: recommendations(64),
 }
 CASES = {
     case.__name__: case
@@ -494,6 +516,7 @@ CASES = {
         ratings_sweeps,
         ratings_sweeps_wide,
         clicks_sweeps,
+        clicks_recommend,
         ratings_minibatches,
         ratings_transform,
         multinomial_default,

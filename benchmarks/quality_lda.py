@@ -76,7 +76,8 @@ LADDER_FIELDS = [*KEY, "steps", "temperature", "score", "rung", "probability"]
 
 
 def plain(**changes):
-    return {"tempering": None, "doc_update": "variational", **changes}
+    start = {"init_params": "random", "doc_update": "variational"}
+    return {"tempering": None, **start, **changes}
 
 
 def annealed(schedule=ExponentialSchedule, target="local_step", **changes):

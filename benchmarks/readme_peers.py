@@ -45,7 +45,7 @@ def annealed(X, seed):
 
 def plain(X, seed):
     lda = TemperedLDA(K, tempering=None, doc_update="variational", random_state=seed)
-    return lda.fit(X).components_
+    return lda.set_params(init_params="random").fit(X).components_
 
 
 def of_sklearn(X, seed, method="online", **more):

@@ -32,6 +32,7 @@ def main():
     settings = {
         "n_components": arguments.n_components,
         "evaluate_every": 1,
+        "init_params": "random",
         "random_state": arguments.seed,
     }
     models = {

@@ -20,6 +20,16 @@ __all__ = [
 #: Dtypes of indices in matrices that scipy creates.  Other dtypes, for instance from
 #: files, occur only if a user assigns to the arrays of a matrix.
 INDEX_DTYPES = np.dtype(np.int32), np.dtype(np.int64)
+#: Options of `validate_data` that `_is_plainly_valid` knows.
+PLAIN_OPTIONS = {
+    "accept_sparse",
+    "dtype",
+    "ensure_all_finite",
+    "ensure_non_negative",
+    "reset",
+}
+#: Largest number of values that `_is_plainly_valid` inspects.
+FEW_VALUES = 100_000
 #: Number of items of an array that are inspected for text.
 LOOKED_AT = 100
 
@@ -34,14 +44,53 @@ def check_data(estimator, X, **options):
     dtype = getattr(X, "dtype", None)
     if getattr(dtype, "kind", None) in ("m", "M"):
         raise TypeError(f"Input X has the dtype {dtype}; expected numbers.")
+    X = check_sparse(X)
+    if _is_plainly_valid(estimator, X, options):
+        return X
     try:
-        return validate_data(estimator, check_sparse(X), **options)
+        return validate_data(estimator, X, **options)
     except OverflowError as error:
         raise ValueError(f"Input X contains an integer too large: {error}.") from error
     except TypeError as error:
         if "float() argument" not in str(error):
             raise
         raise TypeError(f"X has entries that are no numbers: {error}.") from error
+
+
+def _is_plainly_valid(estimator, X, options):
+    """Return whether `validate_data` would return these few data unchanged.
+
+    Its own checks look for data frames of all libraries and read the tags of the
+    estimator, which takes longer than computing with a row.  All data that are not
+    plainly valid are left to it, with its conversions, warnings and errors.
+    """
+    known = vars(estimator)
+    is_known = "feature_names_in_" not in known and PLAIN_OPTIONS.issuperset(options)
+    if options["reset"] or not is_known:
+        return False
+    if sparse.isspmatrix_csr(X) or type(X) is sparse.csr_array:
+        if options.get("accept_sparse") != "csr":
+            return False
+        values = X.data
+    elif type(X) is np.ndarray:
+        values = X
+    else:
+        return False
+    dtype, wanted = values.dtype, options["dtype"]
+    if wanted == "numeric":
+        is_wanted = dtype.kind in "iu" or dtype in (np.float32, np.float64)
+    else:
+        is_wanted = dtype in wanted
+    return (
+        is_wanted
+        and dtype.isnative
+        and X.ndim == 2
+        and X.shape[0] > 0
+        and X.shape[1] == known.get("n_features_in_")
+        and values.size <= FEW_VALUES
+        and bool(np.isfinite(values).all())
+        and not (options.get("ensure_non_negative") and values.min(initial=0) < 0)
+    )
 
 
 def check_unmasked(X, name="X", may_be_nan=True):

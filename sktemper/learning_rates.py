@@ -197,7 +197,7 @@ class AdaptiveRate(LearningRate):
 
     On two corpora, held-out scores were between .03 nats per token above and .07 below
     those of the best of 23 fixed schedules, and worst for annealed short documents
-    (``benchmarks/adaptive_rates.py``).
+    (``benchmarks/results/adaptive_rates.md``).
 
     Each step computes a dense gradient and its Fisher product, so that many small steps
     take many times as long as with `RobbinsMonro`.

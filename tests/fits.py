@@ -142,8 +142,13 @@ def data_of(estimator, many=False):
     """Data for an estimator, those of its row; ``many`` take three blocks of rows."""
     from registry import ROWS  # which has its data from here
 
-    name = re.sub("^(Tempered|Annealed|SVIPlus)", "", type(estimator).__name__)
-    return ROWS[name].data(ROWS[name].n_many if many else 120)
+    row = ROWS[model_of(estimator)]
+    return row.data(row.n_many if many else 120)
+
+
+def model_of(estimator):
+    """The name of an estimator's row: of its class, without Tempered and the like."""
+    return re.sub("^(Tempered|Annealed|SVIPlus)", "", type(estimator).__name__)
 
 
 # -- comparisons -----------------------------------------------------------------------

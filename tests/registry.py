@@ -11,9 +11,11 @@ from scipy import sparse
 from sklearn.base import clone
 
 import sktemper
-from sktemper.moves import BirthMoves, Moves
+from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
+from sktemper.moves import BirthMoves, Moves, MoveSequence, SplitMergeMoves
 from sktemper.noise import GradientNoise
-from sktemper.tempering import Tempering
+from sktemper.schedules import ExponentialSchedule
+from sktemper.tempering import Annealing, Tempering
 
 #: Skips of `check_model` that a setting brings about, whatever the model.
 OF_FLOAT32 = {"check_natural_gradients_fit_finite_differences"}
@@ -47,6 +49,40 @@ OF_MIXTURES = NO_LOCAL_WIDTH | NO_CONTINUOUS_LOCAL | NO_HALVES
 KINDS = ("Tempered", "Annealed", "SVIPlus")
 
 
+#: Checks of scikit-learn, and why they are expected to fail.
+WEIGHT_CHECKS = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
+SPARSE_CHECKS = "check_estimator_sparse_matrix", "check_estimator_sparse_array"
+OTHER_BATCHES = (
+    "Repeated rows make other batches, in another order, than weighted rows do, each "
+    "row has noise of its own, and D and S stay row counts."
+)
+ILL_CONDITIONED = (
+    "The rows are fewer than the columns. Full covariances that are learned from them "
+    "are so ill-conditioned that rounding errors of sums in another order show after "
+    "moves."
+)
+ALL_ITEMS = dict.fromkeys(
+    SPARSE_CHECKS, "predict returns the ratings of all items, (n_samples, n_items)."
+)
+NO_CLASSIFIER = dict.fromkeys(
+    SPARSE_CHECKS,
+    "scikit-learn takes what has predict_proba for a classifier, of 2 or 4 classes.",
+)
+#: Few passes, and yet no warning that something of the start is left.
+QUICK = {
+    "n_components": 3,
+    "max_iter": 6,
+    "learning_rate": RobbinsMonro(offset=1),
+}
+TARGETS = ("local_step", "likelihood", "posterior")
+SHORT = {"n_components": 3, "max_iter": 9}
+BRIEF = {"n_components": 3, "max_iter": 8, "moves": BirthMoves(n_moves=2)}
+FEW_MOVES = MoveSequence([SplitMergeMoves(3, n_iter=2), BirthMoves(2, n_iter=2)])
+
+
 class Setting(NamedTuple):
     """Parameters and data with which a model keeps the promises of the contract.
 
@@ -62,6 +98,24 @@ class Setting(NamedTuple):
     parameters: dict = {}
     data: Callable = lambda X: X
     skips: frozenset = frozenset()
+
+
+class Configuration(NamedTuple):
+    """An estimator on which scikit-learn's checks run.
+
+    Attributes
+    ----------
+    kind : str
+        One of the row's kinds.
+    parameters : dict
+    weights : str or None
+        The reason why weights of rows are not repetitions; "" where they are. None
+        chooses by `batch_size` and by the kind.
+    """
+
+    kind: str
+    parameters: dict = {}
+    weights: str | None = None
 
 
 class Row(NamedTuple):
@@ -91,6 +145,11 @@ class Row(NamedTuple):
         What its estimators are named by; one of "" is all that there is.
     log_likelihood : callable or None
         As of `check_model`, of a model whose scores are not those of whole rows.
+    configurations : tuple of Configuration
+        For scikit-learn's checks, which all run on the first of each kind; empty are
+        all kinds with `parameters`.
+    expected_failures : dict
+        Names of checks of scikit-learn that fail for any configuration, and reasons.
     """
 
     name: str
@@ -104,6 +163,21 @@ class Row(NamedTuple):
     others: dict = {}
     kinds: tuple = KINDS
     log_likelihood: Callable | None = None
+    configurations: tuple = ()
+    expected_failures: dict = {}
+
+    def for_sklearn(self):
+        """Yield estimators for scikit-learn's checks, with the failures to expect."""
+        configurations = self.configurations or [
+            Configuration(kind, self.parameters | {"max_iter": 8})
+            for kind in self.kinds
+        ]
+        for kind, parameters, reason in configurations:
+            estimator = getattr(sktemper, kind + self.name)(**parameters)
+            if reason is None and (estimator.batch_size or kind == "SVIPlus"):
+                reason = OTHER_BATCHES
+            expected = dict.fromkeys(WEIGHT_CHECKS, reason) if reason else {}
+            yield estimator, self.expected_failures | expected
 
     @property
     def has_policies(self):
@@ -245,6 +319,62 @@ GAUSSIAN_MIXTURE = Row(
             "weight_concentration_prior_type": "dirichlet_distribution",
         }
     },
+    configurations=(
+        Configuration(
+            "Tempered",
+            {
+                "n_components": 3,
+                "max_iter": 6,
+                "tempering": None,
+                "covariance_type": "tied",
+                "n_init": 2,
+            },
+        ),
+        Configuration(
+            "Annealed",
+            {"n_components": 3, "max_iter": 6, "moves": FEW_MOVES},
+            ILL_CONDITIONED,
+        ),
+        Configuration("SVIPlus", {"max_iter": 9}),
+        Configuration("Tempered"),
+        Configuration("Annealed", {}, ILL_CONDITIONED),
+        Configuration(
+            "Annealed",
+            {
+                "n_components": 4,
+                "max_iter": 20,
+                "moves": FEW_MOVES,
+                "init_params": "random_from_data",
+            },
+            ILL_CONDITIONED,
+        ),
+        Configuration(
+            "Tempered",
+            {"n_components": 3, "init_params": "random", "covariance_type": "diag"},
+        ),
+        Configuration(
+            "Annealed",
+            {
+                **QUICK,
+                "target": "posterior",
+                "moves": None,
+                "covariance_type": "spherical",
+                "batch_size": "auto",
+            },
+        ),
+        Configuration(
+            "SVIPlus",
+            {
+                "n_components": 3,
+                "max_iter": 6,
+                "batch_size": 5,
+                "noise_distribution": "gaussian",
+                "tempering": "local",
+                "covariance_type": "diag",
+                "weight_concentration_prior_type": "dirichlet_distribution",
+            },
+        ),
+    ),
 )
 EXACT_LDA = {"mean_change_tol": 1e-13, "max_doc_update_iter": 10_000}
 LDA = Row(
@@ -276,6 +406,37 @@ LDA = Row(
     NO_MOVES | NO_LOCAL_WIDTH,
     others={"sampled": {"doc_update": "sampled"}},
     log_likelihood=of_documents,
+    configurations=(
+        *(Configuration("Annealed", {**QUICK, "target": target}) for target in TARGETS),
+        Configuration("Tempered", QUICK),
+        Configuration(
+            "Tempered", {**QUICK, "tempering": None, "init_params": "random"}
+        ),
+        # Whether their weights are repetitions is seen from a start without the data;
+        # test_critical_temperatures.py has the other start. From a random start the
+        # components are all equal, because X is noise.
+        Configuration(
+            "Tempered", {**QUICK, "tempering": "local", "init_params": "random"}, ""
+        ),
+        Configuration("Tempered", {**QUICK, "tempering": Annealing(), "n_init": 2}),
+        Configuration("SVIPlus", {**QUICK, "init_params": "random"}),
+        Configuration(
+            "SVIPlus",
+            {**QUICK, "noise_distribution": "gaussian", "tempering": "global"},
+        ),
+        Configuration(
+            "Annealed",
+            {
+                "n_components": 3,
+                "max_iter": 40,
+                "learning_rate": AdaptiveRate(max_rate=1.0, n_warmup_batches=2),
+                "init_params": "random",
+            },
+        ),
+        Configuration(
+            "Annealed", {"n_components": 3, "max_iter": 10, "batch_size": None}
+        ),
+    ),
 )
 FACTORIAL_MIXTURE = Row(
     "FactorialMixture",
@@ -304,6 +465,26 @@ FACTORIAL_MIXTURE = Row(
         }
     },
     log_likelihood=of_sums_of_features,
+    configurations=(
+        # hotter, all components are alike, and rounding errors tell them apart
+        *(
+            Configuration(
+                "Annealed",
+                {
+                    **BRIEF,
+                    "target": target,
+                    "schedule": ExponentialSchedule(start=2.0),
+                },
+            )
+            for target in TARGETS
+        ),
+        Configuration("Tempered", {**BRIEF, "posterior": "factorized", "n_init": 2}),
+        Configuration(
+            "Tempered", {"n_components": 3, "max_iter": 8, "tempering": "local"}
+        ),
+        Configuration("SVIPlus", BRIEF),
+        Configuration("Tempered", {**QUICK, "batch_size": "auto"}),
+    ),
 )
 MATRIX_FACTORIZATION = Row(
     "MatrixFactorization",
@@ -334,6 +515,22 @@ MATRIX_FACTORIZATION = Row(
             "temperature_of": "rating",
         }
     },
+    configurations=(
+        Configuration("Tempered", SHORT),
+        Configuration("Tempered", {**SHORT, "tempering": None, "biases": False}),
+        Configuration("Tempered", {**SHORT, "tempering": "local"}),
+        Configuration(
+            "Tempered",
+            {**SHORT, "tempering": "local", "temperature_of": "rating", "n_init": 2},
+        ),
+        Configuration("Annealed", {**QUICK, "batch_size": "auto"}),
+        Configuration("Annealed", {**SHORT, "target": "posterior"}),
+        Configuration("SVIPlus", SHORT),
+        Configuration(
+            "SVIPlus", {**QUICK, "batch_size": 10, "noise_distribution": "gaussian"}
+        ),
+    ),
+    expected_failures=ALL_ITEMS,
 )
 IMPLICIT_FACTORIZATION = Row(
     "ImplicitFactorization",
@@ -354,6 +551,11 @@ IMPLICIT_FACTORIZATION = Row(
     others={"one weight": {"pair_weight": 2.0, "pair_target": "value"}},
     kinds=("",),
     log_likelihood=of_clicks,
+    configurations=(
+        Configuration("", SHORT),
+        Configuration("", {**QUICK, "batch_size": "auto", "zero_weight": 0.5}),
+    ),
+    expected_failures=ALL_ITEMS,
 )
 MULTINOMIAL_MIXTURE = Row(
     "MultinomialMixture",
@@ -368,6 +570,7 @@ MULTINOMIAL_MIXTURE = Row(
     },
     OF_MIXTURES | NO_ITERATIONS,
     moves=BirthMoves(n_moves=2),
+    expected_failures=NO_CLASSIFIER,
 )
 BERNOULLI_MIXTURE = Row(
     "BernoulliMixture",
@@ -382,6 +585,7 @@ BERNOULLI_MIXTURE = Row(
     },
     OF_MIXTURES | NO_ITERATIONS,
     moves=BirthMoves(n_moves=2),
+    expected_failures=NO_CLASSIFIER,
 )
 
 ROWS = {

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from fits import NOISES, RATES, TEMPERINGS
+from pairwise import pairwise
 from registry import ROWS
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -26,22 +27,27 @@ MODELS |= {
 
 
 def table():
-    """Every pair of policies with some models, every policy with every model.
+    """Every pair of policies, and of a model and a policy; variants take turns.
 
-    The others, and all three at once, are deep.
+    All other combinations are deep.
     """
-    for m, (name, (row, _)) in enumerate(MODELS.items()):
-        rates = RATES if name in ROWS else RATES[:1] + RATES[2:3]
-        for t, r, n in itertools.product(
-            range(len(TEMPERINGS)), range(len(rates)), range(len(NOISES))
-        ):
-            quick = (t + r) % len(NOISES) == n and (t - r + m) % 3 == 0
-            marks = [] if quick else pytest.mark.deep
-            policies = TEMPERINGS[t], rates[r], NOISES[n]
-            if not row.can(*policies):
-                continue  # refused, see below
-            label = "-".join(map(str, (name, *policies)))
-            yield pytest.param(name, *policies, id=label, marks=marks)
+    rows = list(ROWS.values())
+
+    def permitted(m, t, r, n):
+        return rows[m].can(TEMPERINGS[t], RATES[r], NOISES[n])
+
+    sizes = len(rows), len(TEMPERINGS), len(RATES), len(NOISES)
+    quick = {}
+    for number, (m, *policies) in enumerate(pairwise(*sizes, permitted=permitted)):
+        variants = [name for name, (row, _) in MODELS.items() if row is rows[m]]
+        quick[variants[number % len(variants)], *policies] = True
+    for name, (row, _) in MODELS.items():
+        for t, r, n in itertools.product(*map(range, sizes[1:])):
+            policies = TEMPERINGS[t], RATES[r], NOISES[n]
+            if row.can(*policies):
+                marks = [] if (name, t, r, n) in quick else pytest.mark.deep
+                label = "-".join(map(str, (name, *policies)))
+                yield pytest.param(name, *policies, id=label, marks=marks)
 
 
 def assert_valid(fitted, X):

@@ -154,7 +154,7 @@ def test_starts_and_early_stopping_have_the_bits_of_threads(client, documents):
     assert state_of(cluster) == state_of(threads)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_validation_data_on_the_cluster_and_in_memory(client, row):
     X, X_val = row.data(120)[:90], parts_of(row.data(120)[90:], 10, 7)
@@ -358,6 +358,7 @@ class Killing(Hooks):
             timer.start()
 
 
+@pytest.mark.deep  # two new workers import everything
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9")
 @pytest.mark.machine
 def test_killed_workers_change_no_bits(client, documents):

@@ -12,7 +12,6 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sktemper import (
     AnnealedBernoulliMixture,
@@ -78,33 +77,6 @@ def test_the_models_keep_the_contract(weight_prior):
     check_model(MultinomialMixtureModel(3, 6, weight_prior=weight_prior), X)
     X = with_missing(classes(30, n_features=6)[0])
     check_model(BernoulliMixtureModel(3, 6, weight_prior=weight_prior), X)
-
-
-SPARSE = (
-    "scikit-learn takes whatever has predict_proba for a classifier, of 2 or 4 classes."
-)
-
-
-def expected_failures(estimator):
-    failures = dict.fromkeys(
-        ("check_estimator_sparse_matrix", "check_estimator_sparse_array"), SPARSE
-    )
-    if not isinstance(estimator, BERNOULLI + MULTINOMIAL[:2]):
-        failures["check_sample_weight_equivalence_on_dense_data"] = "It draws noise."
-    return failures
-
-
-@parametrize_with_checks(
-    [
-        TemperedMultinomialMixture(3, max_iter=8),
-        AnnealedBernoulliMixture(3, max_iter=8),
-    ],
-    expected_failed_checks=expected_failures,
-)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:X has values other than 0 and 1, from 1 to 4")
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 # -- log C -----------------------------------------------------------------------------

@@ -45,6 +45,7 @@ def client():
     gc.collect()  # now: buffers of connections may complain
 
 
+@pytest.mark.deep  # two workers import everything
 def test_a_grid_search_on_a_cluster(client, documents):
     """Its fits are made by workers, and all results are those of one process."""
     lda = AnnealedLDA(3, max_iter=3, batch_size=40, random_state=0, n_jobs=1)

@@ -130,7 +130,22 @@ PICTURES = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(ARGUMENTS.keys() - {OF_ITS_OWN}))
+#: Examples that take seconds.
+SLOW = {
+    "factorial_mixture_toy",
+    "gaussian_mixture_clusters",
+    "gaussian_mixture_landscape",
+    "matrix_factorization",
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.deep if name in SLOW else [])
+        for name in sorted(ARGUMENTS.keys() - {OF_ITS_OWN})
+    ],
+)
 def test_example(name, tmp_path):
     """It prints what is expected; and its pictures, where it has some, are there."""
     has_matplotlib = importlib.util.find_spec("matplotlib") is not None
@@ -142,6 +157,7 @@ def test_example(name, tmp_path):
         assert (tmp_path / path).read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.deep  # it starts processes, each of which imports everything
 def test_an_example_is_a_script_of_its_own(tmp_path):
     """``-P`` keeps it from finding anything but the installed package."""
     name = OF_ITS_OWN

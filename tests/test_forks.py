@@ -36,7 +36,7 @@ SCRIPT = """if True:
                        "BernoulliMixture"):
             fit("Annealed" + family)
         for init in ("kmeans", "k-means++", "random", "random_from_data"):
-            fit("AnnealedGaussianMixture", init_params=init)
+            fit("AnnealedGaussianMixture", init_params=init, moves=None)
         fit("ImplicitFactorization").recommend(counts)
 
     KMeans(3, n_init=1).fit(samples)  # GNU's OpenMP now has threads

@@ -186,6 +186,34 @@ def test_a_fit_converges_after_its_moves(covariance_type):
     assert fit.converged_
 
 
+def test_components_cost_more_with_more_samples():
+    def prior(n, **settings):
+        mixture = TemperedGaussianMixture(4, max_iter=0, random_state=0, **settings)
+        X = np.random.default_rng(0).normal(size=(n, 1))
+        return mixture.fit(X).weight_concentration_prior_
+
+    assert prior(100) == 0.25
+    assert prior(1000) == pytest.approx(np.exp(-10))
+    assert prior(4000) == 1e-12
+    assert prior(4000, priors="scikit-learn") == 0.25
+    assert prior(4000, weight_concentration_prior=0.1) == 0.1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_heavy_tails_are_not_cut_into_many_components(seed):
+    random = np.random.default_rng(seed)
+    y, centres = np.arange(2000) % 4, 6 * np.array([[0, 0], [1, 1], [1, -1], [2, 0.2]])
+    X = centres[y] + random.standard_t(4, size=(2000, 2)) / np.sqrt(2)
+    found = {}
+    for prior in (None, 0.1):
+        fit = AnnealedGaussianMixture(
+            10, weight_concentration_prior=prior, random_state=seed
+        ).fit(X)
+        found[prior] = (np.bincount(fit.labels_) > 0.02 * len(X)).sum()
+    assert 4 <= found[None] <= 6
+    assert found[None] <= found[0.1]
+
+
 def test_components_without_rows_teach_nothing():
     X = data()
     for k in (4, 9):

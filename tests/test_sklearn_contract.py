@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from fits import data_of, factorization_of, lda_of, mixture_of
+from registry import QUICK, ROWS, TARGETS
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
@@ -18,15 +19,13 @@ from sktemper import (
     AnnealedFactorialMixture,
     AnnealedLDA,
     AnnealedMatrixFactorization,
-    ImplicitFactorization,
     SVIPlusFactorialMixture,
-    SVIPlusLDA,
     SVIPlusMatrixFactorization,
     TemperedFactorialMixture,
     TemperedLDA,
     TemperedMatrixFactorization,
 )
-from sktemper.learning_rates import AdaptiveRate, ConstantRate, RobbinsMonro
+from sktemper.learning_rates import ConstantRate, RobbinsMonro
 from sktemper.model import LocalStep
 from sktemper.moves import BirthMoves
 from sktemper.schedules import (
@@ -37,93 +36,24 @@ from sktemper.schedules import (
 )
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
-TARGETS = ("local_step", "likelihood", "posterior")
-# Few passes, and yet no warning that something of the start is left.
-QUICK = dict(n_components=3, max_iter=6, learning_rate=RobbinsMonro(offset=1))
-
-
-BRIEF = dict(n_components=3, max_iter=8, moves=BirthMoves(n_moves=2))
-FACTORIZATIONS = (
-    ImplicitFactorization,
-    TemperedMatrixFactorization,
-    AnnealedMatrixFactorization,
-    SVIPlusMatrixFactorization,
-)
-PREDICT_CHECKS = ("check_estimator_sparse_matrix", "check_estimator_sparse_array")
-
-
-def expected_failures(estimator):
-    if isinstance(estimator, FACTORIZATIONS):
-        reason = "predict returns the ratings of all items, (n_samples, n_items)."
-        failures = dict.fromkeys(PREDICT_CHECKS, reason)
-        return failures | of_weights(estimator)
-    return of_weights(estimator)
-
-
-def of_weights(estimator):
-    if estimator.batch_size is None and not isinstance(
-        estimator, SVIPlusMatrixFactorization
-    ):
-        return {}  # there, and with a start that does not depend on rows, it holds
-    if getattr(estimator, "tempering", None) == "local":
-        return {}  # from a random start its components are all equal: X is noise
-    reason = (
-        "Repeated rows make other batches, in another order, than weighted rows do, "
-        "and D and S stay row counts."
-    )
-    kinds = ["dense"]
-    if estimator.__sklearn_tags__().input_tags.sparse:
-        kinds.append("sparse")
-    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in kinds}
+#: Estimators of every model, with the checks that are expected to fail.
+CHECKED = {
+    repr(estimator): (estimator, failures)
+    for row in ROWS.values()
+    for estimator, failures in row.for_sklearn()
+}
 
 
 @parametrize_with_checks(
-    [
-        *(AnnealedLDA(**QUICK, target=target) for target in TARGETS),
-        TemperedLDA(**QUICK),
-        TemperedLDA(**QUICK, tempering=None, init_params="random"),
-        # whether their weights are repetitions is seen from a start without the data;
-        # test_critical_temperatures.py has the other start
-        TemperedLDA(**QUICK, tempering="local", init_params="random"),
-        TemperedLDA(**QUICK, tempering=Annealing(), n_init=2),
-        SVIPlusLDA(**QUICK, init_params="random"),
-        SVIPlusLDA(**QUICK, noise_distribution="gaussian", tempering="global"),
-        AnnealedLDA(
-            3,
-            max_iter=40,
-            learning_rate=AdaptiveRate(max_rate=1.0, n_warmup_batches=2),
-            init_params="random",
-        ),
-        AnnealedLDA(n_components=3, max_iter=10, batch_size=None),
-        # hotter, all components are alike, and rounding errors tell them apart
-        *(
-            AnnealedFactorialMixture(
-                **BRIEF, target=target, schedule=ExponentialSchedule(start=2.0)
-            )
-            for target in TARGETS
-        ),
-        TemperedFactorialMixture(**BRIEF, posterior="factorized", n_init=2),
-        TemperedFactorialMixture(3, max_iter=8, tempering="local"),
-        SVIPlusFactorialMixture(**BRIEF),
-        TemperedFactorialMixture(**QUICK, batch_size="auto"),
-        TemperedMatrixFactorization(3, max_iter=9),
-        TemperedMatrixFactorization(3, max_iter=9, tempering=None, biases=False),
-        TemperedMatrixFactorization(3, max_iter=9, tempering="local"),
-        TemperedMatrixFactorization(
-            3, max_iter=9, tempering="local", temperature_of="rating", n_init=2
-        ),
-        AnnealedMatrixFactorization(**QUICK, batch_size="auto"),
-        AnnealedMatrixFactorization(3, max_iter=9, target="posterior"),
-        SVIPlusMatrixFactorization(3, max_iter=9),
-        ImplicitFactorization(3, max_iter=9),
-        ImplicitFactorization(**QUICK, batch_size="auto", zero_weight=0.5),
-        SVIPlusMatrixFactorization(
-            **QUICK, batch_size=10, noise_distribution="gaussian"
-        ),
-    ],
-    expected_failed_checks=expected_failures,
+    [estimator for estimator, _ in CHECKED.values()],
+    expected_failed_checks=lambda estimator: CHECKED[repr(estimator)][1],
 )
-@pytest.mark.filterwarnings("ignore:The stored numbers of X:UserWarning")  # of noise
+@pytest.mark.filterwarnings(
+    "ignore:The stored numbers of X:UserWarning",  # of noise
+    "ignore:.*too few rows for full covariances",
+    "ignore:X has values other than 0 and 1, from 1 to 4",
+    "ignore:.*did not converge.*",
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -252,7 +182,8 @@ def test_fit_writes_into_no_parameter(estimator):
     assert all(after[name] is value for name, value in before.items())
     assert pickle.dumps(after) == content
     fitted = vars(lda).keys() - lda.get_params(deep=False).keys()
-    assert all(name.endswith("_") for name in fitted - {"_warned", "_cache"}), fitted
+    caches = {"_warned", "_cache", "_ready"}
+    assert all(name.endswith("_") for name in fitted - caches), fitted
     assert repr(clone(lda)) == repr(estimator)
     assert lda._repr_html_()
 

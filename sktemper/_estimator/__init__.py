@@ -3,7 +3,8 @@
 `_base_estimator` has the class that all estimators extend, with `fit` and
 `partial_fit`; `_plans` decides batches, policies and passes before the first step;
 `_fit_runs` makes the runs of a fit; `_end_of_fit` warns at its end; `_fitted_methods`
-has the methods of a fitted estimator; `_pickles` saves and loads it; `_variants` has
+has the methods of a fitted estimator; `_pickles` saves and loads it;
+`_ready` keeps its model and prepared parameters from call to call; `_variants` has
 the parts of tempered, annealed and SVI+ estimators that differ; `_columns` adds and
 removes columns; `_critical` finds the
 critical temperatures of data.
@@ -17,6 +18,7 @@ from ._end_of_fit import LARGEST_START_SHARE, is_above_one, warn_if_above_one
 from ._messages import warn_once
 from ._mixtures import MixtureMixin, check_n_samples
 from ._pickles import without_callbacks
+from ._ready import ReadyModel
 from ._variants import AnnealedMixin, SVIPlusMixin
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "ColumnsMixin",
     "CountsMixin",
     "MixtureMixin",
+    "ReadyModel",
     "SVIPlusMixin",
     "TemperedEstimator",
     "check_n_samples",

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._arguments import Interval, WholeNumber
 from .._data import data_of
-from .._loop import QUIETLY, Problem, State, Workers, run_pieces
+from .._loop import QUIETLY, InlineWorkers, Problem, State, Workers, run_pieces
 from .._policy import Slot, SlotsMixin
 from .._sklearn import CallbackSupportMixin, with_callbacks
 from ..learning_rates import RobbinsMonro, as_learning_rate
@@ -31,6 +31,7 @@ from ._fit_runs import run_fits
 from ._fitted_methods import FittedMethodsMixin
 from ._pickles import PicklesMixin, Validation, writable
 from ._plans import plan_stream
+from ._ready import ReadyModel
 
 __all__ = ["TemperedEstimator"]
 
@@ -112,13 +113,6 @@ class TemperedEstimator(
 
     def _check_enough(self, data):
         """Raise if `Data` are too few for a `fit`; not called for a stream."""
-
-    def _widened_for(self, X):
-        """Return the estimator that continues with ``X``: a copy if ``X`` is wider."""
-        return self
-
-    def _take_columns(self, other):
-        """Take the columns of the data of another estimator."""
 
     def _check_weighted(self, X, sample_weight):
         """Raise if valid data cannot have these weights."""
@@ -379,6 +373,7 @@ class TemperedEstimator(
         """Set the attributes of a fit; the last action of a commit."""
         self.state_ = state
         vars(self).pop("_loaded", None)
+        vars(self).setdefault("_ready", ReadyModel())
         self.tempering_, self.learning_rate_, self.gradient_noise_ = policies[:3]
         self.batch_size_ = state.policies.batch_size
 
@@ -397,4 +392,5 @@ class TemperedEstimator(
             raise
 
     def _workers(self, model, data, threads=Workers):
-        return data.workers(threads, effective_n_jobs(self.n_jobs), model.stop)
+        n_jobs = 1 if threads is InlineWorkers else effective_n_jobs(self.n_jobs)
+        return data.workers(threads, n_jobs, model.stop)

@@ -3,12 +3,14 @@
 import contextlib
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._arguments import positive_int, refuse
 from .._data import data_of
 from .._limits import checked_weights
+from .._linalg import one_blas_thread
 from .._loop import InlineWorkers, Problem, Workers
 from .._validation import check_unmasked
 from ..model import Request
@@ -33,13 +35,21 @@ def _has_sample_temperatures(estimator):
 class FittedMethodsMixin:
     """Mixin with the methods of fitted estimators."""
 
-    #: Up to this number of rows no threads are started, because starting takes longer.
-    _max_inline_rows = 0
+    #: Up to this number of rows, and of their values, the calling thread computes,
+    #: because starting another one takes longer.
+    _max_inline_rows, _max_inline_values = 32, 100_000
 
     def _check_fitted(self):
         """Raise if there is no fit; warn once if its temperature is above 1."""
         check_is_fitted(self, "state_")
         warn_if_above_one(self)
+
+    def _widened_for(self, X):
+        """Return the estimator that continues with ``X``: a copy if ``X`` is wider."""
+        return self
+
+    def _take_columns(self, other):
+        """Take the columns of the data of another estimator."""
 
     def _fitted_model(self):
         """Return the model with the parameters of the fit."""
@@ -55,18 +65,47 @@ class FittedMethodsMixin:
     @contextlib.contextmanager
     def _fitted_problem(self, X, sample_weight=None):
         """Yield the `Problem` of the fitted model and ``X``."""
-        check_is_fitted(self, "state_")
+        if "state_" not in vars(self):
+            check_is_fitted(self, "state_")
         data = data_of(X, Validation(self, "_validate", reset=False))
         self._check_names(data)
         sample_weight = self._validate_weight(sample_weight, data)
         for matrix in data.validated:
             self._check_weighted(matrix, sample_weight)
-        model = self._fitted_model()
+        few = self._are_few(data)
+        ready = vars(self).get("_ready") if few else None
+        model = self._fitted_model() if ready is None else ready.model(self)
         warn_if_above_one(self)
-        few = len(data) <= self._max_inline_rows
         workers = self._workers(model, data, InlineWorkers if few else Workers)
         with workers:
             yield Problem(model, data, workers, sample_weight)
+
+    def _are_few(self, data):
+        """Return whether the calling thread computes with these rows."""
+        if len(data) > self._max_inline_rows:
+            return False
+        return sum(X.size for X in data.validated) <= self._max_inline_values
+
+    def _is_few_rows(self, X):
+        """Return whether data that are not validated yet are one small matrix."""
+        is_array = isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray)
+        return (
+            (is_array or issparse(X))
+            and X.ndim == 2
+            and 0 < X.shape[0] <= self._max_inline_rows
+            and X.size <= self._max_inline_values
+            and vars(self).get("_ready") is not None
+        )
+
+    def _of_few_rows(self, X, function):
+        """Return ``function(model, block, prepared)`` of rows that are one block."""
+        X = self._validate(X, reset=False)
+        self._check_weighted(X, None)
+        model = self._ready.model(self)
+        warn_if_above_one(self)
+        with one_blas_thread():
+            block = model.take(X, slice(0, X.shape[0]))
+            return function(model, block, self._prepared(model))
 
     def _names(self, feature_names=None):
         """Return the names of the features: those given, or those of the training data.
@@ -139,13 +178,19 @@ class FittedMethodsMixin:
 
     def _map(self, X, function):
         """Return ``function(model, block, prepared)`` of each block of ``X``."""
+        if self._is_few_rows(X):
+            return [self._of_few_rows(X, function)]
         with self._fitted_problem(X) as problem:
             model = problem.model
             return list(problem.map(function, self._prepared(model)))
 
     def _prepared(self, model):
-        """Return the prepared parameters of the fit."""
-        return model.prepare(self.state_.globals_, self._hyper_of_predictions())
+        """Return the prepared parameters of the fit, cached for the ready model."""
+        parameters = self.state_.globals_, self._hyper_of_predictions()
+        ready = vars(self).get("_ready")
+        if ready is not None and model is ready.last_model:
+            return ready.prepared(model, *parameters)
+        return model.prepare(*parameters)
 
     def _hyper_of_predictions(self):
         """Return the hyperparameters for predictions."""

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.exceptions import InconsistentVersionWarning
 
 from .._notices import warn
+from ._ready import ReadyModel
 
 __all__ = [
     "PicklesMixin",
@@ -39,7 +40,7 @@ class PicklesMixin:
     def __getstate__(self):
         """Return the attributes and the version, without caches and past warnings."""
         state = dict(super().__getstate__(), _sktemper_version=_version())
-        for name in ("_warned", "_loaded", "_cache"):
+        for name in ("_warned", "_loaded", "_cache", "_ready"):
             state.pop(name, None)
         return state
 
@@ -65,6 +66,7 @@ class PicklesMixin:
         super().__setstate__(state)
         self._warned, self._loaded = {}, True
         if "state_" in state:
+            self._ready = ReadyModel()
             self._check_loaded()
 
     def _check_loaded(self):

@@ -205,11 +205,11 @@ class InlineWorkers(_Maps):
     stop : ndarray of shape (1,), int
         `ConjugateModel.stop`.
     durations : _Durations or None
-        Record of the durations of tasks.
+        Record of the durations of tasks; None measures none.
     """
 
     def __init__(self, n_threads, stop, durations=None):
-        self.stop, self._durations = stop, durations or _Durations()
+        self.stop, self._durations = stop, durations
         self._blas = one_blas_thread()
 
     def __enter__(self):
@@ -223,4 +223,5 @@ class InlineWorkers(_Maps):
         for call in calls:
             if self.stop[0]:
                 raise Stopped
-            yield self._durations.measured(task, call)
+            durations = self._durations
+            yield call() if durations is None else durations.measured(task, call)

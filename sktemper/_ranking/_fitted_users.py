@@ -79,6 +79,9 @@ class FittedUsersMixin(ServingMixin):
         self._check_labels(X, reset)
         return super()._validate_training(X, reset)
 
+    def _is_few_rows(self, X):
+        return False  # the labels of users and items are to be checked
+
     def _fitted_problem(self, X, sample_weight=None):
         self._check_labels(X, reset=False)
         return super()._fitted_problem(X, sample_weight)

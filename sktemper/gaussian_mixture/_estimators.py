@@ -25,7 +25,6 @@ from ._model import COVARIANCE_TYPES, GaussianMixtureModel
 from ._parameters import Hyper
 from ._starts import STARTS
 
-
 #: Nats a sample by which another component has to raise the log-likelihood, unless it
 #: is given or as in scikit-learn.  Clusters that are not quite Gaussian would otherwise
 #: be cut into more and more parts as samples are added.

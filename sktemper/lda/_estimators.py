@@ -22,6 +22,7 @@ from ._checks import check_samplable, positive
 from ._end_of_fit import END_OF_FIT_CHECKS
 from ._model import LDAModel
 from ._priors import PriorsMixin
+from ._serving import ServingMixin
 from ._sizes import SizesMixin
 from ._tables import TablesMixin
 
@@ -37,10 +38,16 @@ def _gamma(model, block, shared, power_of_rows=None):
     return model.local_step(block, prepared, request).local_parameters
 
 
+def _gamma_at_one(model, block, prepared):
+    """Return gamma of a block at T=1."""
+    return _gamma(model, block, (prepared, 1.0))
+
+
 class _LDA(
     TablesMixin,
     SizesMixin,
     PriorsMixin,
+    ServingMixin,
     ColumnsMixin,
     CountsMixin,
     ClassNamePrefixFeaturesOutMixin,
@@ -80,6 +87,7 @@ class _LDA(
         return tags
 
     def _validate_training(self, X, reset):
+        self._check_trains()
         X = super()._validate_training(X, reset)
         if self.doc_update == "sampled":
             check_samplable(X)
@@ -253,13 +261,14 @@ class _LDA(
 
     def _doc_topic(self, X, temperature):
         """Return gamma of each document, optimised at its temperature."""
+        if type(temperature) is float and temperature == 1.0:
+            return np.concatenate(self._map(X, _gamma_at_one))
         with self._fitted_problem(X) as problem:
             n_rows = len(problem.data)
             temperature = positive(temperature, "temperature", [(n_rows,)])
             if np.min(temperature) < LEAST_TEMPERATURE:
                 raise ValueError(f"temperature must be at least {LEAST_TEMPERATURE:g}.")
-            prior = self._hyper_of_predictions()
-            prepared = problem.model.prepare(self.state_.globals_, prior)
+            prepared = self._prepared(problem.model)
             of_rows, shared = None, (prepared, 1.0 / temperature)
             if np.ndim(temperature):
                 of_rows, shared = 1.0 / temperature, (prepared, None)

@@ -191,8 +191,7 @@ class LDAModel(StartsMixin, ConjugateModel):
         # not lose the digits of a small alpha.
         alpha = powers.prior * prepared.doc_topic_prior + (1.0 - powers.prior)
         n_iterations, rows = _kernels.local_step(
-            block,
-            prepared.topics.parts(),
+            *prepared.topics.on_block(block),
             prepared.digamma_totals,
             alpha,
             np.array(powers.local, dtype=np.float64, ndmin=1),
@@ -235,8 +234,7 @@ class LDAModel(StartsMixin, ConjugateModel):
         """Return sum_v n_dv log sum_k E[theta_dk] E[beta_kv] of each document."""
         scores = np.zeros(len(gamma))
         stopped = _kernels.log_predictive(
-            block,
-            prepared.topics.parts(),
+            *prepared.topics.on_block(block),
             prepared.totals,
             self.stop,
             gamma,

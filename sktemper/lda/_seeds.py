@@ -71,7 +71,7 @@ def seeded_prior(
 
     Notes
     -----
-    The defaults are measured by ``benchmarks/seeded_topics.py``, with 30,000 package
+    The defaults are measured by ``benchmarks/results/topics.md``, with 30,000 package
     descriptions and 50 topics.  Without ``context``, 1 percent of the tokens of
     "genome", "dna" and "protein" ended in their topic, for all strengths up to 2.  With
     it, all of them did.  Other topics and the held-out score changed little.

@@ -179,6 +179,10 @@ class Topics:
         full_prior = self.full_prior()
         return self.u, full_prior, self.decay, self.prior_share, self.base_share
 
+    def on_block(self, block):
+        """Return a block, and the parts of the topics that its words refer to."""
+        return block, self.parts()
+
     def dense(self):
         """Return lambda, of shape (n_features, n_topics)."""
         dense = self.decay * self.u

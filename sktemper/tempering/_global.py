@@ -59,7 +59,8 @@ class GlobalTempering(_Ladder):
         Number of draws of the global and local parameters for log C, a quenched mean
         that is computed once.  With sparse priors and 8 draws, T varies by about a
         tenth between seeds, which matters only without a cap.  The nested estimate of
-        the papers is a maximum over the draws, see ``benchmarks/log_partition.py``.
+        the papers is a maximum over the draws, see
+        ``benchmarks/results/log_partition.md``.
     target : {"local_step", "likelihood"}, default="local_step"
         Whether the global step uses the full or the tempered statistics.
     smoothing : float in [0, 1), default=0.9

@@ -1,0 +1,47 @@
+"""Few combinations of several factors in which every pair of values occurs."""
+
+import itertools
+
+import numpy as np
+
+__all__ = ["pairwise"]
+
+
+def pairwise(*sizes, permitted=lambda *case: True, n_tried=50, seed=0):
+    """Return cases in which any two values of any two factors occur together.
+
+    Cases are chosen greedily, each as the one of ``n_tried`` random ones that has the
+    most new pairs.
+
+    Parameters
+    ----------
+    *sizes : int
+        Number of values of each factor.
+    permitted : callable
+        Whether a case, given as one index per factor, may be chosen. Pairs that occur
+        in no permitted case are left out.
+    n_tried : int
+    seed : int
+
+    Returns
+    -------
+    cases : list of tuple of int
+    """
+    allowed = [
+        case for case in itertools.product(*map(range, sizes)) if permitted(*case)
+    ]
+    missing = set().union(*map(_pairs, allowed))
+    random, cases = np.random.default_rng(seed), []
+    while missing:
+        wanted = min(missing)
+        tried = [case for case in allowed if wanted in _pairs(case)]
+        random.shuffle(tried)
+        best = max(tried[:n_tried], key=lambda case: len(_pairs(case) & missing))
+        cases.append(tuple(best))
+        missing -= _pairs(best)
+    return cases
+
+
+def _pairs(case):
+    """Return all pairs of a factor and its value in a case."""
+    return set(itertools.combinations(enumerate(case), 2))
