@@ -22,6 +22,7 @@ from . import model_selection as model_selection
 from . import moves as moves
 from . import noise as noise
 from . import plotting as plotting
+from . import renewals as renewals
 from . import report as report
 from . import schedules as schedules
 from . import tempering as tempering
@@ -32,6 +33,7 @@ from sktemper.noise import GradientNoise as GradientNoise
 from sktemper.learning_rates import LearningRate as LearningRate
 from sktemper.base import MixtureMixin as MixtureMixin
 from sktemper.moves import Moves as Moves
+from sktemper.renewals import Renewals as Renewals
 from sktemper.base import SVIPlusMixin as SVIPlusMixin
 from sktemper.schedules import Schedule as Schedule
 from sktemper.base import TemperedEstimator as TemperedEstimator
@@ -295,6 +297,8 @@ class AnnealedLDA(AnnealedMixin, TransformerMixin, TemperedEstimator):
     verbose: Any
     shuffle: Any
     total_samples: Any
+    half_life: Any
+    renewals: Any
     prediction_prior_: NDArray[Any]
     tempering_: Any
     learning_rate_: Any
@@ -303,7 +307,7 @@ class AnnealedLDA(AnnealedMixin, TransformerMixin, TemperedEstimator):
     state_: Any
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, n_components: _Int | None = 10, *, doc_topic_prior: _Float | ArrayLike | Literal["auto"] | None = 0.05, topic_word_prior: _Float | ArrayLike | None = 0.1, n_start_components: _Int | None = None, init_params: Literal["spectral", "random"] = 'spectral', init: ArrayLike | None = None, schedule: Schedule | Callable[..., Any] | None = None, target: Literal["local_step", "likelihood", "posterior"] = 'local_step', batch_size: _Int | Literal["auto"] | None = 'auto', learning_rate: LearningRate | _Float | None = None, gradient_noise: GradientNoise | None = None, doc_update: Literal["auto", "variational", "sampled"] = 'auto', max_iter: _Int = 10, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, mean_change_tol: _Float = 0.001, max_doc_update_iter: _Int = 100, topic_drop_tol: _Float = 0.0001, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None) -> None: ...
+    def __init__(self, n_components: _Int | None = 10, *, doc_topic_prior: _Float | ArrayLike | Literal["auto"] | None = 0.05, topic_word_prior: _Float | ArrayLike | None = 0.1, n_start_components: _Int | None = None, init_params: Literal["spectral", "random"] = 'spectral', init: ArrayLike | None = None, schedule: Schedule | Callable[..., Any] | None = None, target: Literal["local_step", "likelihood", "posterior"] = 'local_step', batch_size: _Int | Literal["auto"] | None = 'auto', learning_rate: LearningRate | _Float | None = None, gradient_noise: GradientNoise | None = None, doc_update: Literal["auto", "variational", "sampled"] = 'auto', max_iter: _Int = 10, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, mean_change_tol: _Float = 0.001, max_doc_update_iter: _Int = 100, topic_drop_tol: _Float = 0.0001, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None, half_life: Any = None, renewals: Renewals | Literal["auto"] | None = 'auto') -> None: ...
     @property
     def components_(self) -> NDArray[Any]: ...
     @property
@@ -342,6 +346,8 @@ class AnnealedLDA(AnnealedMixin, TransformerMixin, TemperedEstimator):
     def n_samples_seen_(self) -> int: ...
     @property
     def history_(self) -> dict[Any, Any]: ...
+    @property
+    def renewals_(self) -> dict[Any, Any]: ...
 
 class AnnealedMatrixFactorization(AnnealedMixin, TransformerMixin, TemperedEstimator):
     n_components: Any
@@ -416,6 +422,83 @@ class AnnealedMatrixFactorization(AnnealedMixin, TransformerMixin, TemperedEstim
     def user_noise_variances_(self) -> NDArray[Any]: ...
     @property
     def user_prior_(self) -> tuple[Any, ...]: ...
+    @property
+    def schedule_(self) -> Schedule: ...
+    @property
+    def temperature_(self) -> float: ...
+    @property
+    def n_iter_(self) -> int: ...
+    @property
+    def n_batch_iter_(self) -> int: ...
+    @property
+    def n_samples_seen_(self) -> int: ...
+    @property
+    def history_(self) -> dict[Any, Any]: ...
+
+class AnnealedMixedMixture(AnnealedMixin, MixtureMixin, TemperedEstimator):
+    n_components: Any
+    kinds: Any
+    categories: Any
+    n_bins: Any
+    feature_prior: Any
+    weight_concentration_prior_type: Any
+    weight_concentration_prior: Any
+    schedule: Any
+    target: Any
+    moves: Any
+    batch_size: Any
+    learning_rate: Any
+    gradient_noise: Any
+    max_iter: Any
+    n_init: Any
+    tol: Any
+    n_iter_no_change: Any
+    evaluate_every: Any
+    validation_fraction: Any
+    warm_start: Any
+    random_state: Any
+    n_jobs: Any
+    verbose: Any
+    shuffle: Any
+    total_samples: Any
+    columns_: tuple[Any, ...]
+    tempering_: Any
+    learning_rate_: Any
+    gradient_noise_: Any
+    batch_size_: int
+    state_: Any
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    def __init__(self, n_components: _Int = 10, *, kinds: Literal["from_dtype"] | str | dict[Any, Any] | Sequence[Any] = 'from_dtype', categories: dict[Any, Any] | None = None, n_bins: _Int = 5, feature_prior: _Float = 1.0, weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_distribution', weight_concentration_prior: _Float | None = None, schedule: Schedule | Callable[..., Any] | None = None, target: Literal["local_step", "likelihood", "posterior"] = 'local_step', moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = 'split_merge', batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, gradient_noise: GradientNoise | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None) -> None: ...
+    def aic(self, X: Any, sample_weight: ArrayLike | None = None) -> float: ...
+    def bic(self, X: Any, sample_weight: ArrayLike | None = None) -> float: ...
+    @property
+    def categories_(self) -> dict[Any, Any]: ...
+    def entropy_r2(self, X: Any, sample_weight: ArrayLike | None = None) -> float: ...
+    def icl(self, X: Any, sample_weight: ArrayLike | None = None) -> float: ...
+    def impute(self, X: Any) -> Any: ...
+    @property
+    def kinds_(self) -> dict[Any, Any]: ...
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self: ...
+    def predict_proba(self, X: Any) -> NDArray[Any]: ...
+    def profiles(self, interval: _Float = 0.95, output: Literal["pandas", "polars"] = 'pandas') -> Any: ...
+    def sample(self, n_samples: _Int = 1) -> Any: ...
+    @property
+    def weights_(self) -> NDArray[Any]: ...
+    @property
+    def weight_concentration_(self) -> NDArray[Any] | tuple[Any, ...]: ...
+    @property
+    def weight_concentration_prior_(self) -> float: ...
+    @property
+    def labels_(self) -> NDArray[Any]: ...
+    @property
+    def n_active_components_(self) -> int: ...
+    @property
+    def converged_(self) -> bool: ...
+    @property
+    def lower_bound_(self) -> float: ...
+    @property
+    def lower_bounds_(self) -> list[float]: ...
     @property
     def schedule_(self) -> Schedule: ...
     @property
@@ -816,6 +899,8 @@ class SVIPlusLDA(SVIPlusMixin, TransformerMixin, TemperedEstimator):
     verbose: Any
     shuffle: Any
     total_samples: Any
+    half_life: Any
+    renewals: Any
     prediction_prior_: NDArray[Any]
     tempering_: Any
     learning_rate_: Any
@@ -824,7 +909,7 @@ class SVIPlusLDA(SVIPlusMixin, TransformerMixin, TemperedEstimator):
     state_: Any
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, n_components: _Int | None = 10, *, doc_topic_prior: _Float | ArrayLike | Literal["auto"] | None = 0.05, topic_word_prior: _Float | ArrayLike | None = 0.1, n_start_components: _Int | None = None, init_params: Literal["spectral", "random"] = 'spectral', init: ArrayLike | None = None, effective_batch_size: _Float | _Int | Schedule | Callable[..., Any] = 0.5, noise_distribution: Literal["dirichlet", "gaussian"] = 'dirichlet', tempering: Tempering | Literal["global"] | Literal["local"] | None = None, batch_size: _Int | Literal["auto"] | None = 'auto', learning_rate: LearningRate | _Float | None = None, doc_update: Literal["auto", "variational", "sampled"] = 'auto', max_iter: _Int = 10, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, mean_change_tol: _Float = 0.001, max_doc_update_iter: _Int = 100, topic_drop_tol: _Float = 0.0001, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None) -> None: ...
+    def __init__(self, n_components: _Int | None = 10, *, doc_topic_prior: _Float | ArrayLike | Literal["auto"] | None = 0.05, topic_word_prior: _Float | ArrayLike | None = 0.1, n_start_components: _Int | None = None, init_params: Literal["spectral", "random"] = 'spectral', init: ArrayLike | None = None, effective_batch_size: _Float | _Int | Schedule | Callable[..., Any] = 0.5, noise_distribution: Literal["dirichlet", "gaussian"] = 'dirichlet', tempering: Tempering | Literal["global"] | Literal["local"] | None = None, batch_size: _Int | Literal["auto"] | None = 'auto', learning_rate: LearningRate | _Float | None = None, doc_update: Literal["auto", "variational", "sampled"] = 'auto', max_iter: _Int = 10, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, mean_change_tol: _Float = 0.001, max_doc_update_iter: _Int = 100, topic_drop_tol: _Float = 0.0001, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None, half_life: Any = None, renewals: Renewals | Literal["auto"] | None = 'auto') -> None: ...
     @property
     def components_(self) -> NDArray[Any]: ...
     @property
@@ -861,6 +946,8 @@ class SVIPlusLDA(SVIPlusMixin, TransformerMixin, TemperedEstimator):
     def n_samples_seen_(self) -> int: ...
     @property
     def history_(self) -> dict[Any, Any]: ...
+    @property
+    def renewals_(self) -> dict[Any, Any]: ...
 
 class SVIPlusMatrixFactorization(SVIPlusMixin, TransformerMixin, TemperedEstimator):
     n_components: Any
@@ -935,6 +1022,81 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, TransformerMixin, TemperedEstimat
     def user_noise_variances_(self) -> NDArray[Any]: ...
     @property
     def user_prior_(self) -> tuple[Any, ...]: ...
+    @property
+    def temperature_(self) -> float: ...
+    @property
+    def n_iter_(self) -> int: ...
+    @property
+    def n_batch_iter_(self) -> int: ...
+    @property
+    def n_samples_seen_(self) -> int: ...
+    @property
+    def history_(self) -> dict[Any, Any]: ...
+
+class SVIPlusMixedMixture(SVIPlusMixin, MixtureMixin, TemperedEstimator):
+    n_components: Any
+    kinds: Any
+    categories: Any
+    n_bins: Any
+    feature_prior: Any
+    weight_concentration_prior_type: Any
+    weight_concentration_prior: Any
+    effective_batch_size: Any
+    noise_distribution: Any
+    tempering: Any
+    moves: Any
+    batch_size: Any
+    learning_rate: Any
+    max_iter: Any
+    n_init: Any
+    tol: Any
+    n_iter_no_change: Any
+    evaluate_every: Any
+    validation_fraction: Any
+    warm_start: Any
+    random_state: Any
+    n_jobs: Any
+    verbose: Any
+    shuffle: Any
+    total_samples: Any
+    columns_: tuple[Any, ...]
+    tempering_: Any
+    learning_rate_: Any
+    gradient_noise_: Any
+    batch_size_: int
+    state_: Any
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    def __init__(self, n_components: _Int = 10, *, kinds: Literal["from_dtype"] | str | dict[Any, Any] | Sequence[Any] = 'from_dtype', categories: dict[Any, Any] | None = None, n_bins: _Int = 5, feature_prior: _Float = 1.0, weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_distribution', weight_concentration_prior: _Float | None = None, effective_batch_size: _Float | _Int | Schedule | Callable[..., Any] = 0.5, noise_distribution: Literal["dirichlet", "gaussian"] = 'dirichlet', tempering: Tempering | Literal["global"] | Literal["local"] | None = None, moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = None, batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None) -> None: ...
+    def aic(self, X: Any, sample_weight: ArrayLike | None = None) -> float: ...
+    def bic(self, X: Any, sample_weight: ArrayLike | None = None) -> float: ...
+    @property
+    def categories_(self) -> dict[Any, Any]: ...
+    def entropy_r2(self, X: Any, sample_weight: ArrayLike | None = None) -> float: ...
+    def icl(self, X: Any, sample_weight: ArrayLike | None = None) -> float: ...
+    def impute(self, X: Any) -> Any: ...
+    @property
+    def kinds_(self) -> dict[Any, Any]: ...
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self: ...
+    def predict_proba(self, X: Any) -> NDArray[Any]: ...
+    def profiles(self, interval: _Float = 0.95, output: Literal["pandas", "polars"] = 'pandas') -> Any: ...
+    def sample(self, n_samples: _Int = 1) -> Any: ...
+    @property
+    def weights_(self) -> NDArray[Any]: ...
+    @property
+    def weight_concentration_(self) -> NDArray[Any] | tuple[Any, ...]: ...
+    @property
+    def weight_concentration_prior_(self) -> float: ...
+    @property
+    def labels_(self) -> NDArray[Any]: ...
+    @property
+    def n_active_components_(self) -> int: ...
+    @property
+    def converged_(self) -> bool: ...
+    @property
+    def lower_bound_(self) -> float: ...
+    @property
+    def lower_bounds_(self) -> list[float]: ...
     @property
     def temperature_(self) -> float: ...
     @property
@@ -1258,6 +1420,8 @@ class TemperedLDA(TransformerMixin, TemperedEstimator):
     verbose: Any
     shuffle: Any
     total_samples: Any
+    half_life: Any
+    renewals: Any
     prediction_prior_: NDArray[Any]
     tempering_: Any
     learning_rate_: Any
@@ -1266,7 +1430,7 @@ class TemperedLDA(TransformerMixin, TemperedEstimator):
     state_: Any
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, n_components: _Int | None = 10, *, doc_topic_prior: _Float | ArrayLike | Literal["auto"] | None = 0.05, topic_word_prior: _Float | ArrayLike | None = 0.1, n_start_components: _Int | None = None, init_params: Literal["spectral", "random"] = 'spectral', init: ArrayLike | None = None, tempering: Tempering | Literal["global"] | Literal["local"] | None = 'global', batch_size: _Int | Literal["auto"] | None = 'auto', learning_rate: LearningRate | _Float | None = None, gradient_noise: GradientNoise | None = None, doc_update: Literal["auto", "variational", "sampled"] = 'auto', max_iter: _Int = 10, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, mean_change_tol: _Float = 0.001, max_doc_update_iter: _Int = 100, topic_drop_tol: _Float = 0.0001, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None) -> None: ...
+    def __init__(self, n_components: _Int | None = 10, *, doc_topic_prior: _Float | ArrayLike | Literal["auto"] | None = 0.05, topic_word_prior: _Float | ArrayLike | None = 0.1, n_start_components: _Int | None = None, init_params: Literal["spectral", "random"] = 'spectral', init: ArrayLike | None = None, tempering: Tempering | Literal["global"] | Literal["local"] | None = 'global', batch_size: _Int | Literal["auto"] | None = 'auto', learning_rate: LearningRate | _Float | None = None, gradient_noise: GradientNoise | None = None, doc_update: Literal["auto", "variational", "sampled"] = 'auto', max_iter: _Int = 10, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, mean_change_tol: _Float = 0.001, max_doc_update_iter: _Int = 100, topic_drop_tol: _Float = 0.0001, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None, half_life: Any = None, renewals: Renewals | Literal["auto"] | None = 'auto') -> None: ...
     @property
     def components_(self) -> NDArray[Any]: ...
     @property
@@ -1303,6 +1467,8 @@ class TemperedLDA(TransformerMixin, TemperedEstimator):
     def n_samples_seen_(self) -> int: ...
     @property
     def history_(self) -> dict[Any, Any]: ...
+    @property
+    def renewals_(self) -> dict[Any, Any]: ...
 
 class TemperedMatrixFactorization(TransformerMixin, TemperedEstimator):
     n_components: Any
@@ -1387,6 +1553,80 @@ class TemperedMatrixFactorization(TransformerMixin, TemperedEstimator):
     @property
     def history_(self) -> dict[Any, Any]: ...
 
+class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
+    n_components: Any
+    kinds: Any
+    categories: Any
+    n_bins: Any
+    feature_prior: Any
+    weight_concentration_prior_type: Any
+    weight_concentration_prior: Any
+    tempering: Any
+    moves: Any
+    batch_size: Any
+    learning_rate: Any
+    gradient_noise: Any
+    max_iter: Any
+    n_init: Any
+    tol: Any
+    n_iter_no_change: Any
+    evaluate_every: Any
+    validation_fraction: Any
+    warm_start: Any
+    random_state: Any
+    n_jobs: Any
+    verbose: Any
+    shuffle: Any
+    total_samples: Any
+    columns_: tuple[Any, ...]
+    tempering_: Any
+    learning_rate_: Any
+    gradient_noise_: Any
+    batch_size_: int
+    state_: Any
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    def __init__(self, n_components: _Int = 10, *, kinds: Literal["from_dtype"] | str | dict[Any, Any] | Sequence[Any] = 'from_dtype', categories: dict[Any, Any] | None = None, n_bins: _Int = 5, feature_prior: _Float = 1.0, weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_distribution', weight_concentration_prior: _Float | None = None, tempering: Tempering | Literal["global"] | Literal["local"] | None = 'global', moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = None, batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, gradient_noise: GradientNoise | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None) -> None: ...
+    def aic(self, X: Any, sample_weight: ArrayLike | None = None) -> float: ...
+    def bic(self, X: Any, sample_weight: ArrayLike | None = None) -> float: ...
+    @property
+    def categories_(self) -> dict[Any, Any]: ...
+    def entropy_r2(self, X: Any, sample_weight: ArrayLike | None = None) -> float: ...
+    def icl(self, X: Any, sample_weight: ArrayLike | None = None) -> float: ...
+    def impute(self, X: Any) -> Any: ...
+    @property
+    def kinds_(self) -> dict[Any, Any]: ...
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self: ...
+    def predict_proba(self, X: Any) -> NDArray[Any]: ...
+    def profiles(self, interval: _Float = 0.95, output: Literal["pandas", "polars"] = 'pandas') -> Any: ...
+    def sample(self, n_samples: _Int = 1) -> Any: ...
+    @property
+    def weights_(self) -> NDArray[Any]: ...
+    @property
+    def weight_concentration_(self) -> NDArray[Any] | tuple[Any, ...]: ...
+    @property
+    def weight_concentration_prior_(self) -> float: ...
+    @property
+    def labels_(self) -> NDArray[Any]: ...
+    @property
+    def n_active_components_(self) -> int: ...
+    @property
+    def converged_(self) -> bool: ...
+    @property
+    def lower_bound_(self) -> float: ...
+    @property
+    def lower_bounds_(self) -> list[float]: ...
+    @property
+    def temperature_(self) -> float: ...
+    @property
+    def n_iter_(self) -> int: ...
+    @property
+    def n_batch_iter_(self) -> int: ...
+    @property
+    def n_samples_seen_(self) -> int: ...
+    @property
+    def history_(self) -> dict[Any, Any]: ...
+
 class TemperedMultinomialMixture(MixtureMixin, TemperedEstimator):
     n_components: Any
     feature_prior: Any
@@ -1458,8 +1698,10 @@ class TemperedMultinomialMixture(MixtureMixin, TemperedEstimator):
 
 __version__: str
 
+def class_regression(posteriors: ArrayLike, covariates: Any, *, method: Literal["ml", "bch"] = 'ml', reference: _Int | None = None, sample_weight: ArrayLike | None = None) -> Any: ...
+
 def critical_temperatures(estimator: Any, X: _Data, sample_weight: ArrayLike | None = None, *, return_schedule: bool = False) -> tuple[NDArray[Any], Schedule | None]: ...
 
 def seeded_prior(feature_names: ArrayLike, seeds: dict[Any, Any], X: _Data, n_components: _Int, *, strength: _Float = 1.0, context: _Float = 0.1, topic_word_prior: _Float = 0.1) -> NDArray[Any]: ...
 
-__all__ = ["AnnealedBernoulliMixture", "AnnealedFactorialMixture", "AnnealedGaussianMixture", "AnnealedLDA", "AnnealedMatrixFactorization", "AnnealedMultinomialMixture", "ImplicitFactorization", "SVIPlusBernoulliMixture", "SVIPlusFactorialMixture", "SVIPlusGaussianMixture", "SVIPlusLDA", "SVIPlusMatrixFactorization", "SVIPlusMultinomialMixture", "TemperedBernoulliMixture", "TemperedFactorialMixture", "TemperedGaussianMixture", "TemperedLDA", "TemperedMatrixFactorization", "TemperedMultinomialMixture", "__version__", "critical_temperatures", "seeded_prior"]
+__all__ = ["AnnealedBernoulliMixture", "AnnealedFactorialMixture", "AnnealedGaussianMixture", "AnnealedLDA", "AnnealedMatrixFactorization", "AnnealedMixedMixture", "AnnealedMultinomialMixture", "ImplicitFactorization", "SVIPlusBernoulliMixture", "SVIPlusFactorialMixture", "SVIPlusGaussianMixture", "SVIPlusLDA", "SVIPlusMatrixFactorization", "SVIPlusMixedMixture", "SVIPlusMultinomialMixture", "TemperedBernoulliMixture", "TemperedFactorialMixture", "TemperedGaussianMixture", "TemperedLDA", "TemperedMatrixFactorization", "TemperedMixedMixture", "TemperedMultinomialMixture", "__version__", "class_regression", "critical_temperatures", "seeded_prior"]

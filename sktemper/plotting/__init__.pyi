@@ -20,6 +20,16 @@ _Float: TypeAlias = float | np.floating[Any] | np.integer[Any]
 _Path: TypeAlias = str | PathLike[str]
 _Random: TypeAlias = int | np.integer[Any] | np.random.RandomState | None
 
+class ClassProfilesDisplay:
+    image_: Any
+    labels_: list[str]
+    ax_: Any
+    figure_: Any
+    def __init__(self, *, profiles: Any) -> None: ...
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, items: Sequence[Any] | None = None, ax: Any = None) -> ClassProfilesDisplay: ...
+    def plot(self, ax: Any = None, *, items: Sequence[Any] | None = None) -> ClassProfilesDisplay: ...
+
 class ComponentsDisplay:
     images_: list[Any]
     axes_: NDArray[Any]
@@ -126,4 +136,4 @@ def topic_map_layout(topic_word: ArrayLike, prevalence: ArrayLike, *, width: _Fl
 
 def topic_shares(doc_topic: ArrayLike, tokens: ArrayLike, groups: ArrayLike | None = None, *, n_bins: _Int = 20) -> tuple[Any, NDArray[Any]]: ...
 
-__all__ = ["ComponentsDisplay", "CriticalTemperaturesDisplay", "DocumentDisplay", "MixtureEllipsesDisplay", "NumberOfComponentsDisplay", "TemperatureDisplay", "TopicMapDisplay", "TopicPrevalenceDisplay", "TopicWordsDisplay", "TrainingCurveDisplay", "topic_map_layout", "topic_shares"]
+__all__ = ["ClassProfilesDisplay", "ComponentsDisplay", "CriticalTemperaturesDisplay", "DocumentDisplay", "MixtureEllipsesDisplay", "NumberOfComponentsDisplay", "TemperatureDisplay", "TopicMapDisplay", "TopicPrevalenceDisplay", "TopicWordsDisplay", "TrainingCurveDisplay", "topic_map_layout", "topic_shares"]
