@@ -407,7 +407,11 @@ def test_samples_are_like_the_data(fitted):
     assert adjusted_rand_score(y, mixture.predict(drawn)) > 0.8
 
 
-@pytest.mark.parametrize("convert", [lambda X: X, as_polars, as_objects], ids=str)
+@pytest.mark.parametrize(
+    "convert",
+    [lambda X: X, as_polars, as_objects],
+    ids=["pandas", "polars", "objects"],
+)
 def test_gaps_are_filled_from_the_other_answers(convert):
     whole, y = survey(1500, gaps=0.0)
     gaps = np.random.default_rng(1).random(whole.shape) < 0.1
