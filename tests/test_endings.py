@@ -263,6 +263,9 @@ OTHERS = {
     "init": np.ones((3, 15)),
     "feature_prior": 0.7,
     "binarize": 0.7,
+    "kinds": "poisson",
+    "categories": {0: [0, 1, 2]},
+    "n_bins": 7,
 }
 
 
