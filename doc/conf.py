@@ -57,7 +57,7 @@ numpydoc_validation_checks = {"all", "EX01", "ES01", "SA01", "RT02", "GL01"}
 # Of what authors of models and of policies define, a line is enough for a method that
 # overrides another; and what is documented by its attributes has no parameters.
 numpydoc_validation_exclude = {
-    r"^sktemper\.(?:base|model|moves|noise|learning_rates|schedules|tempering)\.\w+\.",
+    r"^sktemper\.(?:base|model|moves|noise|learning_rates|renewals|schedules|tempering)\.\w+\.",
     r"^sktemper\.(?:base|model)\.",
     r"^sktemper\.metrics\.\w+_scorer$",  # objects, whose class is documented
     r"^sktemper\.(?:moves\.Proposal|schedules\.(?:Clock|Plan))$",

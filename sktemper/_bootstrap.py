@@ -70,8 +70,7 @@ def bootstrap_profiles(
 
     See Also
     --------
-    sktemper.AnnealedMixedMixture.profiles : Intervals of the posterior, which are
-        narrower: they take the class of each sample as known.
+    sktemper.AnnealedMixedMixture.profiles : Narrower intervals of the posterior.
     """
     check_is_fitted(estimator)
     if not (is_number(interval) and 0 < interval < 1):

@@ -205,6 +205,7 @@ class StreamsMixin:
         Returns
         -------
         self : object
+            The estimator.
         """
         state = self._state().copied()
         if state.stream is not None:

@@ -124,6 +124,7 @@ def class_regression(
     Returns
     -------
     regression : ClassRegression
+        Coefficients with their covariances, and a table of them.
 
     Raises
     ------

@@ -124,6 +124,7 @@ class ClassResultsMixin:
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features)
+            Answers, with the columns of the training data; gaps are NaN or None.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each sample counts.
 
@@ -161,6 +162,7 @@ class ClassResultsMixin:
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features)
+            Answers, with the columns of the training data; gaps are NaN or None.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each sample counts.
 
@@ -179,6 +181,7 @@ class ClassResultsMixin:
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features)
+            Answers, with the columns of the training data; gaps are NaN or None.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each sample counts.
 
@@ -196,6 +199,7 @@ class ClassResultsMixin:
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features)
+            Answers, with the columns of the training data; gaps are NaN or None.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each sample counts.
 
@@ -277,6 +281,7 @@ class ClassResultsMixin:
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features)
+            Answers, with the columns of the training data; gaps are NaN or None.
 
         Returns
         -------

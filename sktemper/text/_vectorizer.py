@@ -445,6 +445,7 @@ class StreamingCountVectorizer(
         Returns
         -------
         self : object
+            The vectorizer.
         """
         if transform is not None:
             config = vars(self).setdefault("_sklearn_output_config", {})
