@@ -269,8 +269,10 @@ def _width(X):
     first = X if isinstance(X, Source) else matrices_of(X)[0]
     shape = getattr(first, "shape", None)
     if shape is None and isinstance(first, list | tuple) and first:
-        shape = (len(first), np.size(first[0]) if np.ndim(first[0]) == 1 else 0)
-    return shape[1] if shape is not None and len(shape) == 2 else 0
+        row = first[0] if isinstance(first[0], list | tuple | np.ndarray) else ()
+        shape = (len(first), np.size(row) if np.ndim(row) == 1 else 0)
+    # other objects, whose shape may be lazy, are left to the validation
+    return shape[1] if isinstance(shape, tuple) and len(shape) == 2 else 0
 
 
 def _names_of(X):
