@@ -434,7 +434,7 @@ class StreamingCountVectorizer(
         return self._contained(super().transform(raw_documents), raw_documents)
 
     def set_output(self, *, transform=None):
-        """Set what `transform` and the like return.
+        """Set the type of the results of `transform` and `fit_transform`.
 
         Parameters
         ----------
@@ -445,6 +445,7 @@ class StreamingCountVectorizer(
         Returns
         -------
         self : object
+            The vectorizer itself.
         """
         if transform is not None:
             config = vars(self).setdefault("_sklearn_output_config", {})
