@@ -434,7 +434,7 @@ class StreamingCountVectorizer(
         return self._contained(super().transform(raw_documents), raw_documents)
 
     def set_output(self, *, transform=None):
-        """Set what `transform` and the like return.
+        """Set the type of the results of `transform` and `fit_transform`.
 
         Parameters
         ----------
@@ -445,7 +445,11 @@ class StreamingCountVectorizer(
         Returns
         -------
         self : object
+<<<<<<< HEAD
             The vectorizer.
+=======
+            The vectorizer itself.
+>>>>>>> speak
         """
         if transform is not None:
             config = vars(self).setdefault("_sklearn_output_config", {})
