@@ -445,11 +445,7 @@ class StreamingCountVectorizer(
         Returns
         -------
         self : object
-<<<<<<< HEAD
             The vectorizer.
-=======
-            The vectorizer itself.
->>>>>>> speak
         """
         if transform is not None:
             config = vars(self).setdefault("_sklearn_output_config", {})
