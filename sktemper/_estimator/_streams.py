@@ -101,6 +101,7 @@ class StreamsMixin:
         ValueError
             If a half-life is given together with parameters that it replaces.
         """
+        self._renewals()  # raises if they are no renewals, used or not
         if self.half_life is None:
             rate = self.learning_rate
             rate = rate if isinstance(rate, LearningRate) and rate.forgets else None
