@@ -615,6 +615,7 @@ BERNOULLI_MIXTURE = Row(
     moves=BirthMoves(n_moves=2),
     expected_failures=NO_CLASSIFIER,
 )
+RANDOM_ROWS = "Starts are random rows, and the check has the rows in another order."
 MIXED_MIXTURE = Row(
     "MixedMixture",
     mixed_of,
@@ -629,6 +630,14 @@ MIXED_MIXTURE = Row(
     },
     OF_MIXTURES | NO_ITERATIONS,
     moves=BirthMoves(n_moves=2),
+    configurations=tuple(
+        Configuration(
+            kind, {"n_components": 3, "max_iter": 8, "kinds": of_columns}, RANDOM_ROWS
+        )
+        for kind, of_columns in zip(
+            KINDS, ("binned", "from_dtype", "gaussian"), strict=True
+        )
+    ),
 )
 
 ROWS = {

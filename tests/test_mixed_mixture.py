@@ -11,7 +11,6 @@ import pytest
 from registry import mixed_of
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sktemper import (
     AnnealedBernoulliMixture,
@@ -53,27 +52,6 @@ def survey(n_samples=600, seed=0, gaps=0.1):
         }
     )
     return X.mask(random.random(X.shape) < gaps), y
-
-
-def expected_failures(estimator):
-    reason = (
-        "A fit starts at random rows, which are others in another order, and noise of "
-        "more columns than rows has many optima."
-    )
-    return {"check_sample_weight_equivalence_on_dense_data": reason}
-
-
-@parametrize_with_checks(
-    [
-        AnnealedMixedMixture(3, max_iter=8),
-        TemperedMixedMixture(3, max_iter=8, kinds="binned"),
-        SVIPlusMixedMixture(3, max_iter=8, kinds="gaussian"),
-    ],
-    expected_failed_checks=expected_failures,
-)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 # -- kinds of columns ------------------------------------------------------------------
