@@ -127,7 +127,7 @@ class TemperedMixedMixture(_MixedMixture):
     counts and numbers, which are independent given the class of a row.  Missing values
     are left out.
 
-    Fitted under any tempering [4]_.
+    The fit can use any tempering [4]_.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``weight_concentration_prior``); temperature and step
@@ -137,8 +137,8 @@ class TemperedMixedMixture(_MixedMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Number of components K; more than are needed stay empty.  If there are more than
-        5 and none stays empty, `fit` warns.
+        Largest number of components K.  Components that are not needed stay empty.  If
+        there are more than 5 and none stays empty, `fit` warns.
     kinds : "from_dtype", str, dict or sequence of str, default="from_dtype"
         The kind of each column: "categorical" (one of several options), "binary" (one
         of two), "gaussian" (a normal distribution), "poisson" (a count) or "binned"
@@ -372,8 +372,8 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
     counts and numbers, which are independent given the class of a row.  Missing values
     are left out.
 
-    Fitted by deterministic annealing [3]_, and then by moves that split and merge
-    components.
+    The fit starts at a high temperature, which falls to 1 [3]_, and then splits and
+    merges components.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``weight_concentration_prior``); temperature and step
@@ -383,8 +383,8 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Number of components K; more than are needed stay empty.  If there are more than
-        5 and none stays empty, `fit` warns.
+        Largest number of components K.  Components that are not needed stay empty.  If
+        there are more than 5 and none stays empty, `fit` warns.
     kinds : "from_dtype", str, dict or sequence of str, default="from_dtype"
         The kind of each column: "categorical" (one of several options), "binary" (one
         of two), "gaussian" (a normal distribution), "poisson" (a count) or "binned"
@@ -622,7 +622,7 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
     counts and numbers, which are independent given the class of a row.  Missing values
     are left out.
 
-    Fitted by SVI+ [2]_, with tuneable noise on the gradients, see
+    The fit uses SVI+ [2]_, with tunable noise of the gradients, see
     `sktemper.noise.SVIPlusNoise`.
 
     Parameters are in groups, each with its most important ones first: the model
@@ -633,8 +633,8 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Number of components K; more than are needed stay empty.  If there are more than
-        5 and none stays empty, `fit` warns.
+        Largest number of components K.  Components that are not needed stay empty.  If
+        there are more than 5 and none stays empty, `fit` warns.
     kinds : "from_dtype", str, dict or sequence of str, default="from_dtype"
         The kind of each column: "categorical" (one of several options), "binary" (one
         of two), "gaussian" (a normal distribution), "poisson" (a count) or "binned"
