@@ -37,6 +37,9 @@ class FittedMethodsMixin:
     #: Up to this number of rows, and of their values, the calling thread computes,
     #: because starting another one takes longer.
     _max_inline_rows, _max_inline_values = 32, 100_000
+    #: With a larger limit of iterations a row may take long, and only a thread that is
+    #: not the calling one can be interrupted.
+    _max_inline_iterations = 1000
 
     def _check_fitted(self):
         """Raise if there is no fit; warn once if its temperature is above 1."""
@@ -81,13 +84,20 @@ class FittedMethodsMixin:
 
     def _are_few(self, data):
         """Return whether the calling thread computes with these rows."""
-        if len(data) > self._max_inline_rows:
+        if len(data) > self._max_inline_rows or not self._has_short_rows():
             return False
         return sum(X.size for X in data.validated) <= self._max_inline_values
 
+    def _has_short_rows(self):
+        """Return whether the limit of iterations keeps the time of a row short."""
+        limits = (
+            vars(self).get(n, 0) for n in ("max_doc_update_iter", "max_local_iter")
+        )
+        return max(limits) <= self._max_inline_iterations
+
     def _is_few_rows(self, X):
         """Return whether data that are not validated yet are one small matrix."""
-        is_ready = vars(self).get("_ready") is not None
+        is_ready = vars(self).get("_ready") is not None and self._has_short_rows()
         most = self._max_inline_rows, self._max_inline_values
         return is_ready and is_small_matrix(X, *most)
 
