@@ -1,9 +1,11 @@
 """Messages about optional packages: the command that they name works."""
 
+import ast
 import json
 import re
 import subprocess
 import sys
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
@@ -144,3 +146,22 @@ def test_pip_finds_the_extra_of_an_installed_copy():
     )
     assert done.returncode == 0, done.stderr
     assert "already satisfied: sktemper[report]" in done.stdout
+
+
+def test_the_tests_import_only_what_their_extra_installs():
+    """A test that needs more asks for it by `pytest.importorskip`."""
+    tests = Path(__file__).parent
+    project = tomllib.loads((tests.parent / "pyproject.toml").read_text())["project"]
+    declared = project["dependencies"] + project["optional-dependencies"]["tests"]
+    names = {re.match(r"[\w-]+", requirement)[0].lower() for requirement in declared}
+    allowed = names - {"scikit-learn", "pytest-xdist"} | {"sklearn", "sktemper"}
+    allowed |= {path.stem for path in tests.glob("*.py")} | sys.stdlib_module_names
+    for path in tests.glob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Import):
+                modules = {name.name for name in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                modules = {node.module}
+            else:
+                continue
+            assert {m.split(".")[0].lower() for m in modules} <= allowed, path.name
