@@ -4,14 +4,17 @@ Of a model's loops in C, `translate` writes what Cython and the compiler need be
 them; how they are laid out stands in ``sktemper/_simd/__init__.py``.
 """
 
+import gzip
 import os
 import re
+import tarfile
 import threading
 from pathlib import Path
 
 from Cython.Build import Dependencies, cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 
 PACKAGE = Path("sktemper")
 SIMD = PACKAGE / "_simd"
@@ -200,11 +203,40 @@ class BuildExt(build_ext):
         super().build_extension(translate(ext, self.build_temp))
 
 
+class SDist(sdist):
+    """Writes archives of the same bytes if SOURCE_DATE_EPOCH sets the time of files."""
+
+    def make_archive(self, base_name, format, *args, base_dir=None, **kwargs):
+        """Write an archive; those of other formats are as setuptools makes them."""
+        epoch = os.environ.get("SOURCE_DATE_EPOCH")
+        if format != "gztar" or not epoch:
+            return super().make_archive(
+                base_name, format, *args, base_dir=base_dir, **kwargs
+            )
+
+        def anonymous(member):
+            member.mtime, member.uid, member.gid = int(epoch), 0, 0
+            member.uname = member.gname = ""
+            member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+            return member
+
+        path = Path(f"{base_name}.tar.gz")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            path.open("wb") as file,
+            gzip.GzipFile("", "wb", fileobj=file, mtime=int(epoch)) as packed,
+            tarfile.open(fileobj=packed, mode="w") as archive,
+        ):
+            # Entries are sorted by name.
+            archive.add(base_dir, filter=anonymous)
+        return str(path)
+
+
 # Scripts in .ci/ import this module for what stands above.
 if __name__ == "__main__":
     setup(
         ext_modules=extensions(),
-        cmdclass={"build_ext": BuildExt},
+        cmdclass={"build_ext": BuildExt, "sdist": SDist},
         # A debug build must not be taken for a release build that is up to date.
         options={"build": {"build_base": "build/debug"}} if DEBUG else {},
     )

@@ -92,6 +92,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "sktemper"
 html_static_path = ["_static"]
 html_css_files = ["sktemper.css"]
+html_favicon = "_static/favicon.svg"
 html_copy_source = False
 html_show_sourcelink = False
 # Contents of a page of the reference show `fit()`: `AnnealedLDA.fit()` is cut off.

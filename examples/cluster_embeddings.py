@@ -13,10 +13,12 @@ checkout).
 import argparse
 import importlib.util
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 from sklearn.decomposition import TruncatedSVD
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
@@ -38,6 +40,8 @@ def main():
     else:
         embeddings = np.load(arguments.embeddings)[rows]
 
+    # Descriptions have no true number of clusters: all that are allowed are used.
+    warnings.filterwarnings("ignore", "All .* in use", ConvergenceWarning)
     start = time.perf_counter()
     mixture = AnnealedGaussianMixture(
         arguments.n_components,

@@ -1,9 +1,10 @@
 """
-Features of faces: the factorial mixture at several temperatures
-================================================================
+Features of digits and faces: the factorial mixture at several temperatures
+============================================================================
 
-This script fits the factorial mixture to photographs of faces. The model explains each
-image as a sum of features that are present or absent. The fits use plain variational
+This script fits the factorial mixture to scikit-learn's digits, or to photographs of
+faces from a file. The model explains each image as a sum of features that are present
+or absent. The fits use plain variational
 inference, an inferred temperature, a short and a long annealing, and annealing with
 moves. A quarter of the images is held out. The script prints the held-out
 log-likelihood of each fit and saves two pictures: the log-likelihood and the
@@ -12,17 +13,18 @@ temperature over the iterations, and the features (they need matplotlib,
 
 ``--data`` names an .npz file with an array ``images`` of shape (n_images, height,
 width), such as one made from the cropped images of the Extended Yale Face Database B.
-Without it the script uses scikit-learn's digits.
 """
 
 # sphinx_gallery_thumbnail_path = 'images/factorial_mixture_features.png'
 
 import argparse
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
 from sktemper import AnnealedFactorialMixture, TemperedFactorialMixture
@@ -31,6 +33,8 @@ from sktemper.schedules import ExponentialSchedule
 
 def main():
     arguments = parse_arguments()
+    # All fits have the same number of iterations, whether they have converged or not.
+    warnings.simplefilter("ignore", ConvergenceWarning)
     images = load_images(arguments.data, arguments.every)
     X_train, X_test = standardised(images, arguments.seed)
     print(f"{len(X_train)} images to fit to, {len(X_test)} held out, of", end=" ")

@@ -148,11 +148,25 @@ def test_pip_finds_the_extra_of_an_installed_copy():
     assert "already satisfied: sktemper[report]" in done.stdout
 
 
+def project():
+    path = Path(__file__).parents[1] / "pyproject.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def test_the_recipe_for_conda_requires_what_the_project_requires():
+    path = Path(__file__).parents[1] / ".ci" / "conda" / "recipe.yaml"
+    recipe = path.read_text(encoding="utf-8").lower()
+    build = project()["build-system"]["requires"]
+    for requirement in project()["project"]["dependencies"] + build:
+        name, version = re.fullmatch(r"([\w-]+)(>=.*)?", requirement).groups()
+        assert f"- {name} {version or ''}".strip().lower() + "\n" in recipe
+
+
 def test_the_tests_import_only_what_their_extra_installs():
     """A test that needs more asks for it by `pytest.importorskip`."""
     tests = Path(__file__).parent
-    project = tomllib.loads((tests.parent / "pyproject.toml").read_text())["project"]
-    declared = project["dependencies"] + project["optional-dependencies"]["tests"]
+    about = project()["project"]
+    declared = about["dependencies"] + about["optional-dependencies"]["tests"]
     names = {re.match(r"[\w-]+", requirement)[0].lower() for requirement in declared}
     allowed = names - {"scikit-learn", "pytest-xdist"} | {"sklearn", "sktemper"}
     allowed |= {path.stem for path in tests.glob("*.py")} | sys.stdlib_module_names
