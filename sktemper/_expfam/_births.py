@@ -6,16 +6,16 @@ from ._families import dense
 
 __all__ = ["USED", "birth"]
 
-#: The least count of a component that is not empty.
+#: Components with a smaller weighted number of rows count as empty.
 USED = 0.5
 
 
 def birth(model, globals_, hyper, block, random, row_weight):
-    """Return responsibilities in which a component has begun anew.
+    """Return responsibilities in which one component starts again around a row.
 
-    A component drawn at random leaves its rows to the others.  It takes the rows that
-    are nearest to one that is drawn, mostly among those that the mixture explains
-    badly: half as many as a component has that is not empty.
+    A component is drawn at random, and its rows are divided among the others.  Then a
+    row is drawn, mostly one that the mixture explains badly, and the component takes
+    its nearest neighbours: half of the mean number of rows of a component in use.
 
     Parameters
     ----------
@@ -46,24 +46,24 @@ def birth(model, globals_, hyper, block, random, row_weight):
 
 
 def _drawn(bounds, row_weight, random):
-    """Return a row drawn in proportion to its weight, mostly one of a small bound.
+    """Return the index of a random row, mostly of one with a small bound.
 
-    The draw depends neither on the order of the rows nor on whether a weight is a
-    repetition.
+    The probability of a row is proportional to its weight.  The draw does not depend
+    on the order of the rows, and a weight of 2 acts like two equal rows.
     """
     order = np.argsort(bounds, kind="stable")
     ends = np.cumsum(row_weight[order])
-    # a product: a third of the draws are from the tenth of the rows explained worst
+    # The product of two uniform numbers is small: a third of the draws are among the
+    # tenth of the rows with the smallest bounds.
     place = random.random(2).prod() * ends[-1]
     drawn = np.searchsorted(ends, place, side="right")
     return order[min(drawn, len(order) - 1)]
 
 
 def _neighbours(coordinates, centre, row_weight, n_near):
-    """Return whether each row is one of the nearest to the row ``centre``.
+    """Return a mask of the rows that are nearest to the row ``centre``.
 
-    The nearest have a total weight of ``n_near``; rows as near as the last of them are
-    neighbours, too.
+    Their total weight is ``n_near``, or more if several rows are as far as the last.
     """
     own = dense(coordinates[[centre]]).ravel()
     distances = (coordinates**2).sum(axis=1) - 2.0 * (coordinates @ own)

@@ -1,9 +1,9 @@
-"""Covariance types: the elements of a symmetric matrix that components keep.
+"""Covariance types: which elements of a symmetric matrix a component keeps.
 
-A precision has a distribution of its form: full, diagonal, or a multiple of the
-identity.  The elements that a type keeps of a
-second moment are linear in it, so that sums, targets and steps are those of the full
-model.
+The precision of a component is a full matrix, a diagonal matrix or a multiple of the
+identity, with a distribution of its own.  The elements that a type keeps are linear
+functions of the second moments.  Therefore sums, targets and steps have the same form
+for all types.
 """
 
 import functools
@@ -26,9 +26,10 @@ ILL_DEFINED = (
 
 @functools.lru_cache(maxsize=8)
 def _triangle(n_features):
-    """Return the rows and the columns of a packed upper triangle.
+    """Return indices between a symmetric matrix and its packed upper triangle.
 
-    And, for each element of the symmetric matrix, its place in the triangle.
+    These are the rows and the columns of the elements of the triangle, and for each
+    element of the matrix its position in the triangle.
     """
     rows, columns = np.triu_indices(n_features)
     places = np.empty((n_features, n_features), dtype=np.intp)
@@ -37,21 +38,22 @@ def _triangle(n_features):
 
 
 class Covariance:
-    """Full: a matrix for each component.
+    """A full matrix for each component.
 
     Parameters
     ----------
     n_features : int
     law : WishartPrecision or None
-        Distribution of the precisions; None is that of the type: Wishart, Gamma
-        distributions of each feature, or one Gamma distribution.
+        Distribution of the precisions.  None is the default of the type: a Wishart
+        distribution for full matrices, a Gamma distribution for each feature of
+        diagonal ones, and one Gamma distribution for spherical ones.
 
     Attributes
     ----------
     products : bool
-        Whether the second moments of samples are x_i x_j, or only x_i^2.
+        If True, the second moments of samples are all x_i x_j, else only x_i^2.
     n_kept : int
-        Number of elements that are kept of a matrix.
+        Number of elements of a matrix that the type keeps.
     is_variance : ndarray of shape (n_kept,)
         1 for each element of the diagonal, 0 for others.
     """
@@ -66,16 +68,16 @@ class Covariance:
         self.n_kept = len(self.is_variance)
 
     def default_prior(self, covariance):
-        """Return the type's form of the data's covariance."""
+        """Return the covariance of the data in the form of this type."""
         return covariance
 
     def kept(self, second):
-        """Return the elements that are kept of packed second moments.
+        """Return the elements of packed second moments that the type keeps.
 
         Parameters
         ----------
         second : ndarray of shape (..., n_second)
-            The upper triangles by rows if ``products``, else the squares.
+            The upper triangles row by row if ``products``, else the squares.
 
         Returns
         -------
@@ -84,11 +86,11 @@ class Covariance:
         return second
 
     def unpacked(self, kept):
-        """Return the matrices, in the type's form, of elements that are kept."""
+        """Return the matrices, in the type's form, that have these elements."""
         return np.take(kept, self._places, axis=-1)
 
     def packed(self, matrices):
-        """Return the elements that are kept of matrices in the type's form."""
+        """Return the elements that the type keeps of matrices in its form."""
         return matrices[..., self._rows, self._columns]
 
     def outer(self, factors, vectors):
@@ -147,7 +149,7 @@ class Covariance:
         """Return the inverse of the inverse scale."""
         try:
             return np.linalg.inv(inverse_scale)
-        except np.linalg.LinAlgError:  # the root is farther from singular
+        except np.linalg.LinAlgError:  # the root is better conditioned
             factors, _ = self.factors(inverse_scale)
             return np.swapaxes(factors, -1, -2) @ factors
 
@@ -165,7 +167,7 @@ class Covariance:
         return covariances
 
     def widened(self, freedom):
-        """Return degrees of freedom so that they broadcast with the scales."""
+        """Return degrees of freedom in a shape that broadcasts with the scales."""
         return freedom[:, None, None]
 
     def times(self, scale, vectors):
@@ -173,16 +175,19 @@ class Covariance:
         return np.einsum("kij,kj->ki", scale, vectors)
 
     def paired(self, freedom, scale):
-        """Return the expected statistics that pair with the elements that are kept.
+        """Return the coefficients of the kept elements in the expected log density.
 
-        Minus half of the expected precision; an element beside the diagonal stands for
-        two.
+        They are minus half of the expected precision.  An element beside the diagonal
+        stands for two elements of the matrix, so its coefficient is twice as large.
         """
         precision = self.packed(self.widened(freedom) * scale)
         return (0.5 * self.is_variance - 1.0) * precision
 
     def each(self, value):
-        """Return a parameter, which components may share, for each component."""
+        """Return one value of a parameter for each component.
+
+        Types whose components share the parameter repeat it.
+        """
         return value
 
     def common(self, values):
@@ -258,7 +263,7 @@ class Diagonal(Covariance):
         return covariances[:, :, None] * np.eye(self.n_features)
 
     def widened(self, freedom):
-        """Return degrees of freedom so that they broadcast with the scales."""
+        """Return degrees of freedom in a shape that broadcasts with the scales."""
         return freedom[:, None]
 
     def times(self, scale, vectors):

@@ -1,4 +1,4 @@
-"""Gaussians: natural parameters, packed or shared, and priors that are learned."""
+"""Gaussians: natural parameters, packed or shared, and learned priors."""
 
 import math
 from dataclasses import dataclass
@@ -21,17 +21,18 @@ __all__ = [
     "unpacked",
 ]
 
-#: The least eigenvalue of a learned covariance, in its largest; and the least variance:
-#: of ratings that are all the same it would go on to fall until its inverse overflows.
+#: The least eigenvalue of a learned covariance, as a share of its largest; and the
+#: least variance, which would else fall until its inverse overflows if all ratings are
+#: equal.
 LEAST_EIGENVALUE, LEAST_VARIANCE = 1e-9, 1e-120
 
 
 @dataclass(frozen=True)
 class SharedGaussian(Natural):
-    """Vectors that are jointly Gaussian, with one covariance for every dimension.
+    """Vectors that are jointly Gaussian, with the same covariance in every dimension.
 
-    Or with the variances of a diagonal one, where they are not ``structured``; the
-    means are those of the whole precision nevertheless.
+    Methods with ``structured=False`` use a diagonal covariance.  The means are those of
+    the whole precision in both cases.
 
     Attributes
     ----------
@@ -46,7 +47,7 @@ class SharedGaussian(Natural):
     def means(self):
         """Return the means, of shape (n_components, n_features)."""
         root = _root(self.precision, lower=1)
-        # from the right: of the transpose BLAS needs no copy
+        # Solving from the right saves a copy, because the transpose is contiguous.
         half = dtrsm(1.0, root, self.weighted_means.T, side=1, lower=1, trans_a=1)
         return dtrsm(1.0, root, half, side=1, lower=1, overwrite_b=1).T
 
@@ -58,19 +59,20 @@ class SharedGaussian(Natural):
         return np.diag(1 / np.diag(self.precision))
 
     def log_determinant(self, structured=True):
-        """Return that of the covariance."""
+        """Return the log determinant of the covariance."""
         try:
             return _log_determinant(self.covariance(structured))
-        except np.linalg.LinAlgError:  # an inverse may be none where a matrix just is
+        except np.linalg.LinAlgError:  # the inverse may be indefinite by rounding
             return -_log_determinant(self.precision)
 
     def fisher_product(self, change, structured=True):
         """Return the change of the mean parameters along a change of the natural ones.
 
-        Those pair with -mu mu^T / 2, summed over dimensions, and mu.
+        The mean parameters are the expectations of -mu mu^T / 2, summed over
+        dimensions, and of mu.
         """
         means = self.means()
-        # the means are at their joint optimum, whatever covariance there is
+        # The means are at their joint optimum for either covariance.
         means_change = self.covariance() @ (
             change.weighted_means - change.precision @ means
         )
@@ -85,9 +87,10 @@ class SharedGaussian(Natural):
 
 
 def _root(matrix, lower):
-    """Return the triangle whose square is a matrix; the other one is zeros.
+    """Return the triangular root of a matrix, with zeros in the other triangle.
 
-    By LAPACK itself: for a few components, scipy's checks would take most of the time.
+    This calls LAPACK directly: for few components, the checks of
+    `scipy.linalg.cholesky` would take most of the time.
     """
     root, info = dpotrf(matrix, lower=lower)
     if info:
@@ -99,13 +102,13 @@ def _log_determinant(matrix):
     return 2 * np.log(np.diag(_root(matrix, lower=0))).sum()
 
 
-#: Natural parameters that were found last, for priors that are asked again and again:
-#: block after block, or for one user after the other.
+#: The natural parameters that were computed last.  The same priors are used for many
+#: blocks, or for one user after the other.
 _found, MOST_FOUND = (), 4
 
 
 class GaussianPrior(NamedTuple):
-    """A Gaussian: of the users, or of the items.
+    """The Gaussian prior of the users or of the items.
 
     Attributes
     ----------
@@ -128,17 +131,18 @@ class GaussianPrior(NamedTuple):
         return natural.copy()
 
     def _natural(self):
-        # Symmetric, and as near to the inverse in directions of large variances as in
-        # those of small ones, of which there is much: not so `np.linalg.inv`.
+        # The result is symmetric, and as accurate in directions of large variances as
+        # in those of small ones.  `np.linalg.inv` is neither.
         variances, directions = np.linalg.eigh(self.covariance)
         precision = (directions / variances) @ directions.T
         return np.concatenate([packed(precision), precision @ self.mean])
 
     def log_normaliser(self):
-        """Return the part of E log p that no posterior changes.
+        """Return the part of E log p that does not depend on the posterior.
 
-        Of the precision in `natural`, as the rest of E log p is: the covariance has
-        another one, in the last digits, and each user and item counts the difference.
+        It uses the precision of `natural`, as the rest of E log p does.  The inverse of
+        the covariance differs from it in the last digits, and the difference would be
+        added once for each user and item.
         """
         natural = self.natural()
         linear = natural[-len(self.mean) :]
@@ -155,9 +159,9 @@ class Moments(NamedTuple):
     total : float
         Sum of the weights.
     first : ndarray of shape (n_own,)
-        Of E[x].
+        Sum of E[x].
     second : ndarray of shape (n_own, n_own)
-        Of E[x x^T].
+        Sum of E[x x^T].
     """
 
     total: float
@@ -173,16 +177,17 @@ class Moments(NamedTuple):
         return Moments(*(a + b for a, b in zip(self, other, strict=True)))
 
     def prior(self):
-        """Return the prior under which the posteriors are likeliest."""
+        """Return the prior that maximizes the lower bound for these posteriors."""
         mean = self.first / self.total
         return GaussianPrior(mean, self.second / self.total - np.outer(mean, mean))
 
 
 def blended(prior, moments, power, rate):
-    """Return a prior nearer to the best one for ``moments``, positive definite.
+    """Return a prior between ``prior`` and the best one for ``moments``.
 
-    To a power it is a Gaussian of covariance over power: where no rating speaks the
-    posterior is that, and tells of no other prior.
+    The prior to a power is a Gaussian with the covariance divided by the power.
+    Without ratings the posterior equals it; multiplying by the power then keeps the
+    prior as it is.  The result is positive definite.
     """
     if not moments.total > 0:
         return prior
@@ -219,7 +224,8 @@ def least_eigenvalue(rows, n_own, other=None):
         Natural parameters: packed precisions, and precisions times means.
     n_own : int
     other : ndarray of the same shape or None
-        Gaussians in whose coordinates, in which their own precisions are 1.
+        Gaussians that define coordinates in which their own precisions are 1.  None
+        means the original coordinates.
     """
     n_packed = rows.shape[1] - n_own
     precisions = unpacked(rows[:, :n_packed], n_own)
@@ -231,7 +237,7 @@ def least_eigenvalue(rows, n_own, other=None):
 
 
 def packed_fisher_product(means, covariances, changes):
-    """Return the changes of mean parameters along changes of natural ones.
+    """Return the changes of mean parameters along changes of natural parameters.
 
     Parameters
     ----------
@@ -239,8 +245,9 @@ def packed_fisher_product(means, covariances, changes):
     covariances : ndarray of shape (n_rows, n_packed)
         Packed.
     changes : ndarray of shape (n_rows, n_packed + n_own)
-        Of packed precisions, and of precisions times means.  The former pair with
-        -x x^T / 2, what is beside the diagonal twice; the latter with x.
+        Changes of packed precisions, and of precisions times means.  The former are the
+        coefficients of -x x^T / 2, with elements beside the diagonal counted twice; the
+        latter are those of x.
     """
     n_own, n_packed = means.shape[1], covariances.shape[1]
     covariance = unpacked(covariances, n_own)

@@ -1,7 +1,7 @@
-"""The two priors of a mixture's weights, as scikit-learn names them.
+"""The two priors of a mixture's weights, with scikit-learn's names.
 
-Parameters are natural ones, less the base measure: exponents of the weights, or of the
-two parts of each stick.
+Parameters are natural parameters without the base measure: the exponents of the
+weights, or of the two parts of each stick.
 """
 
 import numpy as np
@@ -12,9 +12,11 @@ from ._natural import LastCall
 
 __all__ = ["LEAST_CONCENTRATION", "WEIGHTS"]
 
-#: The least concentration that its natural parameter, which is 1 less, can tell from 0.
+#: The natural parameter is the concentration minus 1.  A smaller concentration would
+#: be rounded to 0.
 LEAST_CONCENTRATION = 1e-12
-#: Decimals of the numbers of samples that order components: others are rounding errors.
+#: Components are ordered by their numbers of samples, rounded to so many decimals.
+#: Further decimals are rounding errors.
 ORDER_DECIMALS = 6
 
 
@@ -31,7 +33,7 @@ def _log_betas(parameters):
 
 
 def _log_sticks(counts, concentration):
-    """Return the log marginal likelihood of numbers of samples, in this order."""
+    """Return the log marginal likelihood of numbers of samples in the given order."""
     behind = np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1] - counts
     return betaln(1.0 + counts, concentration + behind).sum(axis=-1)
 
@@ -56,11 +58,14 @@ class DirichletWeights:
         return counted
 
     def order(self, counts):
-        """Return the best order of components with these numbers of samples: any."""
+        """Return an order of the components with the largest evidence.
+
+        All orders have the same evidence.
+        """
         return np.arange(self.n_components)
 
     def gain_of_order(self, counts, concentration):
-        """Return what the best order gains: nothing."""
+        """Return 0, because the order does not change the evidence."""
         return 0.0
 
     def evidence(self, counts, concentration):
@@ -74,7 +79,7 @@ class DirichletWeights:
         Returns
         -------
         logs : ndarray of shape (...)
-            Of components in the best order.
+            The values for the best order of the components.
         """
         return gammaln(concentration + counts).sum(axis=-1)
 
@@ -112,9 +117,10 @@ class DirichletWeights:
 
 
 class StickBreaking:
-    """A Dirichlet process, truncated: parameters of shape (n_components, 2).
+    """A truncated Dirichlet process: parameters of shape (n_components, 2).
 
-    The Beta parameters of the share that each component takes of what is left.
+    Each component takes a share of the weight that the components before it leave.  The
+    shares are Beta distributed, and these are their parameters.
     """
 
     def __init__(self, n_components):
@@ -183,14 +189,14 @@ class StickBreaking:
 
     def log_draws(self, concentration, random):
         """Return the logarithm of weights drawn from the prior."""
-        # of a stick Beta(1, c), what is left is U^(1 / c)
+        # A stick is Beta(1, c) distributed, and its rest is U^(1 / c) for a uniform U.
         left = np.log(random.uniform(size=self.n_components)) / concentration
         taken = np.log(-np.expm1(left))
         logs = taken + np.append(0.0, np.cumsum(left)[:-1])
-        return logs - np.logaddexp.reduce(logs)  # as of `mean`, they sum to 1
+        return logs - np.logaddexp.reduce(logs)  # they sum to 1, as `mean` does
 
 
-#: The names of the priors, as scikit-learn has them.
+#: The priors by scikit-learn's names.
 WEIGHTS = {
     "dirichlet_distribution": DirichletWeights,
     "dirichlet_process": StickBreaking,

@@ -1,4 +1,4 @@
-"""Arrays with many columns, most of them equal, and sparse rows with no entry there."""
+"""Arrays with many columns of which most are equal, and rows without entries there."""
 
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -8,25 +8,26 @@ from scipy import sparse
 
 __all__ = ["ONE_IN", "Aligned", "Entries", "Wide", "rows_at"]
 
-#: All columns are kept once one in so many has had an entry.
+#: If one column in so many has had an entry, a dense array takes the place of `Wide`.
 ONE_IN = 4
 
 
 @dataclass(frozen=True)
 class Wide:
-    """An array of shape (n_rows, n_columns * n_each), most of whose columns are equal.
+    """An array of shape (n_rows, n_columns * n_each) with few different columns.
 
-    A column is a group of ``n_each`` numbers that follow one another.  A sum of two is
-    one, a sum with an array is an array, and `numpy.asarray` makes an array of it.
+    A column is a group of ``n_each`` consecutive numbers.  The sum of two objects of
+    this class is a third one, the sum with an array is an array, and `numpy.asarray`
+    converts an object to an array.
 
     Attributes
     ----------
     columns : ndarray of int of shape (n_kept,)
         The columns that may differ from the others, in increasing order.
     values : ndarray of shape (n_rows, n_kept, n_each)
-        These columns.
+        The values of these columns.
     rest : ndarray of shape (n_rows, n_each)
-        Each of the other columns.
+        The value that all other columns share.
     n_columns : int
     """
 
@@ -35,21 +36,21 @@ class Wide:
     rest: np.ndarray
     n_columns: int
 
-    __array_ufunc__ = None  # arrays leave sums and products to this class
+    __array_ufunc__ = None  # so that NumPy calls __radd__ and __rmul__ of this class
 
     @classmethod
     def of_narrow(cls, columns, narrow, n_columns):
-        """Return the array of what `on` returned for these columns."""
+        """Return the object whose method `on` returns ``narrow`` for these columns."""
         groups = narrow.reshape(len(narrow), len(columns) + 1, -1)
         return cls(columns, groups[:, :-1], groups[:, -1], n_columns)
 
     def on(self, columns):
-        """Return some columns, and one of the others behind them.
+        """Return a dense array of some columns, followed by one of the others.
 
         Parameters
         ----------
         columns : ndarray of int of shape (n,)
-            In increasing order; all that are kept, and maybe more.
+            In increasing order.  They include all kept columns.
 
         Returns
         -------
@@ -76,7 +77,7 @@ class Wide:
         if not isinstance(other, Wide):
             return np.asarray(self) + other
         columns = self.columns
-        if columns is other.columns:  # as of most blocks of a step
+        if columns is other.columns:  # true for most blocks of a step
             values, rest = self.values + other.values, self.rest + other.rest
             return replace(self, values=values, rest=rest)
         if not np.array_equal(columns, other.columns):
@@ -93,12 +94,13 @@ class Wide:
         return replace(self, values=factor * self.values, rest=factor * self.rest)
 
     def placed(self, places):
-        """Return the array of other columns: these, and new ones like the others.
+        """Return an array whose columns are these in another order, and new ones.
 
         Parameters
         ----------
         places : ndarray of int
-            Present column of each new column, -1 for one without entries.
+            For each column of the result its present index, or -1 if it is new and has
+            had no entries.
         """
         kept = np.full(self.n_columns + 1, -1)  # the last is the place -1
         kept[self.columns] = np.arange(len(self.columns))
@@ -108,7 +110,7 @@ class Wide:
         return Wide(columns, values, self.rest, len(places))
 
     def check(self, n_columns):
-        """Raise ValueError unless these are some of so many columns, in order."""
+        """Raise ValueError if ``columns`` are not increasing indices of the columns."""
         columns, n_kept = self.columns, len(self.columns)
         if self.n_columns != n_columns or columns.dtype.kind != "i":
             raise ValueError("global parameters have the wrong columns")
@@ -119,7 +121,7 @@ class Wide:
 
 
 class Entries(NamedTuple):
-    """A block of sparse rows, not yet of the form that a model takes.
+    """A block of sparse rows as they were given, before they are aligned.
 
     Attributes
     ----------
@@ -133,10 +135,7 @@ class Entries(NamedTuple):
         return np.unique(self.X.indices)
 
     def on(self, columns):
-        """Return some columns, all that have entries among them, and an empty one.
-
-        None if others have entries, too.
-        """
+        """Return these columns and an empty one, or None if others have entries."""
         places = np.searchsorted(columns, self.X.indices)
         known = len(columns) > 0 or len(places) == 0
         if not known or (columns.take(places, mode="clip") != self.X.indices).any():
@@ -146,14 +145,15 @@ class Entries(NamedTuple):
 
 
 class Aligned(NamedTuple):
-    """A block of sparse rows, as `WideMixtureModel` computes with it.
+    """A block of sparse rows in the form that `WideMixtureModel` computes with.
 
     Attributes
     ----------
     columns : ndarray of int of shape (n,)
         In increasing order.
     moments : CSR of shape (n_rows, (n + 1) * n_each)
-        Of the entries, less those of no entry: of these columns, and none of others.
+        Moments of the entries minus the moments of an empty entry.  The last column
+        stands for all columns that are not in ``columns``, and is empty.
     """
 
     columns: np.ndarray
@@ -161,7 +161,10 @@ class Aligned(NamedTuple):
 
 
 def rows_at(columns, others, rows):
-    """Return rows of a table of columns, and of one of the rest, for other columns.
+    """Return the rows of a table for other columns.
+
+    Each row of the table belongs to a column.  The last one stands for all other
+    columns.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Mixtures of sparse data of so many columns that most have no entry and are alike."""
+"""Mixtures of sparse data with so many columns that most of them have no entry."""
 
 import copy
 from typing import Any, NamedTuple

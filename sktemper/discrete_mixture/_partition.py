@@ -1,4 +1,4 @@
-"""Log C of samples that differ in their numbers of observations."""
+"""Log C of samples with different numbers of observations, by Monte Carlo."""
 
 import math
 
@@ -12,14 +12,15 @@ from .._expfam._power_sums import MOST_DRAWN, log_rising, mean_log_power_sums
 
 __all__ = ["MixturePartition", "draw_partition"]
 
-#: Logarithms that are exponentiated in one go.
+#: Maximum number of logarithms that one call exponentiates.
 LOGS_AT_ONCE = 2**22
 
 
 def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples):
-    """Return a `MixturePartition`: see `ConjugateModel.log_partition`.
+    """Return a `MixturePartition`, see `ConjugateModel.log_partition`.
 
-    Where components are many, few draws of them are as good as many of few.
+    The number of draws falls with the number of components, because a draw of many
+    components is as informative as many draws of few.
     """
     concentration = hyper.weight_concentration
     prior = model.family.by_question(hyper.component[None])[0] + 1.0
@@ -39,9 +40,10 @@ def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples
 
 
 def _draws(prior, b):
-    """Return what draws a(b) of a component, of shape (n_temperatures,).
+    """Return a function that draws a(b) of a component, of shape (n_temperatures,).
 
-    Where many words, or features, are exchangeable, from `MOST_DRAWN` of them.
+    If there are more than `MOST_DRAWN` words or features, it draws so many of them and
+    corrects for the rest, because they are exchangeable.
 
     Parameters
     ----------
@@ -53,7 +55,7 @@ def _draws(prior, b):
         return lambda random: _log_power_sums(log_draws(prior, random), b)
 
     def of_each(random, prior):
-        logs = log_draws(prior, random)  # of which none are tiny
+        logs = log_draws(prior, random)  # none of them is tiny
         return np.array([np.log(np.exp(p * logs).sum(axis=-1)).mean() for p in b])
 
     n_drawn, concentration = MOST_DRAWN, prior.flat[0]
@@ -65,7 +67,7 @@ def _draws(prior, b):
     exact = mean_log_power_sums(b, concentration)
 
     def of_features(random):
-        # as far from the exact mean as a mean over all features is
+        # The deviation from the exact mean becomes that of a mean over all features.
         deviation = of_each(random, prior[:n_drawn]) - exact
         return exact + deviation / np.sqrt(ratio)
 
@@ -73,7 +75,7 @@ def _draws(prior, b):
 
 
 def _log_power_sums(log_probabilities, b):
-    """Return log sum_v theta_v^b, in the mean over features: (n_temperatures,)."""
+    """Return the mean over features of log sum_v theta_v^b, (n_temperatures,)."""
     logs = log_probabilities[..., None, :]
     n = max(1, LOGS_AT_ONCE // log_probabilities.size)
     parts = [logsumexp(b[i : i + n, None] * logs, axis=-1) for i in range(0, len(b), n)]

@@ -10,7 +10,7 @@ __all__ = ["TiedCovariance", "TiedFamily"]
 
 
 class TiedCovariance(Covariance):
-    """One matrix for all components, the mean of those that each would have.
+    """One matrix for all components: the mean of the matrices that each would have.
 
     Parameters
     ----------
@@ -48,11 +48,11 @@ class TiedCovariance(Covariance):
         return vectors @ scale
 
     def paired(self, freedom, scale):
-        """Return the sum over components of what pairs with the second moments."""
+        """Return the coefficients of the second moments, summed over components."""
         return self.n_components * super().paired(freedom, scale)
 
     def each(self, value):
-        """Return the same for each component."""
+        """Return the value repeated for each component."""
         return np.broadcast_to(value, (self.n_components, *np.shape(value)))
 
     def common(self, values):
@@ -63,9 +63,9 @@ class TiedCovariance(Covariance):
 class TiedFamily(GaussianFamily):
     """Gaussian components that share a covariance.
 
-    The natural parameters of a mixture are one vector: kappa and kappa m of all
-    components, and the means over components of the second moments and of the degrees
-    of freedom.
+    The natural parameters of a mixture are one vector.  It has kappa and kappa m of all
+    components, and then the second moments and the degrees of freedom, which are means
+    over the components.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class TiedFamily(GaussianFamily):
 
     @property
     def alone(self):
-        """Return the family of Gaussians with a covariance each."""
+        """Return the family of Gaussians that have a covariance of their own."""
         own = {"reg_covar": self.reg_covar, "dtype": self.dtype, "stop": self.stop}
         return GaussianFamily(Covariance(self.n_features), **own).about(self.origin)
 
@@ -122,12 +122,12 @@ class TiedFamily(GaussianFamily):
         usual = tables.usual
         whitening = (usual.factors * np.sqrt(usual.freedom)).T
         white = tiled_matmul(block.astype(np.float64) - self.origin, whitening)
-        with np.errstate(over="ignore"):  # the kernel knows rows that are far
+        with np.errstate(over="ignore"):  # the kernel handles rows that are far away
             block = white.astype(self.dtype)
         return super()._run(block, tables, constants, power, only_squares)
 
     def statistics(self, block, shares, factors=ONCE, tables=None):
-        """Return the sums of the moments; of second ones the mean over components."""
+        """Return the sums of the moments; second moments are means over components."""
         first = 1 + self.n_features
         own = self._sums(block, shares, factors, first)
         totals = shares.sum(axis=1, dtype=np.float64, keepdims=True)
@@ -140,10 +140,10 @@ class TiedFamily(GaussianFamily):
 
     # -- moves -------------------------------------------------------------------------
     def gains(self, prior, statistics, removed, added):
-        """Return the rise of the lower bound if clusters take the place of others.
+        """Return the gain of the lower bound if some clusters replace others.
 
-        At the best parameters for the clusters; see `Family.gains`.  All clusters have
-        a part in the covariance, so gains do not add up.
+        The bounds are those of the best parameters; see `Family.gains`.  All clusters
+        share the covariance, so gains of two replacements do not add up.
         """
         shape, added = removed.shape, added.reshape(-1, added.shape[-1])
         values, inverse_scales = self._parts(prior + statistics)
