@@ -1,6 +1,7 @@
 """The house: imports run downward, and the loop knows no model and no policy."""
 
 import ast
+import functools
 import importlib
 import inspect
 import os
@@ -8,9 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
-
-import pytest
 
 import sktemper
 
@@ -92,17 +92,37 @@ MAY_IMPORT = {
 }
 #: Lines of code that a function, and lines that a file may have.
 MOST_LINES, LONGEST_FILE, MOST_PARAMETERS = 40, 400, 6
+LOOP_AND_FACE = {"_data", "_loop", "_estimator"}
+SHORT_ROOMS = {"_expfam", "_ranking", "model", "plotting", "report", "schedules"}
+SHORT_ROOMS |= {"tempering", "testing", *MODELS}
 
 
-def modules():
-    paths = sorted(PACKAGE.rglob("*.py"))
-    return [pytest.param(p, id=p.relative_to(PACKAGE).as_posix()) for p in paths]
+@functools.cache
+def sources():
+    """Return the text and the syntax tree of each module, by its path."""
+    texts = {path: path.read_text("utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+    return {path: (text, ast.parse(text)) for path, text in texts.items()}
 
 
-def imported(path):
-    """The top-level modules of the package that a file imports."""
+def name_of(path):
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def room_of(path):
+    """Return the first folder of a module, or its own name; "." has the modules."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def assert_none(violations):
+    """Fail with all violations, a line each."""
+    violations = list(violations)
+    assert not violations, "\n".join(["", *violations])
+
+
+def imported(path, tree):
+    """Return the top-level modules of the package that a file imports."""
     depth = len(path.relative_to(PACKAGE).parts)
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             if node.level == depth:
                 yield from (
@@ -118,77 +138,116 @@ def imported(path):
                     yield name.name.split(".")[1]
 
 
-@pytest.mark.parametrize("path", modules())
-def test_imports_run_downward(path):
-    room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    assert set(imported(path)) - {room} <= MAY_IMPORT[room]
+def upward_imports(path, tree):
+    room = room_of(path)
+    for other in sorted(set(imported(path, tree)) - {room} - MAY_IMPORT[room]):
+        yield f"{name_of(path)} imports {other}"
 
 
-@pytest.mark.parametrize("path", modules())
-def test_threads_are_those_of_one_pool(path):
+def test_imports_run_downward():
+    assert {room_of(path) for path in sources()} == MAY_IMPORT.keys()
+    assert_none(
+        line for p, (_, tree) in sources().items() for line in upward_imports(p, tree)
+    )
+
+
+def other_threads(path, text):
     # which Ctrl-C cannot lock; `dask` names the errors of `concurrent.futures` alone
-    source = path.read_text(encoding="utf-8")
     pools = r"\b(ThreadPoolExecutor|ProcessPoolExecutor|ThreadPool|Parallel)\b"
-    assert not re.search(pools, source)
     if path.name != "_tasks.py":
-        assert "start_new_thread" not in source
+        pools += "|start_new_thread"
+    for found in re.finditer(pools, text):
+        yield f"{name_of(path)} names {found[0]}"
 
 
-def rooms(*names):
-    return [path for name in names for path in sorted((PACKAGE / name).glob("*.py"))]
+def test_threads_are_those_of_one_pool():
+    assert_none(
+        line for p, (text, _) in sources().items() for line in other_threads(p, text)
+    )
 
 
-@pytest.mark.parametrize(
-    "path", rooms("_data", "_loop", "_estimator"), ids=lambda p: p.stem
-)
-def test_the_loop_and_the_face_know_no_model_and_no_policy(path):
-    source = path.read_text(encoding="utf-8")
+def knows_models(path, text):
     names = r"(LDA|Annealing|Untempered|FactorialMixture|GaussianMixture|Factorization)"
-    assert not re.search(rf"isinstance\([^)]*{names}", source)
-    assert not re.search(r"\btype\([^)]*\)\s*(is|==)", source)
+    for pattern in rf"isinstance\([^)]*{names}", r"\btype\([^)]*\)\s*(is|==)":
+        for found in re.finditer(pattern, text):
+            yield f"{name_of(path)} tests for a type: {found[0]}"
 
 
-def lines_of_code(node, source):
+def test_the_loop_and_the_face_know_no_model_and_no_policy():
+    assert_none(
+        line
+        for path, (text, _) in sources().items()
+        if room_of(path) in LOOP_AND_FACE
+        for line in knows_models(path, text)
+    )
+
+
+def lines_of_code(node, lines):
     """Lines of a function that are neither blank, comments nor its docstring."""
-    lines = source.splitlines()[node.lineno - 1 : node.end_lineno]
     documentation = ast.get_docstring(node, clean=False)
     n_documentation = len(documentation.splitlines()) if documentation else 0
-    code = [line for line in lines if line.strip() and line.strip()[0] != "#"]
+    of_function = lines[node.lineno - 1 : node.end_lineno]
+    code = [line for line in of_function if line.strip() and line.strip()[0] != "#"]
     return len(code) - n_documentation
 
 
-@pytest.mark.parametrize(
-    "path", rooms("_data", "_loop", "_estimator"), ids=lambda p: p.stem
-)
-def test_functions_and_files_of_loop_and_face_are_short(path):
-    source = path.read_text(encoding="utf-8")
-    functions = [
-        node
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.FunctionDef)
-    ]
-    assert len(source.splitlines()) <= LONGEST_FILE
-    for node in functions:
-        assert lines_of_code(node, source) <= MOST_LINES, node.name
-        arguments = [a.arg for a in (*node.args.args, *node.args.kwonlyargs)]
-        assert len(set(arguments) - {"self", "cls"}) <= MOST_PARAMETERS, node.name
-
-
-@pytest.mark.parametrize(
-    "path",
-    rooms(".", "_expfam", "_ranking", "model", "plotting", "report", "schedules")
-    + rooms("tempering", "testing")
-    + rooms(*MODELS),
-    ids=lambda p: p.stem,
-)
-def test_functions_and_files_are_short(path):
-    if path.stem == "_estimators":  # of public signatures and docstrings
-        pytest.skip("signatures and docstrings")
-    source = path.read_text(encoding="utf-8")
-    assert len(source.splitlines()) <= LONGEST_FILE
-    for node in ast.walk(ast.parse(source)):
+def what_is_long(path, text, tree, most_parameters):
+    """Yield a line for a long file, and for each function that is long or wide."""
+    lines = text.splitlines()
+    if len(lines) > LONGEST_FILE:
+        yield f"{name_of(path)} has {len(lines)} lines"
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
-            assert lines_of_code(node, source) <= MOST_LINES, node.name
+            n_lines = lines_of_code(node, lines)
+            if n_lines > MOST_LINES:
+                yield f"{name_of(path)}: {node.name} has {n_lines} lines of code"
+            arguments = {a.arg for a in (*node.args.args, *node.args.kwonlyargs)}
+            n_parameters = len(arguments - {"self", "cls"})
+            if n_parameters > most_parameters:
+                yield f"{name_of(path)}: {node.name} has {n_parameters} parameters"
+
+
+def test_functions_and_files_are_short():
+    """But not files of public signatures and docstrings."""
+    long = []
+    for path, (text, tree) in sources().items():
+        if room_of(path) in LOOP_AND_FACE:
+            long += what_is_long(path, text, tree, MOST_PARAMETERS)
+        elif name_of(path).count("/") > 1 or path.stem == "_estimators":
+            continue
+        elif path.parent == PACKAGE or room_of(path) in SHORT_ROOMS:
+            long += what_is_long(path, text, tree, float("inf"))
+    assert_none(long)
+
+
+def test_violations_are_found(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "PACKAGE", tmp_path)
+    text = textwrap.dedent(
+        """\
+        from .. import lda
+        from ..metrics import perplexity
+        pool = ThreadPoolExecutor()
+        isinstance(model, AnnealedLDA)
+        def wide(self, a, b, c, d, e, f, *, g):
+            pass
+        def long():
+        """
+    )
+    text += 41 * "    pass\n" + 400 * "\n"
+    path, tree = tmp_path / "_loop" / "_module.py", ast.parse(text)
+    imports = list(upward_imports(path, tree))
+    assert imports == [
+        "_loop/_module.py imports lda",
+        "_loop/_module.py imports metrics",
+    ]
+    assert len(list(other_threads(path, text))) == 1
+    assert len(list(knows_models(path, text))) == 1
+    long = list(what_is_long(path, text, tree, MOST_PARAMETERS))
+    assert [line.partition(" has ")[0] for line in long] == [
+        "_loop/_module.py",
+        "_loop/_module.py: wide",
+        "_loop/_module.py: long",
+    ]
 
 
 def test_sources_without_kernels_say_so(tmp_path):
@@ -231,9 +290,13 @@ def test_public_modules_are_loaded_when_asked_for():
     subprocess.run([sys.executable, "-P", "-c", code], check=True)
 
 
-@pytest.mark.parametrize("name", [n for n in sktemper.__all__ if n[0].isupper()])
-def test_every_parameter_is_documented(name):
-    estimator = getattr(sktemper, name)
-    documentation = inspect.getdoc(estimator)
-    for parameter in inspect.signature(estimator).parameters:
-        assert re.search(rf"^{parameter}(,.*)? : ", documentation, re.M), parameter
+def test_every_parameter_is_documented():
+    missing = []
+    for name in sktemper.__all__:
+        estimator = getattr(sktemper, name)
+        if inspect.isclass(estimator):
+            documentation = inspect.getdoc(estimator)
+            for parameter in inspect.signature(estimator).parameters:
+                if not re.search(rf"^{parameter}(,.*)? : ", documentation, re.M):
+                    missing.append(f"{name}: {parameter}")
+    assert_none(missing)
