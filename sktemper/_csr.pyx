@@ -77,7 +77,7 @@ def copy_rows(
     unsigned char[::1] part,
     intptr_t size,
 ):
-    """Copy the entries of rows, of so many bytes each, to where they begin."""
+    """Copy the entries of rows, each of ``size`` bytes, to the starts of the rows."""
     cdef intptr_t i
     with nogil:
         for i in range(rows.shape[0]):

@@ -64,7 +64,7 @@ def plan_fit(estimator, problem, state):
 
 
 def _new_plan(estimator, problem, state, n_rows):
-    """Return the `Plan` of a fit to so many rows, from its state before a step."""
+    """Return the `Plan` of a fit to ``n_rows`` rows, from its state before a step."""
     n_batches = math.ceil(n_rows / state.policies.batch_size)
     total = estimator.total_samples or n_rows
     return Plan(

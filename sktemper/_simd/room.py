@@ -70,7 +70,7 @@ class _Free:
         self.numbers, self.pieces, self.is_closed = itertools.count(), {}, False
 
     def take(self, n_bytes):
-        """Return a piece of at least so many bytes, if none fits a new one."""
+        """Return a piece of at least ``n_bytes`` bytes, a new one if none is free."""
         fitting = [
             (len(piece), number)
             for number, piece in list(self.pieces.items())

@@ -9,7 +9,7 @@ from .._data import ByRows
 
 __all__ = ["MOST_GROUPS", "Group", "groups"]
 
-#: Parts that a collection has, if it is not said how many.
+#: Default number of parts of a collection.
 MOST_GROUPS = 16
 
 
@@ -72,18 +72,18 @@ class Group(ByRows):
 
 
 def groups(shards, n_groups):
-    """Return the shards that have rows in so many groups, as even as possible.
+    """Divide the shards that have rows into groups of about equal size.
 
     Parameters
     ----------
     shards : sequence of Part
     n_groups : int or None
-        At most; None is `MOST_GROUPS`.
+        Maximum number of groups; None is `MOST_GROUPS`.
 
     Returns
     -------
     groups : list of Group
-        Their visit is a new one: the files are looked at anew.
+        They have a new ``visit``, so the files are checked again.
     """
     visit = secrets.token_hex(8)
     shards = [shard for shard in shards if shard.n_rows]

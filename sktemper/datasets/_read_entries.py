@@ -1,4 +1,4 @@
-"""Readers of files with an entry a line: UCI bags of words, and Matrix Market."""
+"""Readers of files with one entry in each line: UCI bags of words, Matrix Market."""
 
 import numpy as np
 from scipy import sparse
@@ -9,11 +9,11 @@ from ._batches import Batches, Lines, refuse_line, words_of
 
 __all__ = ["read_matrix_market", "read_uci"]
 
-#: Rows without entries that are yielded at a time.
+#: Maximum number of rows without entries in a batch.
 EMPTY_ROWS = 2**20
-#: The most rows that a header is believed to announce: so many, or so many an entry.
+#: Maximum number of rows in a header: `MOST_ROWS`, or `ROWS_PER_ENTRY` for each entry.
 MOST_ROWS, ROWS_PER_ENTRY = 2**24, 100
-#: The most digits of a number in a header.
+#: Maximum number of digits of a number in a header.
 MOST_DIGITS = 18
 
 

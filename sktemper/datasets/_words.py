@@ -1,4 +1,4 @@
-"""The words behind the columns of a `HashingVectorizer`, gathered while it is used."""
+"""Words for the columns of a `HashingVectorizer`, collected while it is used."""
 
 from collections import Counter
 
@@ -7,20 +7,20 @@ from sklearn.feature_extraction import FeatureHasher
 
 __all__ = ["HashedWords"]
 
-#: The first documents are looked at until they have had so many entries; later on a
-#: share of each batch is.
+#: The words of all documents are counted until these have had `FIRST_ENTRIES` entries,
+#: and then those of a share of each batch.
 FIRST_ENTRIES, SHARE = 2**15, 0.02
-#: Words that are kept beyond one a column.
+#: Number of words that are kept in addition to one for each column.
 SPARE_WORDS = 2**16
-#: A column has the names of up to so many words, each with this share of the counts.
+#: A column is named after at most `MOST_NAMES` words with this share of its counts.
 MOST_NAMES, LEAST_SHARE = 3, 0.25
 
 
 class HashedWords:
-    """Words behind hashed columns, collected from a few documents.
+    """Words of hashed columns, collected from a few documents.
 
-    Half of the documents looked at are drawn at random, which tells how frequent words
-    are; the others are those with the most columns that no word is known of.
+    Half of these documents are drawn at random, which estimates the frequencies of
+    words.  The others are the documents with the most columns without a known word.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class HashedWords:
         self.n_batches = self.n_entries = 0
 
     def look_at(self, texts, X):
-        """Count the words of some texts, whose hashed counts are ``X``."""
+        """Count the words of a sample of texts with the hashed counts ``X``."""
         n_texts = X.shape[0]
         n_first = np.searchsorted(X.indptr[1:], FIRST_ENTRIES - self.n_entries)
         n_chosen = min(max(int(n_first), int(np.ceil(SHARE * n_texts))), n_texts)
@@ -70,7 +70,7 @@ class HashedWords:
         return np.union1d(chosen, most[unknown[most] > 0]).tolist()
 
     def _find_columns(self, words):
-        """Hash the words that are new."""
+        """Find the columns of new words."""
         new = [word for word in words if word not in self.columns]
         if new:
             columns = self.hasher.transform([word] for word in new).indices
@@ -91,8 +91,8 @@ class HashedWords:
     def names(self):
         """Return the name of each column.
 
-        The most frequent word, and after bars those that are about as frequent;
-        ``#`` and the number where no word is known.
+        A name is the most frequent word, followed by words that are about as frequent,
+        separated by bars.  A column without a known word is ``#`` and its number.
 
         Returns
         -------
@@ -119,12 +119,12 @@ class HashedWords:
         }
 
     def restore(self, state):
-        """Go on from a state.
+        """Continue from the result of `state`.
 
         Raises
         ------
         ValueError
-            If it is none; nothing is changed then.
+            If the state is damaged.  Nothing is changed then.
         """
         try:
             counts = Counter({str(word): int(n) for word, n in state["counts"].items()})

@@ -161,7 +161,7 @@ class GaussianFamily(NormalWishartFamily):
         return sums[:, 0], self.counted(self._natural_order(sums))
 
     def _sums(self, block, shares, factors, n_moments):
-        """Return the sums of the first so many moments, (n_shares, n_moments)."""
+        """Return the sums of the first ``n_moments`` moments, (n_shares, n_moments)."""
         out = np.empty((shares.shape[1], n_moments))
         dtype = block.dtype if block.dtype == shares.dtype else np.float64
         stopped = _kernels.weighted_moments(

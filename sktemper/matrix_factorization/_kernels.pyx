@@ -1,8 +1,11 @@
-"""Matrix factorization: the loops over ratings, and over the Gaussians of both sides.
+"""Loops of matrix factorization over ratings, and over Gaussians of users and items.
 
-Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
-loops themselves are C, in ``_loops.h``, compiled for each instruction set; what a
-row of a table, and of sums, holds stands there.
+A rating belongs to a row and to another side: to a user and an item, or the reverse.
+Rows of the rating matrix are the own side; `others` are indices of the other side.
+
+All functions take and return arrays.  None draws random numbers or knows a policy.  The
+loops are C, in ``_loops.h``, and compiled for each instruction set; that file describes
+the layout of rows of tables and of sums.
 """
 
 import numpy as np
@@ -14,20 +17,21 @@ from sktemper._simd.special import aligned, lanes_scratch, padded
 
 include "_loops.pxi"
 
-#: Ratings, about, that are sorted at once, as long as rows of the table have few bytes:
-#: what is written stays in a core's own cache.  With many, it is the sums that should be
-#: read and written seldom.
+#: Approximate number of ratings that are sorted at once.  If rows of the table have at
+#: most FEW_BYTES, it is small, so that the sorted ratings stay in the core's cache.  For
+#: longer rows it is larger, so that the sums are read and written seldom.
 cdef intptr_t FEWEST_SORTED = 1 << 17, MOST_SORTED = 1 << 19, FEW_BYTES = 1024
-#: Panels are packed where there are more than so many, and so many ratings of each row.
+#: Panels are packed if a row has more panels, and a row of the table more ratings.
 cdef intptr_t FEW_PANELS = 2, FEW_RATINGS = 4
-#: Parts of statistics that can be added at once, and bytes of their sum that are.
+#: Maximum number of parts that `add_rows` adds, and bytes of the sum that it fills at a
+#: time.
 cdef enum:
     MOST_PARTS = 16
     SUMMED_BYTES = 256 * 1024
 
 
 def table_width(intptr_t rank, bint biases, dtype):
-    """Return the entries of a table's row: a whole number of SIMD_BYTES."""
+    """Return the length of a table's row, padded to a multiple of SIMD_BYTES."""
     cdef intptr_t needed = rank * (rank + 1) // 2 + rank
     if biases:
         needed += rank + 3
@@ -35,13 +39,13 @@ def table_width(intptr_t rank, bint biases, dtype):
 
 
 def sums_width(intptr_t rank, bint biases):
-    """Return the entries of a row of sums: natural parameters and two more."""
+    """Return the length of a row of sums: natural parameters and two more numbers."""
     cdef intptr_t n_own = rank + biases
     return n_own * (n_own + 1) // 2 + n_own + 2
 
 
 cdef class _Ratings:
-    """Ratings of a block, as the C loops take them; keeps the arrays alive."""
+    """The ratings of a block as a C struct; it keeps their arrays alive."""
 
     cdef ratings_block block
     cdef object kept
@@ -79,7 +83,7 @@ cdef _fill(
 
 
 cdef _make_room(_Ratings ratings, intptr_t n_rows, const floating[:, ::1] table):
-    """Let panels be packed, of so many rows of a table."""
+    """Allocate memory for packed panels of ``n_rows`` rows of the table."""
     cdef floating[::1] panel
     width = PANEL_BYTES // sizeof(floating)
     dtype = np.float32 if floating is float else np.float64
@@ -100,25 +104,25 @@ def own_sums(
     const int[::1] stop,
     room=None,
 ):
-    """Add up what ratings tell of the rows that they stand in.
+    """Return sums over the ratings of each row, such as natural parameters.
 
     Parameters
     ----------
     starts : ndarray of shape (n_rows + 1,)
         Row r has the ratings ``starts[r]`` to ``starts[r + 1]``.
     others : ndarray of shape (n_ratings,)
-        The row of the table with which each one is.
+        The other side of each rating: a row of the table.
     values : ndarray of shape (n_ratings,)
-        Less the global mean.
+        Ratings minus the global mean.
     factors : ndarray of shape (n_ratings,) or None
-        Of the ratings; None is 1.
+        Factors of the ratings; None is 1.
     table : ndarray of shape (n_others, `table_width`)
     rank : int
     biases : bool
     stop : ndarray of shape (1,)
         Set it to make the call return.
     room : Room or None
-        Where there is memory for the sums.
+        Memory that is reused for the sums.
 
     Returns
     -------
@@ -173,26 +177,26 @@ def other_sums(
     row_factors=None,
     room=None,
 ):
-    """Add up what ratings tell of those with whom they are: `own_sums`, transposed.
+    """Return sums over the ratings of each of the others: `own_sums`, transposed.
 
     Parameters
     ----------
     starts, others, values, factors, rank, biases, stop
-        As of `own_sums`.
+        See `own_sums`.
     table : ndarray of shape (n_rows, `table_width`)
-        Of the rows that the ratings stand in.
+        The table of the own side.
     n_others : int
     row_factors : ndarray of shape (n_rows,) or None
-        Of all ratings of a row, beside ``factors``; None is 1.
+        Factors of all ratings of a row, in addition to ``factors``; None is 1.
     room : Room or None
-        As of `own_sums`.
+        See `own_sums`.
 
     Returns
     -------
     rated : ndarray of shape (n_rated,) or None
-        Those who have ratings, in order; None if stopped,
+        The others that have ratings, in increasing order.  None if stopped.
     sums : ndarray of shape (n_rated, `sums_width` - 2) or None
-        and what their ratings tell of them, natural parameters alone.
+        Their natural parameters.
     """
     cdef _Ratings ratings = _Ratings(rank, biases, stop)
     cdef intptr_t n_rows = starts.shape[0] - 1, first, last, most = 0, k
@@ -240,7 +244,13 @@ def other_sums(
 
 
 def _edges(const intptr_t[::1] starts, intptr_t most):
-    """Return where parts of the rows begin and end, each of so many ratings or a row."""
+    """Divide the rows into parts of at most ``most`` ratings, or of a single row.
+
+    Returns
+    -------
+    edges : list of int
+        First row of each part, and the number of rows.
+    """
     cdef intptr_t row, first = 0
     edges = [0]
     for row in range(1, starts.shape[0] - 1):
@@ -264,7 +274,10 @@ cdef _turned(
     floating[::1] moved,
     moved_factors,
 ):
-    """Sort ratings of some rows by those with whom they are; ``places`` are zeros."""
+    """Sort the ratings of some rows by their other side.
+
+    ``places`` must be zeros, and is zeros again afterwards.
+    """
     cdef const floating[::1] factor
     cdef floating[::1] moved_factor
     cdef bint has_factors = factors is not None
@@ -297,23 +310,25 @@ cdef _turned(
 
 
 def add_rows(double[:, ::1] total, parts, double factor, places=None):
-    """Add rows of some parts to a total, those of an item in the order of the parts.
+    """Add the rows of some parts to a total.
+
+    The rows of an item are added in the order of the parts.
 
     Parameters
     ----------
     total : ndarray of shape (n_rows, width)
     parts : sequence of pairs
-        At most 16: items, ndarray of int32 in ascending order, and their rows, ndarray
-        of shape (n_items, width or more), each contiguous.
+        At most 16 pairs of items, ndarray of int32 in increasing order, and their rows,
+        ndarray of shape (n_items, width or more) with contiguous rows.
     factor : float
-        Of all parts.
+        Factor of all parts.
     places : ndarray of int32 or None
-        The row of the total of each item; None is in order.
+        For each item its row of the total.  None means that item i has row i.
 
     Raises
     ------
     ValueError
-        If there are more parts; the total is as before.
+        If there are more parts.  The total is then unchanged.
     """
     cdef const int32_t *items[MOST_PARTS]
     cdef const double *rows[MOST_PARTS]
@@ -355,7 +370,7 @@ def add_rows(double[:, ::1] total, parts, double factor, places=None):
 
 
 def counts(const int32_t[::1] others, intptr_t n_others):
-    """Return how often each number occurs, ndarray of float64 of shape (n_others,)."""
+    """Return the number of occurrences of each index, in float64, (n_others,)."""
     cdef intptr_t k
     cdef int32_t[::1] found = np.zeros(n_others, dtype=np.int32)
     with nogil:
@@ -365,7 +380,7 @@ def counts(const int32_t[::1] others, intptr_t n_others):
 
 
 def table_sums(const floating[:, ::1] table, const double[::1] factors):
-    """Return the sum of a table's rows, each times its factor, in float64."""
+    """Return the sum of a table's rows, weighted by factors, in float64."""
     cdef double[::1] sums = np.zeros(table.shape[1])
     if table.shape[0]:
         with nogil:
@@ -390,22 +405,22 @@ def moments(
     bint biases,
     const int[::1] stop,
 ):
-    """Return the moments of what ratings are expected to be.
+    """Return the first two moments of the expected rating f of each pair.
 
     Parameters
     ----------
     starts, others, table, rank, biases, stop
-        As of `own_sums`.
+        See `own_sums`.
     own_table : ndarray
-        Of those whom the rows of ratings are of,
+        The table of the own side.
     own_rows : ndarray of shape (n_rows,) or None
-        where these stand in it; None is in order.
+        For each row of ratings its row in ``own_table``.  None means row i has row i.
 
     Returns
     -------
     means, squares : ndarray of shape (n_ratings,) or None
-        E[f] and E[f^2], f being the biases and the product of the factors; None if
-        stopped.
+        E[f] and E[f^2], where f is the sum of the biases and the product of the
+        factors.  None if stopped.
     """
     cdef _Ratings ratings = _Ratings(rank, biases, stop)
     cdef intptr_t n_ratings = others.shape[0]
@@ -443,33 +458,35 @@ def gaussians(
     double[::1] products,
     double[::1] prior_products,
 ):
-    """Write the moments of Gaussians: natural parameters are prior + scales sums.
+    """Compute the moments of Gaussians from their natural parameters.
+
+    These are prior + scales * sums.  The arrays from ``table`` on are filled.
 
     Parameters
     ----------
     sums : ndarray of shape (n_rows, n_own * (n_own + 3) / 2 or more)
-        Packed lower triangles of precisions, and products of these and means; n_own is
-        ``rank + biases``.  What is behind them is not read.
+        Packed lower triangles of precisions, followed by precisions times means.
+        ``n_own`` is ``rank + biases``.  Further columns are not read.
     scales : ndarray of shape (n_rows,)
     prior : ndarray of shape (n_own * (n_own + 3) / 2,)
     rank, biases, stop
-        As of `own_sums`.
+        See `own_sums`.
     table : ndarray of shape (n_rows, `table_width`)
     means : ndarray of shape (n_rows, n_own)
     covariances : ndarray of shape (n_rows, n_own * (n_own + 1) / 2) or None
         Packed lower triangles.
     log_determinants : ndarray of shape (n_rows,)
-        Of the precisions; NaN if these are not positive definite.
+        Log determinants of the precisions; NaN if these are not positive definite.
     prior_traces : ndarray of shape (n_rows,)
         trace(prior precision E[x x^T]).
     products, prior_products : ndarray of shape (n_rows,)
-        E[x] times the linear sums, and times those of the prior.
+        Inner products of E[x] with the linear sums, and with those of the prior.
 
     Returns
     -------
     n_indefinite : int
-        Rows whose precision is not positive definite: what else is written for them is
-        of no use.  -1 if stopped.
+        Number of rows whose precision is not positive definite; their other values are
+        undefined.  -1 if stopped.
     """
     cdef gaussians_block block
     cdef intptr_t n_own = rank + biases, status

@@ -16,16 +16,17 @@ class Hyper(NamedTuple):
     Attributes
     ----------
     n_components : int
-        Rank; what a vector has beside these is a bias.
+        Rank.  A vector has one more element if there are biases.
     user_noise : bool
-        Whether each user has a noise variance of his or her own.
+        If True, each user has a noise variance.
     global_mean, noise_variance : float
     noise_shape : float
-        Of the Gamma distribution, with mean 1, by which users' precisions differ.
+        Shape of the Gamma distribution, with mean 1, of the users' noise precisions.
     rating_variance : float
-        Of the ratings at the start.
+        Variance of the ratings at the start.
     item_counts : ndarray of shape (n_items,)
-        Ratings of each item that steps have seen, each as often as one saw it.
+        Number of ratings of each item in all steps.  A rating counts once for each step
+        that used it.
     users, items : GaussianPrior
     """
 
@@ -41,7 +42,7 @@ class Hyper(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """Moments of the items, and the priors, for local steps."""
+    """Moments of the items and the priors, which local steps need."""
 
     items: Gaussians
     globals_: np.ndarray

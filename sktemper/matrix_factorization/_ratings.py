@@ -10,7 +10,7 @@ from .._expfam import Moments
 from .._linalg import sparse_rows
 from . import _kernels
 
-#: Blocks of statistics that are kept before they are summed.
+#: Maximum number of blocks whose statistics are kept before they are summed.
 MOST_PARTS = 8
 
 
@@ -31,20 +31,20 @@ class Ratings(NamedTuple):
 
     @property
     def counts(self):
-        """Ratings of each user, ndarray of shape (n_rows,)."""
+        """Number of ratings of each user, ndarray of shape (n_rows,)."""
         return np.diff(self.starts)
 
     def per_user(self, values):
         """Return the sums over each user's ratings."""
         sums = np.bincount(self.users(), values, minlength=len(self.starts) - 1)
-        return sums.astype(np.float64, copy=False)  # of no ratings numpy's are integers
+        return sums.astype(np.float64, copy=False)  # without ratings they are integers
 
     def users(self):
         """Return the row of each rating."""
         return np.repeat(np.arange(len(self.starts) - 1), self.counts)
 
     def rows(self, rows):
-        """Return the users of the ratings in a slice of rows, from 0, and the items."""
+        """Return the users, from 0, and the items of the ratings in a slice of rows."""
         starts = self.starts[rows.start : rows.stop + 1]
         users = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         return users, self.items[starts[0] : starts[-1]]
@@ -64,17 +64,17 @@ class RatingStatistics:
     Attributes
     ----------
     parts : tuple
-        Pairs of items and rows: what ratings tell of them, `_kernels.own_sums`.  An
-        item may occur in several.
+        Pairs (items, rows).  Row i has the sums over the ratings of item i, see
+        `_kernels.other_sums`.  An item may occur in several pairs.
     residual, n_ratings : float
-        Sums of t E(y - f)^2, t being a user's precision, and of 1.
+        Sum of t E(y - f)^2, where t is the precision of the user; number of ratings.
     users : Moments
-        Of the users, each with the mean weight of his or her ratings; who has none
-        would only tell of the prior.
+        Moments of the users' posteriors, weighted by the mean weight of the user's
+        ratings.  Users without ratings have weight 0: their posterior is the prior.
     item_counts : ndarray of shape (n_items,)
-        Ratings of each item, as they are weighted; never scaled.
+        Number or total weight of the ratings of each item; `scaled` leaves it as it is.
     log_noise : float
-        Sum over the users of E[log t - t], t being the users' precisions.
+        Sum over the users of E[log t - t].
     """
 
     parts: tuple
@@ -121,7 +121,7 @@ def ratings_of(X, rows, n_features, dtype):
     if sparse.issparse(X):
         block = sparse_rows(X, rows)
         if not block.has_canonical_format:
-            block = block.astype(dtype)  # a sum may be too large for that of X
+            block = block.astype(dtype)  # a sum may not fit the dtype of X
             block.sum_duplicates()
         starts, items, values = block.indptr, block.indices, block.data
         if len(items) and not 0 <= items.min() <= items.max() < n_features:

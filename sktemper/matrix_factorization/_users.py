@@ -13,30 +13,30 @@ from ._ratings import RatingStatistics
 
 __all__ = ["UserInference", "Users"]
 
-#: Weights so near to 1 are not what makes a precision negative.
+#: Weights that differ from 1 by less are not the reason for a negative precision.
 CALM = 1e-3
-#: A user's noise is at its optimum once it changes by less than this share, or is left
-#: after so many rounds; one is enough where it goes on from the last step's.
+#: The noise of a user has converged if it changes by less than this share.  There are
+#: at most `MOST_ROUNDS` rounds, and one if it continues from the last step.
 NOISE_TOL, MOST_ROUNDS = 1e-3, 30
 
 
 class Users(NamedTuple):
-    """Posteriors of the users of a block, with the sums they are computed from.
+    """Posteriors of the users of a block, and the sums from which they are computed.
 
     Attributes
     ----------
     posterior : Gaussians
     noise : Noise
     sums : ndarray
-        What the ratings tell, `_kernels.own_sums`, their factors included.
+        Sums over the ratings times ``factors``, see `_kernels.own_sums`.
     scales : ndarray of shape (n_rows,)
-        Of the sums in the natural parameters, beside the factors.
+        The natural parameters are ``prior + scales * sums``.
     prior : ndarray
-        Natural parameters of the prior, its power included.
+        Natural parameters of the prior, times its power.
     local : float
-        The power of the likelihood, if it is the same for all ratings; or 1.
+        The power of the likelihood if all ratings have the same, else 1.
     factors, unit_noise : ndarray of shape (n_ratings,) or None
-        Of the ratings, and the noise in them.
+        Factors of the ratings, and the part of them that is random noise.
     n_iterations : int
     """
 
@@ -53,7 +53,8 @@ class Users(NamedTuple):
     def residuals(self):
         """Return the sums over each user's ratings of factor E (y - f)^2.
 
-        By precision times covariance being 1: E (y - f)^2 is quadratic in x.
+        E (y - f)^2 is quadratic in x, so these sums follow from ``sums`` and the
+        moments of x; precision times covariance is the identity.
         """
         posterior = self.posterior
         n_own = posterior.means.shape[1]
@@ -61,7 +62,7 @@ class Users(NamedTuple):
         return self.sums[:, -2] - posterior.products + rest / self.scales
 
     def parameters(self):
-        """Return natural parameters, as the global ones are of items."""
+        """Return the natural parameters, in the form that items have, too."""
         return self.prior + self.scales[:, None] * self.sums[:, : len(self.prior)]
 
 
@@ -75,7 +76,7 @@ class UserInference:
     prepared : Prepared
     powers : Powers
     unit_noise : ndarray of shape (n_ratings,) or None
-        As of `ConjugateModel.local_step`.
+        See `ConjugateModel.local_step`.
     """
 
     def __init__(self, model, block, prepared, powers, unit_noise=None):
@@ -84,12 +85,13 @@ class UserInference:
         self.values = block.values - model.dtype.type(prepared.hyper.global_mean)
 
     def users(self, noise=None):
-        """Return the `Users` at their optimum; from ``noise`` by one round.
+        """Return the `Users` at their optimum.
 
         Parameters
         ----------
         noise : Noise or None
-            That of the last step.
+            The noise of the last step, from which one round continues.  None starts
+            from equal noise and iterates until convergence.
         """
         model, block, unit_noise = self.model, self.block, self.unit_noise
         local, factors = _scalar_and_factors(self.powers.local, unit_noise)
@@ -125,15 +127,15 @@ class UserInference:
         if not model.user_noise:
             return users
         observed = np.ones(len(sums))
-        if unit_noise is not None:  # where negative, the variance would seem to be none
+        if unit_noise is not None:  # negative weights would give a variance of 0
             observed = (block.per_user(unit_noise < 0) == 0).astype(np.float64)
         return self._with_noise(users, observed, most_rounds)
 
     def _with_noise(self, users, observed, most_rounds):
-        """Return users with the noise of each at its optimum, and factors with it.
+        """Return users whose noise and factors are at their joint optimum.
 
-        Who is done is left alone: nothing depends on who is in the same block.  Those
-        whose ratings tell nothing, where ``observed`` is 0, have the noise of the
+        Users that have converged do not change any more, so a result does not depend on
+        the other users of the block.  Where ``observed`` is 0, the noise is that of the
         prior.
         """
         hyper, power = self.prepared.hyper, self.powers.prior
@@ -183,7 +185,7 @@ class UserInference:
         return sums
 
     def bounds(self, users):
-        """Return each user's part of the bound, its likelihood at the local power."""
+        """Return the part of the bound of each user, at the local power."""
         hyper, power = self.prepared.hyper, self.powers.prior
         posterior, noise = users.posterior, users.noise
         log_variances = math.log(2 * math.pi * hyper.noise_variance) - noise.log_means()
@@ -198,9 +200,9 @@ class UserInference:
         return bounds
 
     def scores(self, users):
-        """Return E log p(y) less its constant: of each user, and of each rating.
+        """Return E log p(y) without its constant, of each user and of each rating.
 
-        The latter are None unless temperatures are of ratings.
+        The second value is None unless ratings have temperatures.
         """
         factor = -0.5 / self.prepared.hyper.noise_variance
         if users.factors is None and not self.model.rating_temperatures:
@@ -230,7 +232,7 @@ class UserInference:
                 errors *= factors
                 n_ratings = float(factors.sum())
                 row_weights = block.per_user(factors) / np.maximum(counts, 1)
-            # of negative unit noise, whose variances would be of no use
+            # Negative unit noise could give negative sums.
             errors = np.maximum(block.per_user(errors), 0.0)
         items, rows = _kernels.other_sums(
             block.starts,
@@ -266,7 +268,10 @@ class UserInference:
 
 
 def _scalar_and_factors(power, unit_noise):
-    """Split a power into a number for all ratings and factors of each, or None."""
+    """Return a power as a number for all ratings, and factors of single ratings.
+
+    The factors are None if all of them are 1.
+    """
     if np.ndim(power) == 0:
         return float(power), unit_noise
     return 1.0, power if unit_noise is None else power * unit_noise

@@ -12,7 +12,7 @@ BLOCK = 1000
 
 
 def components_of(estimator, n_features=None):
-    """Return ``components_`` of a fitted model, for so many features if known."""
+    """Return ``components_`` of a fitted model, and check its number of features."""
     if isinstance(estimator, BaseEstimator):
         check_is_fitted(estimator)
     components = check_array(

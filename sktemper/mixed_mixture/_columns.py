@@ -11,7 +11,7 @@ __all__ = ["KINDS", "Column", "described", "kinds_of"]
 KINDS = ("categorical", "binary", "gaussian", "poisson", "binned")
 #: The kinds whose values are options.
 WITH_OPTIONS = ("categorical", "binary", "binned")
-#: Whole numbers with at most so many different values are options by default.
+#: By default, whole numbers with at most this number of different values are options.
 FEW_VALUES = 10
 #: The shortest remedy, for messages.
 REMEDY = 'Name another kind, as in kinds={"column": "categorical"}, or leave it out.'

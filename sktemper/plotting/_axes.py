@@ -15,8 +15,8 @@ __all__ = [
     "topic_word_of",
 ]
 
-#: Colour map of topics and components, and the order of its colours: strong ones
-#: first, without grey, which looks like no colour.
+#: Colour map of topics and components, and the order of its colours.  Strong colours
+#: come first, and grey is left out because it looks like no colour.
 COLOURS = "tab20"
 ORDER = [*range(0, 14, 2), 16, 18, *range(1, 14, 2), 17, 19]
 
@@ -28,7 +28,7 @@ def needs_matplotlib(display, method):
 
 
 def axes_of(display, ax, figsize=None):
-    """Return the axis to draw on, a new one if there is none, and note it."""
+    """Return the axis to draw on, and store it; None makes a new one."""
     needs_matplotlib(display, "plot")
     import matplotlib.pyplot as plt
 
@@ -50,9 +50,10 @@ def grid_on(ax, n_panels, n_columns):
 
 
 def colours_of(numbers):
-    """Return colours of topics: those of the first ones in every display.
+    """Return the colours of topics, which are the same in every display.
 
-    Topics whose numbers would have the same get others while there are some.
+    If two topics would have the same colour, the second one gets a free one if there is
+    any.
     """
     import matplotlib
 
@@ -67,12 +68,12 @@ def colours_of(numbers):
 
 
 def chosen(numbers, prevalence, most):
-    """Return which topics to show: those wanted, or at most so many of the largest.
+    """Return the topics to show: the given ones, or the ``most`` largest.
 
     Raises
     ------
     ValueError
-        If a number is not of a topic.
+        If there is no topic of a given number.
     """
     n_topics = len(prevalence)
     if numbers is None:

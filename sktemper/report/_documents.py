@@ -12,7 +12,7 @@ __all__ = ["Texts", "shown_documents"]
 
 #: Letters of a text, and words of a document without one, that are shown.
 MOST_LETTERS, MOST_WORDS = 2000, 40
-#: Topics named above a document: so many at most, and of this weight at least.
+#: Maximum number, and least weight, of the topics that are named above a document.
 MOST_TOPICS, LEAST_WEIGHT = 4, 0.05
 
 

@@ -10,7 +10,7 @@ __all__ = ["word_tables"]
 RELEVANCES = np.linspace(0.0, 1.0, 21)
 #: Words that the search finds, in addition to words of topics.
 MOST_WORDS = 20_000
-#: Topics of a word in the search: so many at most, and of this share at least.
+#: Maximum number, and least share, of the topics that the search shows for a word.
 MOST_TOPICS, LEAST_SHARE = 10, 0.02
 
 
