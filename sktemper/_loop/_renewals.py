@@ -15,7 +15,7 @@ from ..tempering import Untempered
 from ._passes import run_passes
 from ._policies import Policies
 from ._problem import generator
-from ._stream import Challenger, widened
+from ._stream import Challenger
 
 __all__ = ["challenger_of"]
 
@@ -159,7 +159,6 @@ def challenger_of(problem, policies, tempering, state, capacity):
     """
     stream, model = state.stream, problem.model
     X, numbers = stream.memory.sample(capacity)
-    X = X if X.shape[1] == state.n_features else widened(X, state.n_features)
     recent = np.flatnonzero(numbers >= stream.last)
     renewing = _Renewing(
         problem,
@@ -173,7 +172,7 @@ def challenger_of(problem, policies, tempering, state, capacity):
     try:
         globals_, hyper, born = renewing.renewed()
         model.check(globals_, hyper)
-    except (IllDefined, ValueError):
+    except IllDefined:
         return None
     trial = renewing.trial(globals_, hyper, 6)
     trial.policies = replace(state.policies)

@@ -84,18 +84,10 @@ class Reservoir(NamedTuple):
         return self.matrix()[rows], self.numbers[rows]
 
     def matrix(self):
-        """Return all rows as one matrix; rows with fewer columns are padded."""
-        if not sparse.issparse(self.pieces[0]):
-            return np.concatenate(self.pieces)
-        width = max(piece.shape[1] for piece in self.pieces)
-        return sparse.vstack([widened(piece, width) for piece in self.pieces], "csr")
-
-
-def widened(X, width):
-    """Return a CSR matrix with more columns, all 0, that shares its entries."""
-    if X.shape[1] == width:
-        return X
-    return type(X)((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
+        """Return all rows as one matrix."""
+        if sparse.issparse(self.pieces[0]):
+            return sparse.vstack(self.pieces, "csr")
+        return np.concatenate(self.pieces)
 
 
 def _on_columns(X, places):
