@@ -69,6 +69,8 @@ class AnnealedBernoulliMixture(AnnealedMixin, MixtureMixin, TemperedEstimator):
     verbose: Any
     shuffle: Any
     total_samples: Any
+    half_life: Any
+    renewals: Any
     tempering_: Any
     learning_rate_: Any
     gradient_noise_: Any
@@ -76,7 +78,7 @@ class AnnealedBernoulliMixture(AnnealedMixin, MixtureMixin, TemperedEstimator):
     state_: Any
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, n_components: _Int = 10, *, feature_prior: _Float = 1.0, binarize: _Float | None = 0.0, weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_distribution', weight_concentration_prior: _Float | None = None, schedule: Schedule | Callable[..., Any] | None = None, target: Literal["local_step", "likelihood", "posterior"] = 'local_step', moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = 'split_merge', batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, gradient_noise: GradientNoise | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None) -> None: ...
+    def __init__(self, n_components: _Int = 10, *, feature_prior: _Float = 1.0, binarize: _Float | None = 0.0, weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_distribution', weight_concentration_prior: _Float | None = None, schedule: Schedule | Callable[..., Any] | None = None, target: Literal["local_step", "likelihood", "posterior"] = 'local_step', moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = 'split_merge', batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, gradient_noise: GradientNoise | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None, half_life: Any = None, renewals: Renewals | Literal["auto"] | None = 'auto') -> None: ...
     @property
     def components_(self) -> NDArray[Any]: ...
     @property
@@ -115,6 +117,8 @@ class AnnealedBernoulliMixture(AnnealedMixin, MixtureMixin, TemperedEstimator):
     def n_samples_seen_(self) -> int: ...
     @property
     def history_(self) -> dict[Any, Any]: ...
+    @property
+    def renewals_(self) -> dict[Any, Any]: ...
 
 class AnnealedFactorialMixture(AnnealedMixin, TransformerMixin, TemperedEstimator):
     n_components: Any
@@ -211,6 +215,8 @@ class AnnealedGaussianMixture(AnnealedMixin, MixtureMixin, TemperedEstimator):
     verbose_interval: Any
     shuffle: Any
     total_samples: Any
+    half_life: Any
+    renewals: Any
     tempering_: Any
     learning_rate_: Any
     gradient_noise_: Any
@@ -218,7 +224,7 @@ class AnnealedGaussianMixture(AnnealedMixin, MixtureMixin, TemperedEstimator):
     state_: Any
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, n_components: _Int = 10, *, covariance_type: Literal["full", "tied", "diag", "spherical"] = 'full', weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_process', weight_concentration_prior: _Float | None = None, mean_prior: ArrayLike | None = None, mean_precision_prior: _Float | None = None, covariance_prior: _Float | ArrayLike | None = None, degrees_of_freedom_prior: _Float | None = None, reg_covar: _Float = 1e-06, priors: Literal["learned", "scikit-learn"] = 'learned', init_params: Literal["kmeans", "k-means++", "random", "random_from_data"] = 'kmeans', schedule: Schedule | Callable[..., Any] | None = None, target: Literal["local_step", "likelihood", "posterior"] = 'local_step', moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = 'all', batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, gradient_noise: GradientNoise | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, verbose_interval: _Int = 10, shuffle: bool = True, total_samples: _Int | None = None) -> None: ...
+    def __init__(self, n_components: _Int = 10, *, covariance_type: Literal["full", "tied", "diag", "spherical"] = 'full', weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_process', weight_concentration_prior: _Float | None = None, mean_prior: ArrayLike | None = None, mean_precision_prior: _Float | None = None, covariance_prior: _Float | ArrayLike | None = None, degrees_of_freedom_prior: _Float | None = None, reg_covar: _Float = 1e-06, priors: Literal["learned", "scikit-learn"] = 'learned', init_params: Literal["kmeans", "k-means++", "random", "random_from_data"] = 'kmeans', schedule: Schedule | Callable[..., Any] | None = None, target: Literal["local_step", "likelihood", "posterior"] = 'local_step', moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = 'all', batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, gradient_noise: GradientNoise | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, verbose_interval: _Int = 10, shuffle: bool = True, total_samples: _Int | None = None, half_life: Any = None, renewals: Renewals | Literal["auto"] | None = 'auto') -> None: ...
     @property
     def covariance_prior_(self) -> Any: ...
     @property
@@ -268,6 +274,8 @@ class AnnealedGaussianMixture(AnnealedMixin, MixtureMixin, TemperedEstimator):
     def n_samples_seen_(self) -> int: ...
     @property
     def history_(self) -> dict[Any, Any]: ...
+    @property
+    def renewals_(self) -> dict[Any, Any]: ...
 
 class AnnealedLDA(AnnealedMixin, TransformerMixin, TemperedEstimator):
     n_components: Any
@@ -535,6 +543,8 @@ class AnnealedMultinomialMixture(AnnealedMixin, MixtureMixin, TemperedEstimator)
     verbose: Any
     shuffle: Any
     total_samples: Any
+    half_life: Any
+    renewals: Any
     tempering_: Any
     learning_rate_: Any
     gradient_noise_: Any
@@ -542,7 +552,7 @@ class AnnealedMultinomialMixture(AnnealedMixin, MixtureMixin, TemperedEstimator)
     state_: Any
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, n_components: _Int = 10, *, feature_prior: _Float | Literal["auto"] = 'auto', weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_distribution', weight_concentration_prior: _Float | None = None, schedule: Schedule | Callable[..., Any] | None = None, target: Literal["local_step", "likelihood", "posterior"] = 'local_step', moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = 'split_merge', batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, gradient_noise: GradientNoise | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None) -> None: ...
+    def __init__(self, n_components: _Int = 10, *, feature_prior: _Float | Literal["auto"] = 'auto', weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_distribution', weight_concentration_prior: _Float | None = None, schedule: Schedule | Callable[..., Any] | None = None, target: Literal["local_step", "likelihood", "posterior"] = 'local_step', moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = 'split_merge', batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, gradient_noise: GradientNoise | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None, half_life: Any = None, renewals: Renewals | Literal["auto"] | None = 'auto') -> None: ...
     @property
     def components_(self) -> NDArray[Any]: ...
     @property
@@ -583,6 +593,8 @@ class AnnealedMultinomialMixture(AnnealedMixin, MixtureMixin, TemperedEstimator)
     def n_samples_seen_(self) -> int: ...
     @property
     def history_(self) -> dict[Any, Any]: ...
+    @property
+    def renewals_(self) -> dict[Any, Any]: ...
 
 class ImplicitFactorization(TransformerMixin, TemperedEstimator):
     n_components: Any
@@ -677,6 +689,8 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, MixtureMixin, TemperedEstimator):
     verbose: Any
     shuffle: Any
     total_samples: Any
+    half_life: Any
+    renewals: Any
     tempering_: Any
     learning_rate_: Any
     gradient_noise_: Any
@@ -684,7 +698,7 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, MixtureMixin, TemperedEstimator):
     state_: Any
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, n_components: _Int = 10, *, feature_prior: _Float = 1.0, binarize: _Float | None = 0.0, weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_distribution', weight_concentration_prior: _Float | None = None, effective_batch_size: _Float | _Int | Schedule | Callable[..., Any] = 0.5, noise_distribution: Literal["dirichlet", "gaussian"] = 'dirichlet', tempering: Tempering | Literal["global"] | Literal["local"] | None = None, moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = None, batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None) -> None: ...
+    def __init__(self, n_components: _Int = 10, *, feature_prior: _Float = 1.0, binarize: _Float | None = 0.0, weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_distribution', weight_concentration_prior: _Float | None = None, effective_batch_size: _Float | _Int | Schedule | Callable[..., Any] = 0.5, noise_distribution: Literal["dirichlet", "gaussian"] = 'dirichlet', tempering: Tempering | Literal["global"] | Literal["local"] | None = None, moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = None, batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None, half_life: Any = None, renewals: Renewals | Literal["auto"] | None = 'auto') -> None: ...
     @property
     def components_(self) -> NDArray[Any]: ...
     @property
@@ -721,6 +735,8 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, MixtureMixin, TemperedEstimator):
     def n_samples_seen_(self) -> int: ...
     @property
     def history_(self) -> dict[Any, Any]: ...
+    @property
+    def renewals_(self) -> dict[Any, Any]: ...
 
 class SVIPlusFactorialMixture(SVIPlusMixin, TransformerMixin, TemperedEstimator):
     n_components: Any
@@ -815,6 +831,8 @@ class SVIPlusGaussianMixture(SVIPlusMixin, MixtureMixin, TemperedEstimator):
     verbose_interval: Any
     shuffle: Any
     total_samples: Any
+    half_life: Any
+    renewals: Any
     tempering_: Any
     learning_rate_: Any
     gradient_noise_: Any
@@ -822,7 +840,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, MixtureMixin, TemperedEstimator):
     state_: Any
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, n_components: _Int = 10, *, covariance_type: Literal["full", "tied", "diag", "spherical"] = 'full', weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_process', weight_concentration_prior: _Float | None = None, mean_prior: ArrayLike | None = None, mean_precision_prior: _Float | None = None, covariance_prior: _Float | ArrayLike | None = None, degrees_of_freedom_prior: _Float | None = None, reg_covar: _Float = 1e-06, priors: Literal["learned", "scikit-learn"] = 'learned', init_params: Literal["kmeans", "k-means++", "random", "random_from_data"] = 'kmeans', effective_batch_size: _Float | _Int | Schedule | Callable[..., Any] = 0.5, noise_distribution: Literal["dirichlet", "gaussian"] = 'dirichlet', tempering: Tempering | Literal["global"] | Literal["local"] | None = None, moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = None, batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, verbose_interval: _Int = 10, shuffle: bool = True, total_samples: _Int | None = None) -> None: ...
+    def __init__(self, n_components: _Int = 10, *, covariance_type: Literal["full", "tied", "diag", "spherical"] = 'full', weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_process', weight_concentration_prior: _Float | None = None, mean_prior: ArrayLike | None = None, mean_precision_prior: _Float | None = None, covariance_prior: _Float | ArrayLike | None = None, degrees_of_freedom_prior: _Float | None = None, reg_covar: _Float = 1e-06, priors: Literal["learned", "scikit-learn"] = 'learned', init_params: Literal["kmeans", "k-means++", "random", "random_from_data"] = 'kmeans', effective_batch_size: _Float | _Int | Schedule | Callable[..., Any] = 0.5, noise_distribution: Literal["dirichlet", "gaussian"] = 'dirichlet', tempering: Tempering | Literal["global"] | Literal["local"] | None = None, moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = None, batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, verbose_interval: _Int = 10, shuffle: bool = True, total_samples: _Int | None = None, half_life: Any = None, renewals: Renewals | Literal["auto"] | None = 'auto') -> None: ...
     @property
     def covariance_prior_(self) -> Any: ...
     @property
@@ -870,6 +888,8 @@ class SVIPlusGaussianMixture(SVIPlusMixin, MixtureMixin, TemperedEstimator):
     def n_samples_seen_(self) -> int: ...
     @property
     def history_(self) -> dict[Any, Any]: ...
+    @property
+    def renewals_(self) -> dict[Any, Any]: ...
 
 class SVIPlusLDA(SVIPlusMixin, TransformerMixin, TemperedEstimator):
     n_components: Any
@@ -1131,6 +1151,8 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, MixtureMixin, TemperedEstimator):
     verbose: Any
     shuffle: Any
     total_samples: Any
+    half_life: Any
+    renewals: Any
     tempering_: Any
     learning_rate_: Any
     gradient_noise_: Any
@@ -1138,7 +1160,7 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, MixtureMixin, TemperedEstimator):
     state_: Any
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, n_components: _Int = 10, *, feature_prior: _Float | Literal["auto"] = 'auto', weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_distribution', weight_concentration_prior: _Float | None = None, effective_batch_size: _Float | _Int | Schedule | Callable[..., Any] = 0.5, noise_distribution: Literal["dirichlet", "gaussian"] = 'dirichlet', tempering: Tempering | Literal["global"] | Literal["local"] | None = None, moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = None, batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None) -> None: ...
+    def __init__(self, n_components: _Int = 10, *, feature_prior: _Float | Literal["auto"] = 'auto', weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_distribution', weight_concentration_prior: _Float | None = None, effective_batch_size: _Float | _Int | Schedule | Callable[..., Any] = 0.5, noise_distribution: Literal["dirichlet", "gaussian"] = 'dirichlet', tempering: Tempering | Literal["global"] | Literal["local"] | None = None, moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = None, batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None, half_life: Any = None, renewals: Renewals | Literal["auto"] | None = 'auto') -> None: ...
     @property
     def components_(self) -> NDArray[Any]: ...
     @property
@@ -1177,6 +1199,8 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, MixtureMixin, TemperedEstimator):
     def n_samples_seen_(self) -> int: ...
     @property
     def history_(self) -> dict[Any, Any]: ...
+    @property
+    def renewals_(self) -> dict[Any, Any]: ...
 
 class TemperedBernoulliMixture(MixtureMixin, TemperedEstimator):
     n_components: Any
@@ -1201,6 +1225,8 @@ class TemperedBernoulliMixture(MixtureMixin, TemperedEstimator):
     verbose: Any
     shuffle: Any
     total_samples: Any
+    half_life: Any
+    renewals: Any
     tempering_: Any
     learning_rate_: Any
     gradient_noise_: Any
@@ -1208,7 +1234,7 @@ class TemperedBernoulliMixture(MixtureMixin, TemperedEstimator):
     state_: Any
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, n_components: _Int = 10, *, feature_prior: _Float = 1.0, binarize: _Float | None = 0.0, weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_distribution', weight_concentration_prior: _Float | None = None, tempering: Tempering | Literal["global"] | Literal["local"] | None = 'global', moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = None, batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, gradient_noise: GradientNoise | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None) -> None: ...
+    def __init__(self, n_components: _Int = 10, *, feature_prior: _Float = 1.0, binarize: _Float | None = 0.0, weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_distribution', weight_concentration_prior: _Float | None = None, tempering: Tempering | Literal["global"] | Literal["local"] | None = 'global', moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = None, batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, gradient_noise: GradientNoise | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None, half_life: Any = None, renewals: Renewals | Literal["auto"] | None = 'auto') -> None: ...
     @property
     def components_(self) -> NDArray[Any]: ...
     @property
@@ -1245,6 +1271,8 @@ class TemperedBernoulliMixture(MixtureMixin, TemperedEstimator):
     def n_samples_seen_(self) -> int: ...
     @property
     def history_(self) -> dict[Any, Any]: ...
+    @property
+    def renewals_(self) -> dict[Any, Any]: ...
 
 class TemperedFactorialMixture(TransformerMixin, TemperedEstimator):
     n_components: Any
@@ -1337,6 +1365,8 @@ class TemperedGaussianMixture(MixtureMixin, TemperedEstimator):
     verbose_interval: Any
     shuffle: Any
     total_samples: Any
+    half_life: Any
+    renewals: Any
     tempering_: Any
     learning_rate_: Any
     gradient_noise_: Any
@@ -1344,7 +1374,7 @@ class TemperedGaussianMixture(MixtureMixin, TemperedEstimator):
     state_: Any
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, n_components: _Int = 10, *, covariance_type: Literal["full", "tied", "diag", "spherical"] = 'full', weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_process', weight_concentration_prior: _Float | None = None, mean_prior: ArrayLike | None = None, mean_precision_prior: _Float | None = None, covariance_prior: _Float | ArrayLike | None = None, degrees_of_freedom_prior: _Float | None = None, reg_covar: _Float = 1e-06, priors: Literal["learned", "scikit-learn"] = 'learned', init_params: Literal["kmeans", "k-means++", "random", "random_from_data"] = 'kmeans', tempering: Tempering | Literal["global"] | Literal["local"] | None = 'global', moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = None, batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, gradient_noise: GradientNoise | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, verbose_interval: _Int = 10, shuffle: bool = True, total_samples: _Int | None = None) -> None: ...
+    def __init__(self, n_components: _Int = 10, *, covariance_type: Literal["full", "tied", "diag", "spherical"] = 'full', weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_process', weight_concentration_prior: _Float | None = None, mean_prior: ArrayLike | None = None, mean_precision_prior: _Float | None = None, covariance_prior: _Float | ArrayLike | None = None, degrees_of_freedom_prior: _Float | None = None, reg_covar: _Float = 1e-06, priors: Literal["learned", "scikit-learn"] = 'learned', init_params: Literal["kmeans", "k-means++", "random", "random_from_data"] = 'kmeans', tempering: Tempering | Literal["global"] | Literal["local"] | None = 'global', moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = None, batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, gradient_noise: GradientNoise | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, verbose_interval: _Int = 10, shuffle: bool = True, total_samples: _Int | None = None, half_life: Any = None, renewals: Renewals | Literal["auto"] | None = 'auto') -> None: ...
     @property
     def covariance_prior_(self) -> Any: ...
     @property
@@ -1392,6 +1422,8 @@ class TemperedGaussianMixture(MixtureMixin, TemperedEstimator):
     def n_samples_seen_(self) -> int: ...
     @property
     def history_(self) -> dict[Any, Any]: ...
+    @property
+    def renewals_(self) -> dict[Any, Any]: ...
 
 class TemperedLDA(TransformerMixin, TemperedEstimator):
     n_components: Any
@@ -1649,6 +1681,8 @@ class TemperedMultinomialMixture(MixtureMixin, TemperedEstimator):
     verbose: Any
     shuffle: Any
     total_samples: Any
+    half_life: Any
+    renewals: Any
     tempering_: Any
     learning_rate_: Any
     gradient_noise_: Any
@@ -1656,7 +1690,7 @@ class TemperedMultinomialMixture(MixtureMixin, TemperedEstimator):
     state_: Any
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, n_components: _Int = 10, *, feature_prior: _Float | Literal["auto"] = 'auto', weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_distribution', weight_concentration_prior: _Float | None = None, tempering: Tempering | Literal["global"] | Literal["local"] | None = 'global', moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = None, batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, gradient_noise: GradientNoise | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None) -> None: ...
+    def __init__(self, n_components: _Int = 10, *, feature_prior: _Float | Literal["auto"] = 'auto', weight_concentration_prior_type: Literal["dirichlet_process", "dirichlet_distribution"] = 'dirichlet_distribution', weight_concentration_prior: _Float | None = None, tempering: Tempering | Literal["global"] | Literal["local"] | None = 'global', moves: Moves | Literal["birth"] | Literal["split_merge"] | Literal["all"] | None = None, batch_size: _Int | Literal["auto"] | None = None, learning_rate: LearningRate | _Float | None = None, gradient_noise: GradientNoise | None = None, max_iter: _Int = 100, n_init: _Int = 1, tol: _Float = 0.001, n_iter_no_change: _Int | None = None, evaluate_every: _Int = 0, validation_fraction: _Float = 0.1, warm_start: bool = False, random_state: _Random | None = None, n_jobs: _Int | None = None, verbose: _Int = 0, shuffle: bool = True, total_samples: _Int | None = None, half_life: Any = None, renewals: Renewals | Literal["auto"] | None = 'auto') -> None: ...
     @property
     def components_(self) -> NDArray[Any]: ...
     @property
@@ -1695,6 +1729,8 @@ class TemperedMultinomialMixture(MixtureMixin, TemperedEstimator):
     def n_samples_seen_(self) -> int: ...
     @property
     def history_(self) -> dict[Any, Any]: ...
+    @property
+    def renewals_(self) -> dict[Any, Any]: ...
 
 __version__: str
 

@@ -34,12 +34,16 @@ class Renewals(Policy):
     An alarm means that the score of rows that are not learned yet has left its running
     mean, upwards or downwards: a two-sided CUSUM test of its standardised difference.
 
-    While the memory is not full, a renewal is a new fit to it.  Later, additional
-    components are fitted to the rows since the last renewal, while the present ones are
-    part of the prior.  All components are then fitted to the memory, merged by evidence
-    to their previous number, and fitted again.  Components that have not changed keep
-    the information of rows that have left the memory.  Models take part by the
-    capability "renewals", see `sktemper.model.ConjugateModel`; topic models have it.
+    While the memory is not full, a renewal is a new fit to it, with the moves of the
+    estimator.  Later, additional components are fitted to the rows since the last
+    renewal, or since a little before an alarm.  All components are then fitted to the
+    memory, merged by evidence to their previous number, and fitted again.  Topics that
+    have not changed keep the information of documents that have left the memory.
+
+    Topic models and mixtures take part, by the capability "renewals", see
+    `sktemper.model.ConjugateModel`.  New components start from the rows that fit worst.
+    The present topics are part of the prior of new topics.  Clusters are merged while
+    the evidence rises, and the others are empty.
 
     The result is a challenger.  Both sets of parameters score the next rows and then
     learn them.  The challenger wins if its mean gain exceeds two standard errors, or is

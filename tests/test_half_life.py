@@ -164,9 +164,9 @@ def test_memory_is_a_sample_by_age():
         memory = Reservoir()
         for start in range(0, 600, 50):
             numbers = np.arange(start, start + 50)
-            keys = numbers / 100 * np.log(2) + random.gumbel(size=50)
-            memory = memory.with_rows(numbers[:, None], keys, start, 20)
-        rows, numbers = memory.sample(20)
+            logs = numbers / 100 * np.log(2)
+            memory = memory.with_rows(numbers[:, None], logs, random, start, 20)
+        rows, numbers, _ = memory.sample(20)
         assert (rows[:, 0] == numbers).all() and (np.diff(numbers) > 0).all()
         shares += np.bincount(numbers // 100, minlength=6)
     shares /= shares.sum()

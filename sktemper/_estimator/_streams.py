@@ -7,7 +7,15 @@ from sklearn.base import _fit_context
 
 from .._arguments import half_life_of
 from .._data import as_slice
-from .._loop import Chunk, Listener, Stream, generator, run_pieces, run_stream
+from .._loop import (
+    Chunk,
+    Listener,
+    Reservoir,
+    Stream,
+    generator,
+    run_pieces,
+    run_stream,
+)
 from ..learning_rates import HalfLife, LearningRate, Population
 from ..renewals import as_renewals
 from ._end_of_fit import is_above_one, warn_of_a_long_stream
@@ -183,13 +191,17 @@ class StreamsMixin:
         if renewals.is_on:
             capacity = min(renewals.memory, n_rows)
             random = generator(state.seed, 0, REMEMBERING_FIT)
-            keys = random.gumbel(size=n_rows)
+            logs = np.zeros(n_rows)
             if weight is not None:
                 with np.errstate(divide="ignore"):
-                    keys += np.log(weight)
-            rows = np.sort(np.argsort(-keys, kind="stable")[:capacity])
+                    logs = np.log(weight)
+            keys = logs + random.gumbel(size=n_rows)
+            order = np.argsort(-keys, kind="stable")
+            rows = np.sort(order[:capacity])
+            rows = rows[keys[rows] > -np.inf]
+            cut = keys[order[capacity]] if capacity < n_rows else -np.inf
             X = problem.data.rows(as_slice(rows) if capacity < n_rows else rows)
-            memory = stream.memory.with_rows(X, keys[rows], 0, capacity)
+            memory = Reservoir((X,), keys[rows], logs[rows], rows, float(cut))
             stream = replace(stream, memory=memory, due=n_rows + capacity)
             if capacity == renewals.memory:
                 stream = replace(stream, reason="schedule")

@@ -69,6 +69,10 @@ class Family:
         return self
 
     # -- data --------------------------------------------------------------------------
+    def resized(self, n_components):
+        """Return the family for another number of components, by default itself."""
+        return self
+
     def block(self, rows):
         """Return rows of data as a block, for the other methods.
 

@@ -10,6 +10,7 @@ from ._births import birth
 from ._families import ONCE, dense
 from ._mixture_values import Mixture, MixtureHyper, Prepared
 from ._natural import LastCall, NaturalModel, are_equal
+from ._renewing import RenewingMixin
 from ._splits import split_merge
 from ._weights import WEIGHTS
 
@@ -19,7 +20,7 @@ __all__ = ["MixtureModel"]
 ROWS_LOOKED_AT = 20_000
 
 
-class MixtureModel(NaturalModel):
+class MixtureModel(RenewingMixin, NaturalModel):
     """A mixture of components of one conjugate family.
 
     The family defines the data and the likelihood of a component.  A subclass defines

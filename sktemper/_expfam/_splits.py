@@ -122,6 +122,8 @@ class Search:
     shares : ndarray of shape (n_rows, n_components)
         Responsibilities.
     row_weight : ndarray of shape (n_rows,)
+    splits : bool
+        Whether splits are searched, too.
 
     Attributes
     ----------
@@ -135,16 +137,17 @@ class Search:
         Changes that raise the bound most if they are made together.
     """
 
-    def __init__(self, model, hyper, block, shares, row_weight):
+    def __init__(self, model, hyper, block, shares, row_weight, splits=True):
         self.weights, self.concentration = model.weights, hyper.weight_concentration
         self.mixture, self.prior = model.family_of(hyper), model.component_prior(hyper)
         self.family, self.block = self.mixture.alone, block
         self.shares, self.row_weight = np.ascontiguousarray(shares.T), row_weight
         self.counts, self.statistics = self.family.statistics(block, shares, row_weight)
         self.empty = np.flatnonzero(self.counts < USED).tolist()
-        self.coordinates = self.family.coordinates(block, row_weight)
-        self.merges = self._gains_of_merges()
-        self.parts = self._parts() if self.merges or self.empty else {}
+        self.merges, self.parts = self._gains_of_merges(), {}
+        if splits and (self.merges or self.empty):
+            self.coordinates = self.family.coordinates(block, row_weight)
+            self.parts = self._parts()
         self.splits = self._gains_of_splits()
         self.together = self._best_together()
 
@@ -155,6 +158,10 @@ class Search:
             return self.together
         gain, change = self._best_single(refused=refused)
         return (change,) if gain > LEAST_GAIN else None
+
+    def best_merge(self):
+        """Return the merge of the largest gain, positive or not, as a tuple."""
+        return ((None, *max(self.merges, key=self.merges.get)),)
 
     def _best_single(self, used=frozenset(), refused=()):
         """Return the most promising change, and its gain.

@@ -362,6 +362,14 @@ class WideMixtureModel(MixtureModel):
         logs = logs + np.log(self.weights.mean(prepared.globals_.weights))
         return logsumexp(logs, axis=1), self.n_scored(self.n_observed(block))
 
+    # -- renewals ----------------------------------------------------------------------
+    def search(self, block, shares, hyper, row_weight):
+        """Return the `Search` for merges, given the responsibilities of rows."""
+        if not isinstance(block, Entries):
+            return super().search(block, shares, hyper, row_weight)
+        view = self._view(block)
+        return view.model.search(view.block, shares, view.hyper(hyper), row_weight)
+
     # -- leaving a poor optimum --------------------------------------------------------
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
         """Return the mixture with one component started anew."""

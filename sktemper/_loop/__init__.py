@@ -16,7 +16,7 @@ from ._problem import QUIETLY, Batch, Problem, generator
 from ._state import MoveProgress, State
 from ._step import Steps
 from ._stopping import Best, HeldOut, check_scorable, heldout_score
-from ._stream import Stream
+from ._stream import Reservoir, Stream
 from ._streaming import Chunk, Listener, run_stream
 from ._sums import combined, compacted, tree_sum
 from ._workers import InlineWorkers, Workers
@@ -25,6 +25,7 @@ __all__ = [
     "Chunk",
     "Listener",
     "run_stream",
+    "Reservoir",
     "Stream",
     "QUIETLY",
     "Batch",

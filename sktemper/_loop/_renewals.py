@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 
 from .._data import Data, InMemory
-from ..learning_rates import RobbinsMonro
+from ..learning_rates import ConstantRate, RobbinsMonro
 from ..model import IllDefined
 from ..noise import NoNoise
 from ..schedules import Plan
 from ..tempering import Untempered
+from ._moves import run_moves
 from ._passes import run_passes
 from ._policies import Policies
 from ._problem import generator
-from ._stream import Challenger, widened
+from ._state import MoveProgress
+from ._stream import Challenger
 
 __all__ = ["challenger_of"]
 
@@ -23,7 +25,11 @@ __all__ = ["challenger_of"]
 RENEWING = 7
 #: Passes of a new fit to a memory that is not full, of the fit of new components, and
 #: of the fits of all components before and after they are merged.
-FRESH_PASSES, BIRTH_PASSES, JOINED_PASSES, MERGED_PASSES = 5, 5, 2, 2
+FRESH_PASSES, BIRTH_PASSES, JOINED_PASSES, MERGED_PASSES = 5, 3, 2, 1
+#: Passes instead, if each step uses all rows.
+STEPS_ON_ALL = 10
+#: All rows.
+ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -36,22 +42,28 @@ class _Renewing:
         Problem of the present chunk, of which the workers and the model are used.
     tempering : Tempering
         Tempering of the fits from a new start, with "auto" unresolved.
+    moves : Moves
+        Moves after these fits.
     state : State
         Present state, which is not changed.
     size : float
         n, the number of rows that count.
     X : ndarray or CSR
         Rows of the memory.
+    weight : ndarray of shape (n_rows,)
+        Their weights, see `Reservoir.sample`.
     recent : ndarray of int
-        Places in ``X`` of the rows since the last renewal.
+        Places in ``X`` of the rows for new components, see `Stream.first_recent`.
     n_births : int
     """
 
     problem: Any
     tempering: Any
+    moves: Any
     state: Any
     size: float
     X: Any
+    weight: Any
     recent: Any
     n_births: int
 
@@ -59,15 +71,15 @@ class _Renewing:
         """Return a generator of this renewal."""
         return generator(self.state.seed, self.state.stream.samples, RENEWING, number)
 
-    def on(self, X, model):
-        """Return the problem of a model and a matrix."""
+    def on(self, X, weight, model):
+        """Return the problem of a model, a matrix and weights of its rows."""
         data = Data([InMemory(X)], [X], X)
         return replace(
             self.problem,
             model=model,
             data=data,
             rows=data.all_rows(),
-            sample_weight=None,
+            sample_weight=weight,
             total_samples=None,
             validation=None,
         )
@@ -78,18 +90,27 @@ class _Renewing:
             globals_, hyper, int(self.random(number).integers(2**31))
         )
 
-    def passes(self, model, trial, X, n_passes, tempering=Untempered()):  # noqa: B008
-        """Make passes over some rows; they change only the trial state."""
-        problem, policies = self.on(X, model), trial.policies
+    def passes(self, model, trial, rows, n_passes, tempering=None):
+        """Make passes over some rows; they change only the trial state.
+
+        A model that watches its bound takes steps on all rows, unless it is tempered.
+        """
+        on_all = model.watches_bound and tempering is None
+        tempering = tempering or Untempered()
+        X, weight = self.X[rows], self.weight[rows]
+        problem, policies = self.on(X, weight, model), trial.policies
         n_rows = X.shape[0]
-        policies.batch_size = min(model.auto_batch_size(X, n_rows), n_rows)
+        rate, size = RobbinsMonro(), model.auto_batch_size(X, n_rows)
+        if on_all:
+            rate, size = ConstantRate(1.0), n_rows
+        policies.batch_size = min(size, n_rows)
         trial.progress.planned_passes = trial.progress.passes + n_passes
         per_pass = math.ceil(n_rows / policies.batch_size)
         temperatures = ()
         if tempering.has_critical_temperatures:
             temperatures = (
                 model.auto_temperature(trial.hyper),
-                _critical_temperatures(model, X, trial.hyper),
+                _critical_temperatures(model, X, trial.hyper, weight),
             )
         plan = Plan(per_pass * n_passes, per_pass, *temperatures)
         tempering = tempering.resolved(plan)
@@ -97,49 +118,73 @@ class _Renewing:
             policies.tempering = tempering.initial_state(
                 model, trial.hyper, self.random(99)
             )
-        run_passes(problem, Policies(tempering, RobbinsMonro(), NoNoise()), trial)
+        run_passes(problem, Policies(tempering, rate, NoNoise()), trial)
 
     def fresh(self):
         """Return the parameters of a new fit to the memory, and no new components."""
         model, random = self.problem.model, self.random(0)
         hyper = self.state.hyper
         seed = np.random.RandomState(int(random.integers(2**31)))
-        globals_ = model.initial_globals(self.X, seed, hyper, None)
+        globals_ = model.initial_globals(self.X, seed, hyper, self.weight)
         trial = self.trial(globals_, hyper, 1)
-        self.passes(model, trial, self.X, FRESH_PASSES, self.tempering)
-        globals_, matched = model.matched(self.state.globals_, trial.globals_)
-        return globals_, trial.hyper, np.flatnonzero(~matched)
+        self.passes(model, trial, ALL, FRESH_PASSES, self.tempering)
+        self._make_moves(model, trial)
+        globals_, is_same = model.matched(
+            trial.globals_,
+            trial.hyper,
+            self.state.globals_,
+            self.state.hyper,
+            self.X,
+            self.weight,
+        )
+        return globals_, trial.hyper, np.flatnonzero(~is_same)
+
+    def _make_moves(self, model, trial):
+        """Make moves after a new fit to the memory."""
+        left = tuple(phase.n_moves for phase in self.moves.phases())
+        if any(left):
+            trial.moves = MoveProgress(left)
+            policies = Policies(Untempered(), RobbinsMonro(), NoNoise(), self.moves)
+            run_moves(self.on(self.X, self.weight, model), policies, trial)
 
     def renewed(self):
         """Return the parameters of a renewal, and its new components."""
-        model, state, X = self.problem.model, self.state, self.X
+        model, state = self.problem.model, self.state
+        memory = self.X, self.weight
         if state.stream.reason == "start":
             return self.fresh()
-        recent = X[self.recent]
+        recent = self.X[self.recent], self.weight[self.recent]
         larger, globals_, hyper = model.with_births(
-            state.globals_, state.hyper, self.n_births, recent, self.random(2)
+            state.globals_, state.hyper, self.n_births, *recent, self.random(2)
         )
         born = self.trial(globals_, hyper, 3)
-        self.passes(larger, born, recent, BIRTH_PASSES)
-        both, globals_, hyper = model.joined(state.globals_, state.hyper, born.globals_)
+        n_passes = STEPS_ON_ALL if model.watches_bound else BIRTH_PASSES
+        self.passes(larger, born, self.recent, n_passes)
+        both, globals_, hyper = model.joined(
+            state.globals_, state.hyper, born.globals_, *memory
+        )
         trial = self.trial(globals_, hyper, 4)
-        self.passes(both, trial, X, JOINED_PASSES)
+        n_passes = STEPS_ON_ALL if model.watches_bound else JOINED_PASSES
+        self.passes(both, trial, ALL, n_passes)
         globals_, hyper, is_new = model.merged(
-            trial.globals_, trial.hyper, state.globals_, state.hyper
+            trial.globals_, trial.hyper, state.globals_, state.hyper, *memory
         )
         steps = trial.progress
         trial = self.trial(globals_, hyper, 5)
         trial.progress = replace(steps, passes=0)
-        self.passes(model, trial, X, MERGED_PASSES)
-        share = max(0.0, 1.0 - X.shape[0] / self.size)
-        globals_ = model.blended(trial.globals_, state.globals_, ~is_new, share)
+        n_passes = STEPS_ON_ALL if model.watches_bound else MERGED_PASSES
+        self.passes(model, trial, ALL, n_passes)
+        share = max(0.0, 1.0 - len(self.weight) / self.size)
+        globals_ = model.blended(
+            trial.globals_, trial.hyper, state.globals_, ~is_new, share
+        )
         return globals_, trial.hyper, np.flatnonzero(is_new)
 
 
-def _critical_temperatures(model, X, hyper):
+def _critical_temperatures(model, X, hyper, weight):
     if "critical_temperatures" not in model.capabilities():
         return None
-    found = model.critical_temperatures(X, hyper, None)
+    found = model.critical_temperatures(X, hyper, weight)
     return None if found is None else tuple(map(float, found))
 
 
@@ -158,22 +203,23 @@ def challenger_of(problem, policies, tempering, state, capacity):
         Largest number of rows of the memory.
     """
     stream, model = state.stream, problem.model
-    X, numbers = stream.memory.sample(capacity)
-    X = X if X.shape[1] == state.n_features else widened(X, state.n_features)
-    recent = np.flatnonzero(numbers >= stream.last)
+    X, numbers, weight = stream.memory.sample(capacity)
+    recent = np.flatnonzero(numbers >= stream.first_recent)
     renewing = _Renewing(
         problem,
         tempering,
+        policies.moves,
         state,
         state.policies.learning_rate.size,
         X,
+        weight,
         recent,
         policies.renewals.n_births(model.n_components),
     )
     try:
         globals_, hyper, born = renewing.renewed()
         model.check(globals_, hyper)
-    except (IllDefined, ValueError):
+    except IllDefined:
         return None
     trial = renewing.trial(globals_, hyper, 6)
     trial.policies = replace(state.policies)

@@ -17,6 +17,8 @@ __all__ = ["Alarm", "Challenger", "Reservoir", "Renewal", "Stream", "Watch"]
 SLACK = 1.25
 #: Number of scored rows that enter an alarm test together.
 ROWS_OF_TEST = 250
+#: Number of tests before an alarm that may have rows after the change.
+TESTS_OF_ALARM = 2
 #: Number of tests over which the running mean of scores extends.
 TESTS_OF_MEAN = 20
 #: Least number of rows that decide about a challenger.
@@ -41,8 +43,12 @@ class Reservoir(NamedTuple):
     pieces : tuple of ndarray or CSR
         Rows in the order of their arrival.
     keys : ndarray of shape (n_rows,)
+    logs : ndarray of shape (n_rows,)
+        The keys without the noise: logarithms of the weights, which grow with time.
     numbers : ndarray of int of shape (n_rows,)
         Numbers of the rows in the stream.
+    cut : float
+        Largest key of the rows that were left out.
 
     References
     ----------
@@ -52,24 +58,55 @@ class Reservoir(NamedTuple):
 
     pieces: tuple = ()
     keys: Any = np.zeros(0)
+    logs: Any = np.zeros(0)
     numbers: Any = np.zeros(0, dtype=np.int64)
+    cut: float = -math.inf
 
     def __len__(self):
         return len(self.keys)
 
-    def with_rows(self, X, keys, first_number, capacity):
-        """Return the memory with more rows; keys of -inf leave a row out."""
+    def with_rows(self, X, logs, random, first_number, capacity):
+        """Return the memory with more rows, see `Reservoir`.
+
+        Parameters
+        ----------
+        X : ndarray or CSR
+        logs : ndarray of shape (n_rows,)
+            -inf leaves a row out.
+        random : numpy.random.Generator
+        first_number : int
+            Number of the first row in the stream.
+        capacity : int
+
+        Returns
+        -------
+        memory : Reservoir
+        """
+        keys = logs + random.gumbel(size=len(logs))
         numbers = np.arange(first_number, first_number + len(keys))
         taken = np.flatnonzero(keys > -math.inf)
         more = Reservoir(
             (*self.pieces, X[taken].copy()),
             np.concatenate([self.keys, keys[taken]]),
+            np.concatenate([self.logs, logs[taken]]),
             np.concatenate([self.numbers, numbers[taken]]),
+            self.cut,
         )
         if len(more.keys) <= SLACK * capacity and len(more.pieces) < 100:
             return more
-        rows = more.largest(capacity)
-        return Reservoir((more.matrix()[rows],), more.keys[rows], more.numbers[rows])
+        return more.of_largest(capacity)
+
+    def of_largest(self, capacity):
+        """Return the memory of the rows of the sample, in one piece."""
+        rows = self.largest(capacity)
+        left_out = np.delete(self.keys, rows)
+        return Reservoir(
+            (self.matrix()[rows],),
+            self.keys[rows],
+            self.logs[rows],
+            self.numbers[rows],
+            float(max(self.cut, left_out.max(initial=-math.inf))),
+        )
 
     def largest(self, capacity):
         """Return the places of the rows of the sample, in the order of arrival."""
@@ -79,23 +116,25 @@ class Reservoir(NamedTuple):
         return np.sort(np.argpartition(self.keys, n_left_out)[n_left_out:])
 
     def sample(self, capacity):
-        """Return the rows of the sample, and their numbers in the stream."""
-        rows = self.largest(capacity)
-        return self.matrix()[rows], self.numbers[rows]
+        """Return the rows of the sample, their numbers, and their weights.
+
+        A row that has a large weight is not in the sample as often as its weight asks
+        for.  Its weight in the sample is therefore its weight divided by the
+        probability that it is in the sample; the mean is 1.
+        """
+        sample = self.of_largest(capacity)
+        logs = sample.logs - sample.logs.max()
+        cut = sample.cut - sample.logs.max()
+        weights = np.exp(logs)
+        if cut > -math.inf:  # P(log + Gumbel > cut)
+            weights /= -np.expm1(-np.exp(logs - cut))
+        return sample.pieces[0], sample.numbers, weights / weights.mean()
 
     def matrix(self):
-        """Return all rows as one matrix; rows with fewer columns are padded."""
-        if not sparse.issparse(self.pieces[0]):
-            return np.concatenate(self.pieces)
-        width = max(piece.shape[1] for piece in self.pieces)
-        return sparse.vstack([widened(piece, width) for piece in self.pieces], "csr")
-
-
-def widened(X, width):
-    """Return a CSR matrix with more columns, all 0, that shares its entries."""
-    if X.shape[1] == width:
-        return X
-    return type(X)((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
+        """Return all rows as one matrix."""
+        if sparse.issparse(self.pieces[0]):
+            return sparse.vstack(self.pieces, "csr")
+        return np.concatenate(self.pieces)
 
 
 def _on_columns(X, places):
@@ -276,6 +315,15 @@ class Stream:
     reason: str = "start"
     renewals: tuple = ()
     alarms: tuple = ()
+
+    @property
+    def first_recent(self):
+        """Number of the first row to which new components are fitted.
+
+        These are rows since the last renewal, and if an alarm has followed, those of
+        the tests that raised it and later ones.
+        """
+        return max(self.last, self.changed - TESTS_OF_ALARM * ROWS_OF_TEST)
 
     def renewed(self, challenger, capacity, most, step):
         """Return the stream after a renewal, with its challenger or without one.

@@ -207,11 +207,12 @@ class _Pieces:
         weight = chunk.weight[piece]
         random = generator(self.state.seed, first, REMEMBERING)
         with np.errstate(divide="ignore"):
-            keys = chunk.half_lives[piece] * math.log(2) + np.log(weight)
-        keys += random.gumbel(size=len(keys))
+            logs = chunk.half_lives[piece] * math.log(2) + np.log(weight)
         X = self.problem.data.rows(np.arange(piece.start, piece.stop))
-        capacity = capacity_of(renewals, size)
-        return replace(stream, memory=stream.memory.with_rows(X, keys, first, capacity))
+        memory = stream.memory.with_rows(
+            X, logs, random, first, capacity_of(renewals, size)
+        )
+        return replace(stream, memory=memory)
 
     def _renew_if_due(self):
         """Make a renewal, if one is due, and commit it."""

@@ -319,7 +319,7 @@ class TemperedMultinomialMixture(_MultinomialMixture):
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``weight_concentration_prior``); temperature and step
     (``tempering`` to ``gradient_noise``); length of the fit (``max_iter`` to
-    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+    ``warm_start``); data and machine (``random_state`` to ``renewals``).
 
     Parameters
     ----------
@@ -401,6 +401,17 @@ class TemperedMultinomialMixture(_MultinomialMixture):
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change.  It sets the learning rate and the scale of the statistics
+        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
+        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
+        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
+        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
+        sample of its data becomes the memory of a stream that follows.
+    renewals : Renewals, "auto" or None, default="auto"
+        Renewals of components in a stream with a half-life, see
+        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
 
     Attributes
     ----------
@@ -448,6 +459,14 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
+    renewals_ : dict of ndarrays
+        Renewals of a stream with a half-life.  Each array has an entry for each
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
+        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether it replaced the parameters; None while this is not decided),
+        "decided" (number of rows before the decision), "gain" (mean gain of the rows
+        that decided, in nats per observation) and "columns" (tuple of the new
+        components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -508,6 +527,8 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         verbose=0,
         shuffle=True,
         total_samples=None,
+        half_life=None,
+        renewals="auto",
     ):
         self.n_components = n_components
         self.feature_prior = feature_prior
@@ -530,6 +551,8 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         self.verbose = verbose
         self.shuffle = shuffle
         self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals
 
 
 class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
@@ -544,7 +567,7 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``weight_concentration_prior``); temperature and step
     (``schedule`` to ``gradient_noise``); length of the fit (``max_iter`` to
-    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+    ``warm_start``); data and machine (``random_state`` to ``renewals``).
 
     Parameters
     ----------
@@ -628,6 +651,17 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change.  It sets the learning rate and the scale of the statistics
+        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
+        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
+        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
+        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
+        sample of its data becomes the memory of a stream that follows.
+    renewals : Renewals, "auto" or None, default="auto"
+        Renewals of components in a stream with a half-life, see
+        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
 
     Attributes
     ----------
@@ -677,6 +711,14 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
+    renewals_ : dict of ndarrays
+        Renewals of a stream with a half-life.  Each array has an entry for each
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
+        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether it replaced the parameters; None while this is not decided),
+        "decided" (number of rows before the decision), "gain" (mean gain of the rows
+        that decided, in nats per observation) and "columns" (tuple of the new
+        components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -736,6 +778,8 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         verbose=0,
         shuffle=True,
         total_samples=None,
+        half_life=None,
+        renewals="auto",
     ):
         self.n_components = n_components
         self.feature_prior = feature_prior
@@ -759,6 +803,8 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         self.verbose = verbose
         self.shuffle = shuffle
         self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals
 
 
 class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
@@ -773,7 +819,7 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``weight_concentration_prior``); temperature and step
     (``effective_batch_size`` to ``learning_rate``); length of the fit (``max_iter`` to
-    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+    ``warm_start``); data and machine (``random_state`` to ``renewals``).
 
     Parameters
     ----------
@@ -857,6 +903,17 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change.  It sets the learning rate and the scale of the statistics
+        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
+        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
+        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
+        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
+        sample of its data becomes the memory of a stream that follows.
+    renewals : Renewals, "auto" or None, default="auto"
+        Renewals of components in a stream with a half-life, see
+        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
 
     Attributes
     ----------
@@ -904,6 +961,14 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
+    renewals_ : dict of ndarrays
+        Renewals of a stream with a half-life.  Each array has an entry for each
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
+        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether it replaced the parameters; None while this is not decided),
+        "decided" (number of rows before the decision), "gain" (mean gain of the rows
+        that decided, in nats per observation) and "columns" (tuple of the new
+        components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -963,6 +1028,8 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
         verbose=0,
         shuffle=True,
         total_samples=None,
+        half_life=None,
+        renewals="auto",
     ):
         self.n_components = n_components
         self.feature_prior = feature_prior
@@ -986,6 +1053,8 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
         self.verbose = verbose
         self.shuffle = shuffle
         self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals
 
 
 class TemperedBernoulliMixture(_BernoulliMixture):
@@ -999,7 +1068,7 @@ class TemperedBernoulliMixture(_BernoulliMixture):
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``weight_concentration_prior``); temperature and step
     (``tempering`` to ``gradient_noise``); length of the fit (``max_iter`` to
-    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+    ``warm_start``); data and machine (``random_state`` to ``renewals``).
 
     Parameters
     ----------
@@ -1082,6 +1151,17 @@ class TemperedBernoulliMixture(_BernoulliMixture):
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change.  It sets the learning rate and the scale of the statistics
+        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
+        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
+        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
+        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
+        sample of its data becomes the memory of a stream that follows.
+    renewals : Renewals, "auto" or None, default="auto"
+        Renewals of components in a stream with a half-life, see
+        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
 
     Attributes
     ----------
@@ -1129,6 +1209,14 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
+    renewals_ : dict of ndarrays
+        Renewals of a stream with a half-life.  Each array has an entry for each
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
+        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether it replaced the parameters; None while this is not decided),
+        "decided" (number of rows before the decision), "gain" (mean gain of the rows
+        that decided, in nats per observation) and "columns" (tuple of the new
+        components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -1189,6 +1277,8 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         verbose=0,
         shuffle=True,
         total_samples=None,
+        half_life=None,
+        renewals="auto",
     ):
         self.n_components = n_components
         self.feature_prior = feature_prior
@@ -1212,6 +1302,8 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         self.verbose = verbose
         self.shuffle = shuffle
         self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals
 
 
 class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
@@ -1226,7 +1318,7 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``weight_concentration_prior``); temperature and step
     (``schedule`` to ``gradient_noise``); length of the fit (``max_iter`` to
-    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+    ``warm_start``); data and machine (``random_state`` to ``renewals``).
 
     Parameters
     ----------
@@ -1311,6 +1403,17 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change.  It sets the learning rate and the scale of the statistics
+        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
+        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
+        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
+        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
+        sample of its data becomes the memory of a stream that follows.
+    renewals : Renewals, "auto" or None, default="auto"
+        Renewals of components in a stream with a half-life, see
+        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
 
     Attributes
     ----------
@@ -1360,6 +1463,14 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
+    renewals_ : dict of ndarrays
+        Renewals of a stream with a half-life.  Each array has an entry for each
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
+        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether it replaced the parameters; None while this is not decided),
+        "decided" (number of rows before the decision), "gain" (mean gain of the rows
+        that decided, in nats per observation) and "columns" (tuple of the new
+        components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -1419,6 +1530,8 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         verbose=0,
         shuffle=True,
         total_samples=None,
+        half_life=None,
+        renewals="auto",
     ):
         self.n_components = n_components
         self.feature_prior = feature_prior
@@ -1443,6 +1556,8 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         self.verbose = verbose
         self.shuffle = shuffle
         self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals
 
 
 class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
@@ -1457,7 +1572,7 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``weight_concentration_prior``); temperature and step
     (``effective_batch_size`` to ``learning_rate``); length of the fit (``max_iter`` to
-    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+    ``warm_start``); data and machine (``random_state`` to ``renewals``).
 
     Parameters
     ----------
@@ -1542,6 +1657,17 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change.  It sets the learning rate and the scale of the statistics
+        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
+        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
+        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
+        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
+        sample of its data becomes the memory of a stream that follows.
+    renewals : Renewals, "auto" or None, default="auto"
+        Renewals of components in a stream with a half-life, see
+        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
 
     Attributes
     ----------
@@ -1589,6 +1715,14 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
+    renewals_ : dict of ndarrays
+        Renewals of a stream with a half-life.  Each array has an entry for each
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
+        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether it replaced the parameters; None while this is not decided),
+        "decided" (number of rows before the decision), "gain" (mean gain of the rows
+        that decided, in nats per observation) and "columns" (tuple of the new
+        components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -1648,6 +1782,8 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
         verbose=0,
         shuffle=True,
         total_samples=None,
+        half_life=None,
+        renewals="auto",
     ):
         self.n_components = n_components
         self.feature_prior = feature_prior
@@ -1672,3 +1808,5 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
         self.verbose = verbose
         self.shuffle = shuffle
         self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals

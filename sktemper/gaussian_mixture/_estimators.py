@@ -388,7 +388,7 @@ class TemperedGaussianMixture(_GaussianMixture):
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init_params``); temperature and step (``tempering`` to
     ``gradient_noise``); length of the fit (``max_iter`` to ``warm_start``); data and
-    machine (``random_state`` to ``total_samples``).
+    machine (``random_state`` to ``renewals``).
 
     Parameters
     ----------
@@ -516,6 +516,17 @@ class TemperedGaussianMixture(_GaussianMixture):
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change.  It sets the learning rate and the scale of the statistics
+        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
+        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
+        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
+        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
+        sample of its data becomes the memory of a stream that follows.
+    renewals : Renewals, "auto" or None, default="auto"
+        Renewals of components in a stream with a half-life, see
+        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
 
     Attributes
     ----------
@@ -568,6 +579,14 @@ class TemperedGaussianMixture(_GaussianMixture):
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
+    renewals_ : dict of ndarrays
+        Renewals of a stream with a half-life.  Each array has an entry for each
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
+        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether it replaced the parameters; None while this is not decided),
+        "decided" (number of rows before the decision), "gain" (mean gain of the rows
+        that decided, in nats per observation) and "columns" (tuple of the new
+        components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -645,6 +664,8 @@ class TemperedGaussianMixture(_GaussianMixture):
         verbose_interval=10,
         shuffle=True,
         total_samples=None,
+        half_life=None,
+        renewals="auto",
     ):
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -675,6 +696,8 @@ class TemperedGaussianMixture(_GaussianMixture):
         self.verbose_interval = verbose_interval
         self.shuffle = shuffle
         self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals
 
 
 class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
@@ -688,7 +711,7 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init_params``); temperature and step (``schedule`` to
     ``gradient_noise``); length of the fit (``max_iter`` to ``warm_start``); data and
-    machine (``random_state`` to ``total_samples``).
+    machine (``random_state`` to ``renewals``).
 
     Parameters
     ----------
@@ -810,6 +833,17 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change.  It sets the learning rate and the scale of the statistics
+        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
+        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
+        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
+        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
+        sample of its data becomes the memory of a stream that follows.
+    renewals : Renewals, "auto" or None, default="auto"
+        Renewals of components in a stream with a half-life, see
+        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
 
     Attributes
     ----------
@@ -864,6 +898,14 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
+    renewals_ : dict of ndarrays
+        Renewals of a stream with a half-life.  Each array has an entry for each
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
+        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether it replaced the parameters; None while this is not decided),
+        "decided" (number of rows before the decision), "gain" (mean gain of the rows
+        that decided, in nats per observation) and "columns" (tuple of the new
+        components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -942,6 +984,8 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         verbose_interval=10,
         shuffle=True,
         total_samples=None,
+        half_life=None,
+        renewals="auto",
     ):
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -973,6 +1017,8 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         self.verbose_interval = verbose_interval
         self.shuffle = shuffle
         self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals
 
 
 class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
@@ -985,7 +1031,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init_params``); temperature and step
     (``effective_batch_size`` to ``learning_rate``); length of the fit (``max_iter`` to
-    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+    ``warm_start``); data and machine (``random_state`` to ``renewals``).
 
     Parameters
     ----------
@@ -1107,6 +1153,17 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     total_samples : int, default=None
         Size of the data for which a batch stands.  None is the rows of `fit`, plus
         those of later `partial_fit` calls.
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change.  It sets the learning rate and the scale of the statistics
+        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
+        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
+        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
+        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
+        sample of its data becomes the memory of a stream that follows.
+    renewals : Renewals, "auto" or None, default="auto"
+        Renewals of components in a stream with a half-life, see
+        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
 
     Attributes
     ----------
@@ -1159,6 +1216,14 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
+    renewals_ : dict of ndarrays
+        Renewals of a stream with a half-life.  Each array has an entry for each
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
+        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether it replaced the parameters; None while this is not decided),
+        "decided" (number of rows before the decision), "gain" (mean gain of the rows
+        that decided, in nats per observation) and "columns" (tuple of the new
+        components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -1235,6 +1300,8 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         verbose_interval=10,
         shuffle=True,
         total_samples=None,
+        half_life=None,
+        renewals="auto",
     ):
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -1266,3 +1333,5 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         self.verbose_interval = verbose_interval
         self.shuffle = shuffle
         self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals

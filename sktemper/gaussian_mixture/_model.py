@@ -101,6 +101,12 @@ class GaussianMixtureModel(MixtureModel):
         self.priors, self.init, self.learned = priors, init, frozenset(learned)
         self._about, self._component_prior = LastCall(), LastCall()
 
+    def resized(self, n_components):
+        """Return the model with another number of components."""
+        model = super().resized(n_components)
+        model.covariance, model._about = model.family.covariance, LastCall()
+        return model
+
     # -- data ------------------------------------------------------------------------
     def auto_batch_size(self, X, total):
         """Return a tenth of the data, from 20 samples per component to 10,000."""

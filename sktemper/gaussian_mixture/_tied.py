@@ -1,5 +1,7 @@
 """The tied covariance: one Wishart distribution that all components share."""
 
+import copy
+
 import numpy as np
 
 from .._expfam import ONCE, Covariance, NormalWishartParts
@@ -83,6 +85,13 @@ class TiedFamily(GaussianFamily):
         """Return the family of Gaussians that have a covariance of their own."""
         own = {"reg_covar": self.reg_covar, "dtype": self.dtype, "stop": self.stop}
         return GaussianFamily(Covariance(self.n_features), **own).about(self.origin)
+
+    def resized(self, n_components):
+        """Return the family of another number of components."""
+        other = copy.copy(self)
+        other.covariance = TiedCovariance(n_components, self.n_features)
+        other.n_components = n_components
+        return other
 
     # -- parameters --------------------------------------------------------------------
     def shape(self, n_components):

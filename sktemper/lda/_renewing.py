@@ -25,7 +25,7 @@ class RenewingMixin:
         """Number of topics."""
         return self.n_topics
 
-    def with_births(self, globals_, hyper, n_births, X, random):
+    def with_births(self, globals_, hyper, n_births, X, row_weight, random):
         """Return a model whose first topics have the present ones as prior.
 
         Parameters
@@ -34,6 +34,8 @@ class RenewingMixin:
         n_births : int
         X : ndarray or CSR
             Rows that it will be fitted to.
+        row_weight : ndarray of shape (n_rows,)
+            Their weights.
         random : numpy.random.Generator
 
         Returns
@@ -62,7 +64,7 @@ class RenewingMixin:
         seed = np.random.RandomState(int(random.integers(2**31)))
         return model.initial_globals(X[worst], seed, hyper[:n_births]).dense().T
 
-    def joined(self, globals_, hyper, born):
+    def joined(self, globals_, hyper, born, X, row_weight):
         """Return the model of the present topics and the new ones of `with_births`."""
         tokens = globals_.tokens()
         new = born.tokens()[:, self.n_topics :]
@@ -91,7 +93,7 @@ class RenewingMixin:
             model.doc_topic_prior = hyper
         return model, hyper
 
-    def merged(self, globals_, hyper, present, present_hyper):
+    def merged(self, globals_, hyper, present, present_hyper, X, row_weight):
         """Merge the topics of `joined` to the number of this model.
 
         A group of merged topics has the column of its largest present topic.  A group
@@ -103,6 +105,8 @@ class RenewingMixin:
             Parameters of the model of `joined`, fitted.
         present, present_hyper : object
             Present parameters of this model.
+        X : CSR
+        row_weight : ndarray of shape (n_rows,)
 
         Returns
         -------
@@ -133,12 +137,17 @@ class RenewingMixin:
         own = (prior > prior.min(axis=0)).any(axis=1)
         return np.broadcast_to(own, self.n_topics)
 
-    def matched(self, present, fresh):
+    def matched(self, globals_, hyper, present, present_hyper, X, row_weight):
         """Give topics of a new fit the columns of the present ones like them.
 
         Parameters
         ----------
-        present, fresh : Topics
+        globals_, hyper : object
+            Parameters of a new fit.
+        present, present_hyper : object
+            Present parameters.
+        X : CSR
+        row_weight : ndarray of shape (n_rows,)
 
         Returns
         -------
@@ -146,20 +155,20 @@ class RenewingMixin:
         is_same : ndarray of bool of shape (n_topics,)
             Whether the topic of a column is the present one.
         """
-        cosines = _cosines(present.tokens(), fresh.tokens())
+        cosines = _cosines(present.tokens(), globals_.tokens())
         if self._has_own_prior().any():  # columns are not exchangeable
-            return fresh, cosines.diagonal() > SAME_COSINE
+            return globals_, cosines.diagonal() > SAME_COSINE
         _, columns = linear_sum_assignment(-cosines)
-        topic_word = fresh.dense()[:, columns]
+        topic_word = globals_.dense()[:, columns]
         is_same = cosines[np.arange(self.n_topics), columns] > SAME_COSINE
         return Topics.from_dense(topic_word, self.topic_word_prior.T), is_same
 
-    def blended(self, globals_, present, may_be_same, share):
+    def blended(self, globals_, hyper, present, may_be_same, share):
         """Return topics with a share of the tokens of the present ones like them.
 
         Parameters
         ----------
-        globals_, present : Topics
+        globals_, hyper, present : object
         may_be_same : ndarray of bool of shape (n_topics,)
             Columns to be compared.
         share : float

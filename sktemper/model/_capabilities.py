@@ -283,7 +283,7 @@ class Capabilities:
         raise NotImplementedError
 
     # -- renewals: for streams whose components appear and die -------------------------
-    def with_births(self, globals_, hyper, n_births, X, random):
+    def with_births(self, globals_, hyper, n_births, X, row_weight, random):
         """Return a larger model whose prior contains the present components.
 
         Parameters
@@ -294,6 +294,8 @@ class Capabilities:
             Number of new components, which come after the present ones.
         X : array-like
             Recent rows, to which the larger model will be fitted.
+        row_weight : ndarray of shape (n_rows,)
+            Weights of the rows, with mean 1 over all remembered rows.
         random : numpy.random.Generator
 
         Returns
@@ -305,7 +307,7 @@ class Capabilities:
         """
         raise NotImplementedError
 
-    def joined(self, globals_, hyper, born):
+    def joined(self, globals_, hyper, born, X, row_weight):
         """Return a model with the present components and the new ones.
 
         Parameters
@@ -314,6 +316,10 @@ class Capabilities:
             Present parameters.
         born : object
             Parameters of the model of `with_births`, fitted.
+        X : array-like
+            Remembered rows.
+        row_weight : ndarray of shape (n_rows,)
+            Weights of the rows, with mean 1.
 
         Returns
         -------
@@ -323,7 +329,7 @@ class Capabilities:
         """
         raise NotImplementedError
 
-    def merged(self, globals_, hyper, present, present_hyper):
+    def merged(self, globals_, hyper, present, present_hyper, X, row_weight):
         """Merge the components of `joined` to the number of this model.
 
         Components that continue a present one keep its place.
@@ -334,6 +340,10 @@ class Capabilities:
             Parameters of the model of `joined`, fitted.
         present, present_hyper : object
             Present parameters.
+        X : array-like
+            Remembered rows.
+        row_weight : ndarray of shape (n_rows,)
+            Weights of the rows, with mean 1.
 
         Returns
         -------
@@ -343,13 +353,19 @@ class Capabilities:
         """
         raise NotImplementedError
 
-    def matched(self, present, fresh):
+    def matched(self, globals_, hyper, present, present_hyper, X, row_weight):
         """Order the components of a new fit such that those of each place are alike.
 
         Parameters
         ----------
-        present, fresh : object
-            Present global parameters, and those of a new fit.
+        globals_, hyper : object
+            Parameters of a new fit.
+        present, present_hyper : object
+            Present parameters.
+        X : array-like
+            Remembered rows.
+        row_weight : ndarray of shape (n_rows,)
+            Weights of the rows, with mean 1.
 
         Returns
         -------
@@ -359,17 +375,20 @@ class Capabilities:
         """
         raise NotImplementedError
 
-    def blended(self, globals_, present, may_be_same, share):
+    def blended(self, globals_, hyper, present, may_be_same, share):
         """Return components with information of the present ones that are alike.
 
         Parameters
         ----------
-        globals_, present : object
-            Parameters after a renewal, and present ones.
+        globals_, hyper : object
+            Parameters after a renewal.
+        present : object
+            Present global parameters.
         may_be_same : ndarray of bool of shape (n_components,)
             Places to be compared.
         share : float
-            Weight of the information of the present components.
+            Share of the rows that count that the memory does not have: the weight of
+            the information of the present components.
 
         Returns
         -------

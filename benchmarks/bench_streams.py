@@ -1,0 +1,293 @@
+"""Topics of streams whose subjects change, beside other packages.
+
+    python benchmarks/bench_streams.py                     # everything: hours
+    python benchmarks/bench_streams.py --streams S1 --seeds 1
+    python benchmarks/bench_streams.py --report              # only the report
+
+S1 and S2 are generated: 5 of 40 topics are replaced five times, at once in S1 and
+gradually in S2. S3 is the shipped corpus ordered by kind of package, S4 the same
+documents shuffled, imdb film reviews, shuffled. In "returns" 5 topics are absent for
+40,000 documents and come back. "junk" has 1,500 documents of random words in the middle
+of 40,000, and "no junk" is the same stream without them.
+
+All models have 50 topics, alpha .05 and eta .1, learn each document once, in chunks, in
+one thread, and are told neither the changes nor their number. scikit-learn is told the
+length of the stream. Topics of other packages are scored by the inference of this
+package. Seconds are of CPU time of the training alone.
+
+held: score of held-out documents at the end of each phase, in nats per token, mean over
+phases. past: the score of those of the first phase at the end. prequential: score of
+each chunk before it is learned; early: of the first 5,000 documents after a change.
+found: true topics with a cosine above .8, mean over the ends of phases; new: those of
+the 5 newest; soon: those 4,000 documents after the change.
+
+Finished runs are kept in ``benchmarks/results/streams.csv``, so that an interrupted run
+goes on; the report is ``benchmarks/results/streams.md``.
+"""
+
+import os
+
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+import argparse
+import importlib.util
+import itertools
+import time
+import warnings
+from pathlib import Path
+
+import corpora
+import numpy as np
+import pandas as pd
+from sklearn.decomposition import LatentDirichletAllocation
+from streams import STREAMS, n_found
+from topic_models import fixed
+
+from sktemper import AnnealedLDA
+
+RESULTS = Path(__file__).resolve().parent / "results"
+K = 50
+KEY = ["stream", "method", "seed"]
+QUALITIES = ["held", "past", "prequential", "early", "found", "new", "soon"]
+VALUES = [*QUALITIES, "seconds", "documents"]
+#: Documents after a change over which "early" and "soon" extend.
+EARLY, SOON = 5000, 4000
+
+
+class Ours:
+    """`AnnealedLDA`; with a half-life, it has scored each chunk by itself."""
+
+    def __init__(self, stream, seed, half_life=None, **parameters):
+        if half_life is not None:
+            parameters["half_life"] = stream.half_life
+        self.lda = AnnealedLDA(
+            K,
+            doc_topic_prior=0.05,
+            topic_word_prior=0.1,
+            n_jobs=1,
+            random_state=seed,
+            **parameters,
+        )
+
+    def learn(self, X):
+        self.lda.partial_fit(X)
+
+    def scoring(self):
+        return self.lda
+
+    @property
+    def components(self):
+        return self.lda.components_
+
+
+class ScikitLearn:
+    """scikit-learn's online variational Bayes, told the length of the stream."""
+
+    def __init__(self, stream, seed):
+        self.lda = LatentDirichletAllocation(
+            K,
+            doc_topic_prior=0.05,
+            topic_word_prior=0.1,
+            total_samples=stream.X.shape[0],
+            batch_size=stream.chunk,
+            random_state=seed,
+        )
+
+    def learn(self, X):
+        self.lda.partial_fit(X)
+
+    def scoring(self):
+        return fixed(self.components)
+
+    @property
+    def components(self):
+        return self.lda.components_
+
+
+class Gensim:
+    """gensim's online variational Bayes, with its default rate."""
+
+    def __init__(self, stream, seed):
+        from gensim.models import LdaModel
+
+        self.lda = LdaModel(
+            num_topics=K,
+            id2word={word: str(word) for word in range(stream.X.shape[1])},
+            alpha=[0.05] * K,
+            eta=0.1,
+            chunksize=stream.chunk,
+            eval_every=0,
+            random_state=seed,
+            dtype=np.float64,
+        )
+
+    def learn(self, X):
+        self.lda.update(
+            [list(zip(words, counts, strict=True)) for words, counts in _documents(X)]
+        )
+
+    def scoring(self):
+        return fixed(self.components)
+
+    @property
+    def components(self):
+        return self.lda.state.get_lambda()
+
+
+def _documents(X):
+    for words, counts in corpora.documents(X):
+        yield words.tolist(), counts.tolist()
+
+
+METHODS = {
+    "AnnealedLDA, half-life": (Ours, {"half_life": "of the stream"}),
+    "AnnealedLDA": (Ours, {}),
+    "AnnealedLDA, total_samples=20,000": (Ours, {"total_samples": 20_000}),
+    "scikit-learn": (ScikitLearn, {}),
+    "gensim": (Gensim, {}),
+}
+
+
+def run_of(stream, make, options, seed):
+    """Return the figures of a method on a stream."""
+    model, seconds = make(stream, seed, **options), 0.0
+    n_rows, chunk, scores = stream.X.shape[0], stream.chunk, []
+    ends, marks = stream.ends, _marks(stream)
+    found = {name: [] for name in ("held", "found", "new", "soon")}
+    for start, stop in _chunks(ends, chunk):
+        X = stream.X[start:stop]
+        scores.append(model.scoring().score(X) if start else np.nan)
+        begin = time.process_time()
+        model.learn(X)
+        seconds += time.process_time() - begin
+        if stop in ends:
+            _at_the_end(model, stream, ends.index(stop), found)
+        elif stop in marks:
+            phase = marks[stop]
+            is_found = n_found(model.components, stream.topics[phase])
+            found["soon"].append(is_found[-stream.n_new[phase] :].sum())
+    past = model.scoring().score(stream.held_out[0])
+    scores = np.array(scores)
+    starts = np.array([start for start, _ in _chunks(ends, chunk)])
+    early = np.zeros(len(starts), dtype=bool)
+    for change in ends[:-1]:
+        early |= (starts >= change) & (starts < change + EARLY)
+    means = {name: _mean(values) for name, values in found.items()}
+    return means | {
+        "past": past,
+        "prequential": np.nanmean(scores),
+        "early": _mean(scores[early]),
+        "seconds": seconds,
+        "documents": n_rows,
+    }
+
+
+def _chunks(ends, chunk):
+    """Return the first and last documents of chunks; none crosses a change."""
+    begins = [0, *ends[:-1]]
+    return [
+        (start, min(start + chunk, end))
+        for begin, end in zip(begins, ends, strict=True)
+        for start in range(begin, end, chunk)
+    ]
+
+
+def _marks(stream):
+    """Return the phase by the number of documents at which "soon" is measured."""
+    if stream.topics is None:
+        return {}
+    numbers = range(1, len(stream.ends))
+    return {stream.ends[p - 1] + SOON: p for p in numbers if stream.n_new[p]}
+
+
+def _at_the_end(model, stream, phase, found):
+    """Measure a model at the end of a phase."""
+    found["held"].append(model.scoring().score(stream.held_out[phase]))
+    if stream.topics is not None:
+        is_found = n_found(model.components, stream.topics[phase])
+        found["found"].append(is_found.sum())
+        if stream.n_new[phase]:
+            found["new"].append(is_found[-stream.n_new[phase] :].sum())
+
+
+def _mean(values):
+    return float(np.mean(values)) if len(values) else np.nan
+
+
+def run(arguments):
+    """Make the runs that are not there yet."""
+    path = RESULTS / "streams.csv"
+    done = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=KEY + VALUES)
+    for seed, name in itertools.product(range(arguments.seeds), arguments.streams):
+        known = set(done[KEY].itertuples(index=False, name=None))
+        missing = [m for m in arguments.methods if (name, m, seed) not in known]
+        missing = [m for m in missing if m != "gensim" or _is_installed("gensim")]
+        stream = STREAMS[name](seed, arguments.data.resolve()) if missing else None
+        if stream is None:
+            continue
+        for method in missing:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                figures = run_of(stream, *METHODS[method], seed)
+            new = dict(zip(KEY, (name, method, seed), strict=True)) | figures
+            print(new, flush=True)
+            done = pd.concat([done, pd.DataFrame([new])[KEY + VALUES]])
+            done.to_csv(path, index=False, float_format="%.4f")
+    return done
+
+
+def _is_installed(name):
+    return importlib.util.find_spec(name) is not None
+
+
+def report(table):
+    """Write means and standard errors over seeds."""
+    lines = ["# Topics of streams", ""]
+    lines += "\n\n".join(__doc__.split("\n\n")[2:5]).split("\n")
+    for name in STREAMS:
+        part = table[table["stream"] == name]
+        columns = [c for c in QUALITIES if part[c].notna().any()]
+        if not len(part):
+            continue
+        size = f"{int(part['documents'].mean()):,} documents"
+        lines += ["", f"## {name}, {size}", ""]
+        lines += [f"| | {' | '.join(columns)} | CPU s per 1,000 | seeds |"]
+        lines += ["|---" * (len(columns) + 3) + "|"]
+        for method in METHODS:
+            rows = part[part["method"] == method]
+            if len(rows):
+                cells = [
+                    _cell(rows[c], 1 if c in QUALITIES[4:] else 3) for c in columns
+                ]
+                cost = 1000 * (rows["seconds"] / rows["documents"]).mean()
+                cells += [f"{cost:.3f}", str(len(rows))]
+                lines += [f"| {method} | " + " | ".join(cells) + " |"]
+    (RESULTS / "streams.md").write_text("\n".join(lines) + "\n")
+
+
+def _cell(values, digits):
+    """Return a mean and its standard error."""
+    if len(values) == 1:
+        return f"{values.mean():.{digits}f}"
+    error = values.std() / len(values) ** 0.5
+    return f"{values.mean():.{digits}f} ± {error:.{digits}f}"
+
+
+def main():
+    """Run and report."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    corpora.add_argument(parser)
+    parser.add_argument("--streams", nargs="+", default=STREAMS, choices=STREAMS)
+    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--report", action="store_true", help="only the report")
+    arguments = parser.parse_args()
+    if arguments.report:
+        table = pd.read_csv(RESULTS / "streams.csv")
+    else:
+        table = run(arguments)
+    report(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""Streams of documents whose subjects change, with held-out documents and truths.
+
+Generated streams have 40 topics of 2,000 words and 60 tokens a document.  At each
+change 5 topics die and 5 come; half of the tokens of a new topic are of 25 words that
+no document had before.  Real streams are the shipped corpus and ``imdb.npz`` of a folder.
+"""
+
+import functools
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+
+from sktemper.datasets import load_debian_descriptions
+
+__all__ = ["STREAMS", "Stream", "n_found"]
+
+N_TOPICS, N_WORDS, N_TURN, N_OWN = 40, 2000, 5, 25
+N_HELD_OUT = 2000
+#: Cosine above which a true topic is found.
+FOUND = 0.8
+
+
+@dataclass
+class Stream:
+    """Documents in their order, and what is known of them.
+
+    Attributes
+    ----------
+    X : CSR
+    ends : list of int
+        Ends of the phases.
+    held_out : list of CSR
+        Documents of the distribution at the end of each phase.
+    topics : list of ndarray, or None
+        True topics of each phase, those that came with it last.
+    n_new : list of int
+        Number of these.
+    chunk, half_life : int
+    """
+
+    X: Any
+    ends: list
+    held_out: list
+    topics: Any = None
+    n_new: list = field(default_factory=list)
+    chunk: int = 500
+    half_life: int = 10_000
+
+
+# -- generated streams -----------------------------------------------------------------
+def documents(random, prior, topics, n, n_tokens=60):
+    """Return ``n`` documents; ``prior`` is of all of them or of each of them."""
+    gammas = random.standard_gamma(np.broadcast_to(prior, (n, len(topics)))) + 1e-300
+    shares = np.cumsum(gammas, axis=1)
+    lengths = np.maximum(random.poisson(n_tokens, n), 2)
+    rows = np.repeat(np.arange(n), lengths)
+    places = random.random(len(rows)) * shares[rows, -1]
+    subjects = np.array(
+        [np.searchsorted(shares[d], u) for d, u in zip(rows, places, strict=True)]
+    )
+    words, cumulative = np.empty(len(rows), dtype=int), np.cumsum(topics, axis=1)
+    for k in range(len(topics)):
+        of_topic = np.flatnonzero(subjects == k)
+        draws = random.random(len(of_topic)) * cumulative[k, -1]
+        words[of_topic] = np.searchsorted(cumulative[k], draws)
+    counts = np.ones(len(rows), dtype=np.int32)
+    X = sparse.coo_array((counts, (rows, words)), (n, topics.shape[1])).tocsr()
+    X.sum_duplicates()
+    return X
+
+
+class World:
+    """Topics of a generated stream, and their prevalence while they live."""
+
+    def __init__(self, seed, n_changes):
+        self.random = random = np.random.default_rng(1000 + seed)
+        n_new = N_TURN * n_changes
+        n_old = N_WORDS - N_OWN * n_new
+        self.topics = np.zeros((N_TOPICS + n_new, N_WORDS))
+        self.topics[:N_TOPICS, :n_old] = random.dirichlet(
+            np.full(n_old, 0.05), N_TOPICS
+        )
+        for number in range(n_new):
+            own = slice(n_old + N_OWN * number, n_old + N_OWN * (number + 1))
+            topic = self.topics[N_TOPICS + number]
+            topic[:n_old] = 0.5 * random.dirichlet(np.full(n_old, 0.05))
+            topic[own] = 0.5 * random.dirichlet(np.full(N_OWN, 0.5))
+        self.prevalence = random.lognormal(0.0, 0.5, len(self.topics))
+        self.dying = random.permutation(N_TOPICS)[:n_new]
+
+    def prior(self, alive):
+        """Return the Dirichlet prior of documents whose topics are these."""
+        prior = np.zeros(len(self.topics))
+        prior[alive] = self.prevalence[alive]
+        return prior * (0.1 * N_TOPICS / prior.sum())
+
+    def lives(self, phase):
+        """Return the topics of a phase, those that came with it last."""
+        new = N_TOPICS + np.arange(N_TURN * phase)
+        return np.append(np.setdiff1d(np.arange(N_TOPICS), self.dying[: len(new)]), new)
+
+    def documents(self, prior, n):
+        """Return documents, drawn 10,000 at a time."""
+        prior = np.atleast_2d(prior)
+        parts = []
+        for start in range(0, n, 10_000):
+            own = prior if len(prior) == 1 else prior[start : start + 10_000]
+            size = min(10_000, n - start)
+            parts.append(documents(self.random, own, self.topics, size))
+        return sparse.vstack(parts, "csr")
+
+    def stream(self, phases, length, between=None):
+        """Return the stream of phases, each given by its living topics."""
+        parts, held_out = [], []
+        for number, alive in enumerate(phases):
+            prior = self.prior(alive)
+            held_out.append(self.documents(prior, N_HELD_OUT))
+            if between and number:
+                share = np.linspace(0, 1, length)[:, None]
+                prior = (1 - share) * self.prior(phases[number - 1]) + share * prior
+            parts.append(self.documents(prior, length))
+        ends = [length * (number + 1) for number in range(len(phases))]
+        topics = [self.topics[alive] for alive in phases]
+        n_new = [0] + [N_TURN] * (len(phases) - 1)
+        return Stream(sparse.vstack(parts, "csr"), ends, held_out, topics, n_new)
+
+
+def changing(seed, folder, between=False, n_phases=6, length=20_000):
+    """Return the stream whose subjects change at once, or over each phase."""
+    world = World(seed, n_phases - 1)
+    return world.stream([world.lives(p) for p in range(n_phases)], length, between)
+
+
+def returning(seed, folder, length=20_000):
+    """Return the stream in which 5 topics are absent for 40,000 documents."""
+    world = World(seed, 1)
+    first, other = world.lives(0), world.lives(1)
+    first = np.append(np.setdiff1d(first, world.dying), world.dying)
+    return world.stream([first, other, other, first], length)
+
+
+def with_junk(seed, folder, n_junk=1500, length=20_000):
+    """Return a stationary stream of 40,000 documents with junk in the middle.
+
+    Junk documents have words drawn uniformly.  Without it, see ``n_junk=0``.
+    """
+    world = World(seed, 0)
+    stream = world.stream([world.lives(0)] * 2, length)
+    random = np.random.default_rng(seed)
+    junk = documents(random, [1.0], np.full((1, N_WORDS), 1.0 / N_WORDS), 1500)
+    parts = [stream.X[:length], junk[:n_junk], stream.X[length:]]
+    stream.X, stream.n_new = sparse.vstack(parts, "csr"), [0, 0]
+    stream.ends = [length, 2 * length + n_junk]
+    return stream
+
+
+# -- real streams ----------------------------------------------------------------------
+def kind_of_package(name):
+    """Return the number of the kind: application, library, or kind of language."""
+    ecosystem = name.split("-")[0]
+    if ecosystem in ("librust", "golang", "libghc"):
+        return 2
+    languages = ("python3", "python", "ruby", "node", "php", "r", "libjs", "elpa")
+    if ecosystem in languages or name.endswith("-perl"):
+        return 3
+    return 1 if name.startswith("lib") else 0
+
+
+def descriptions(seed, folder, shuffled=False):
+    """Return descriptions of packages by kind, or shuffled.
+
+    Kinds follow one another: half of the applications, libraries, languages of two
+    sorts, and the other applications.
+    """
+    debian = load_debian_descriptions()
+    X, random = sparse.csr_array(debian.data), np.random.default_rng(seed)
+    order = random.permutation(X.shape[0])
+    test, train = order[:5000], order[5000:]
+    if shuffled:
+        return Stream(X[train], [len(train)], [X[test]])
+    kinds = np.array([kind_of_package(name) for name in debian.document_names])
+    later = (kinds == 0) & (random.random(len(kinds)) < 0.5)
+    kinds[later] = 4
+    phases = [train[kinds[train] == kind] for kind in range(5)]
+    held_out = [X[test[kinds[test] == kind]] for kind in range(5)]
+    ends = np.cumsum([len(phase) for phase in phases]).tolist()
+    return Stream(X[np.concatenate(phases)], ends, held_out)
+
+
+def reviews(seed, folder, n=60_000):
+    """Return film reviews, shuffled; None without the file."""
+    path = folder / "imdb.npz"
+    if not path.exists():
+        return None
+    X = sparse.csr_array(sparse.load_npz(path))
+    order = np.random.default_rng(seed).permutation(X.shape[0])
+    held_out = [X[order[-3000:]]]
+    return Stream(X[order[:n]], [n], held_out, chunk=250, half_life=50_000)
+
+
+STREAMS = {
+    "S1": changing,
+    "S3": descriptions,
+    "S4": functools.partial(descriptions, shuffled=True),
+    "S2": functools.partial(changing, between=True),
+    "imdb": reviews,
+    "returns": returning,
+    "junk": with_junk,
+    "no junk": functools.partial(with_junk, n_junk=0),
+}
+
+
+def n_found(components, topics):
+    """Return which true topics are found, each by a component of its own."""
+    unit = [a / np.linalg.norm(a, axis=1, keepdims=True) for a in (topics, components)]
+    cosines = unit[0] @ unit[1].T
+    rows, columns = linear_sum_assignment(-cosines)
+    found = np.zeros(len(topics), dtype=bool)
+    found[rows] = cosines[rows, columns] > FOUND
+    return found
