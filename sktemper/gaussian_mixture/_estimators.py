@@ -22,7 +22,7 @@ from .._notices import warn
 from .._validation import check_data
 from ._advice import advice
 from ._empirical import FREE_DEGREES, LEARNED
-from ._gaps import GappedRows
+from ._gapped_rows import GappedRows
 from ._model import COVARIANCE_TYPES, GaussianMixtureModel
 from ._parameters import Hyper
 from ._starts import STARTS

@@ -12,164 +12,22 @@ of the completed row, and log |L_mm| / 2 - n_missing log(2 pi) / 2 is subtracted
 Statistics are expected moments under q.
 """
 
-import functools
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from .._expfam import COVARIANCES, ONCE
+from .._expfam import ONCE
 from .._linalg import tiled_matmul
 from ._family import GaussianFamily
+from ._gapped_rows import GappedRows, conditional, summed
 from ._tied import TiedFamily
 
-__all__ = ["GappedRows", "GaussianWithGaps", "TiedWithGaps", "block_of"]
+__all__ = ["GaussianWithGaps", "TiedWithGaps"]
 
 LOG_2_PI = math.log(2 * math.pi)
-#: Largest number of elements of the conditional covariances that are computed at once.
-MOST_ELEMENTS = 2**21
 #: Seed of the values that are drawn for moves.
 SEED_OF_DRAWS = 0
-
-
-def block_of(rows):
-    """Return rows as they are if they have no missing values, else `GappedRows`."""
-    values = rows.ravel()
-    # a square that overflows is no NaN
-    return GappedRows(rows) if math.isnan(values @ values) else rows
-
-
-class Pattern(NamedTuple):
-    """Rows with the same number of missing values.
-
-    Attributes
-    ----------
-    rows : ndarray of int of shape (n_rows,)
-    missing : ndarray of int of shape (n_patterns, n_missing)
-        Columns whose values are missing.
-    numbers : ndarray of int of shape (n_rows,)
-        The pattern of each row.
-    """
-
-    rows: np.ndarray
-    missing: np.ndarray
-    numbers: np.ndarray
-
-
-class GappedRows:
-    """Rows of data, some of whose values are NaN.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-    """
-
-    def __init__(self, rows):
-        self.rows, self.shape, self.dtype = rows, rows.shape, rows.dtype
-
-    def __len__(self):
-        return len(self.rows)
-
-    def __getitem__(self, rows):
-        return block_of(self.rows[rows])
-
-    @functools.cached_property
-    def missing(self):
-        """Whether values are missing, ndarray (n_rows, n_features)."""
-        return np.isnan(self.rows)
-
-    @functools.cached_property
-    def n_missing(self):
-        """Number of missing values of each row."""
-        return self.missing.sum(axis=1)
-
-    @functools.cached_property
-    def patterns(self):
-        """The rows with missing values, a list of `Pattern`."""
-        found = []
-        for number in np.unique(self.n_missing[self.n_missing > 0]).tolist():
-            rows = np.flatnonzero(self.n_missing == number)
-            bits = np.packbits(self.missing[rows], axis=1)
-            keys = np.ascontiguousarray(bits).view(f"V{bits.shape[1]}").ravel()
-            _, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
-            columns = np.nonzero(self.missing[rows[first]])[1].reshape(-1, number)
-            found.append(Pattern(rows, columns, numbers.ravel()))
-        return found
-
-    def about(self, origin):
-        """Return rows minus an origin in float64, with 0 for missing values."""
-        return np.where(self.missing, 0.0, self.rows - origin)
-
-    def parts(self):
-        """Yield slices of rows whose conditional covariances fit into little memory."""
-        most = int(self.n_missing.max(initial=1))
-        step = max(MOST_ELEMENTS // most**2, 1)
-        for start in range(0, len(self), step):
-            yield slice(start, start + step)
-
-
-class Conditional(NamedTuple):
-    """Missing values given the observed ones and a component.
-
-    Attributes
-    ----------
-    shifts : ndarray of shape (n_rows, n_features)
-        Completed rows minus the mean of the component.
-    log_determinants : ndarray of shape (n_rows,)
-        log |L_mm|.
-    roots : list of ndarray of shape (n_patterns, n_missing, n_missing)
-        For each of `GappedRows.patterns` F with F^T F = L_mm^-1.
-    """
-
-    shifts: Any
-    log_determinants: Any
-    roots: Any
-
-
-def conditional(block, differences, precision):
-    """Return the `Conditional` of rows.
-
-    Parameters
-    ----------
-    block : GappedRows
-    differences : ndarray of shape (n_rows, n_features)
-        Rows minus the mean of the component, 0 for missing values.  Receives the shifts.
-    precision : ndarray of shape (n_features, n_features)
-        Expected precision of the component.
-    """
-    pulls = tiled_matmul(differences, precision)
-    logs, roots = np.zeros(len(block)), []
-    for rows, missing, numbers in block.patterns:
-        own = precision[missing[:, :, None], missing[:, None, :]]
-        found, log_determinants = COVARIANCES["full"](missing.shape[1]).factors(own)
-        logs[rows] = -log_determinants[numbers]
-        roots.append(found)
-        root, columns = found[numbers], missing[numbers]
-        pull = pulls[rows[:, None], columns][:, :, None]
-        values = np.swapaxes(root, 1, 2) @ (root @ pull)
-        differences[rows[:, None], columns] = -values[:, :, 0]
-    return Conditional(differences, logs, roots)
-
-
-def covariances(block, roots, weight):
-    """Return the weighted sum of the conditional covariances, a matrix.
-
-    Parameters
-    ----------
-    block : GappedRows
-    roots : list of ndarray
-        Of `Conditional`.
-    weight : ndarray of shape (n_rows,)
-    """
-    D = block.shape[1]
-    total = np.zeros(D * D)
-    for (rows, missing, numbers), root in zip(block.patterns, roots, strict=True):
-        own = np.bincount(numbers, weight[rows], len(missing))
-        sums = np.swapaxes(root, 1, 2) @ (root * own[:, None, None])
-        places = missing[:, :, None] * D + missing[:, None, :]
-        total += np.bincount(places.ravel(), sums.ravel(), D * D)
-    return total.reshape(D, D)
 
 
 class WithGaps:
@@ -259,12 +117,12 @@ class WithGaps:
                 logs = np.where(known, 0.0, np.log(precision))
                 log_determinants[:, k] = logs.sum(axis=1)
             return squares, log_determinants
-        for part, own in self._parts_of(block):
+        for part, own in block.parts(shape[1]):
+            found = self._given(own, usual)
+            log_determinants[part] = found.log_determinants.T
             for k, root in enumerate(self._roots(usual)):
-                found = self._given(own, usual.means[k], root)
-                white = tiled_matmul(found.shifts, root.T)
+                white = tiled_matmul(found.shifts[k], root.T)
                 squares[part, k] = (white * white).sum(axis=1)
-                log_determinants[part, k] = found.log_determinants
         return squares, log_determinants
 
     def _sums_of_products(self, block, shares, usual):
@@ -272,16 +130,16 @@ class WithGaps:
         K, D = usual.means.shape
         upper = np.triu_indices(D)
         sums = np.zeros((K, 1 + D + len(upper[0])))
-        for part, own in self._parts_of(block):
-            for k, root in enumerate(self._roots(usual)):
-                found, mean = self._given(own, usual.means[k], root), usual.means[k]
-                weight = np.ascontiguousarray(shares[part, k], dtype=np.float64)
-                rows = found.shifts + mean
-                weighted = rows * weight[:, None]
-                second = weighted.T @ rows + covariances(own, found.roots, weight)
-                sums[k, 0] += weight.sum()
-                sums[k, 1 : 1 + D] += weighted.sum(axis=0)
-                sums[k, 1 + D :] += second[upper]
+        for part, own in block.parts(K):
+            found = self._given(own, usual)
+            weight = np.ascontiguousarray(shares[part].T, dtype=np.float64)
+            rows = found.shifts + usual.means[:, None]
+            weighted = rows * weight[:, :, None]
+            second = np.swapaxes(weighted, 1, 2) @ rows
+            second += summed(own, found.covariances, weight)
+            sums[:, 0] += weight.sum(axis=1)
+            sums[:, 1 : 1 + D] += weighted.sum(axis=1)
+            sums[:, 1 + D :] += second[:, *upper]
         return sums
 
     def _sums_of_squares(self, block, shares, usual):
@@ -295,16 +153,16 @@ class WithGaps:
         sums[:, 1 + D :] += n_missing * squares
         return sums
 
-    def _given(self, block, mean, root):
-        differences = np.where(block.missing, 0.0, block.about(self.origin) - mean)
-        return conditional(block, differences, root.T @ root)
+    def _given(self, block, usual):
+        """Return the `Conditional` of rows; the last result is cached."""
 
-    @staticmethod
-    def _parts_of(block):
-        """Yield slices of rows, and blocks of them."""
-        parts = list(block.parts())
-        for part in parts:
-            yield part, block if len(parts) == 1 else GappedRows(block.rows[part])
+        def function(usual):
+            roots = self._roots(usual)
+            precisions = np.einsum("kij,kil->kjl", roots, roots)
+            rows = block.about(self.origin)
+            return conditional(block, rows, usual.means, precisions)
+
+        return block.last.of(usual, function)
 
     def _variances(self, usual):
         """Return the inverses of diagonal expected precisions, one a component."""
@@ -334,12 +192,15 @@ class WithGaps:
         rows : ndarray of shape (n_rows, n_features)
             In float64.
         """
-        usual, out = tables.usual, np.zeros(block.shape)
-        for part, own in self._parts_of(block):
-            for k in range(len(usual.means)):
-                shifts, _ = self._shifts_and_noise(own, usual, k)
-                out[part] += shares[part, k, None] * (shifts + usual.means[k])
-        return np.where(block.missing, out + self.origin, block.rows)
+        usual, out = tables.usual, np.empty(block.shape)
+        for part, own in block.parts(len(usual.means)):
+            means = self.origin + usual.means
+            if self.covariance.products:
+                means = self._given(own, usual).shifts + means[:, None]
+                out[part] = np.einsum("nk,knd->nd", shares[part], means)
+            else:
+                out[part] = np.einsum("nk,kd->nd", shares[part], means)
+        return np.where(block.missing, out, block.rows)
 
     def drawn(self, block, shares, tables):
         """Return rows whose missing values are drawn given the observed ones.
@@ -347,40 +208,46 @@ class WithGaps:
         The component of each row is drawn with its responsibility.  Draws have a fixed
         seed, so that searches for moves can be repeated.
         """
-        random = np.random.default_rng(SEED_OF_DRAWS)
-        usual, out = tables.usual, np.array(block.rows, dtype=np.float64)
-        below = shares.cumsum(axis=1) < random.random((len(block), 1)) * shares.sum(
-            axis=1, keepdims=True
-        )
-        labels = np.minimum(below.sum(axis=1), shares.shape[1] - 1)
-        noise = random.normal(size=block.shape)
+        random, usual = np.random.default_rng(SEED_OF_DRAWS), tables.usual
+        ends = shares.cumsum(axis=1)
+        below = ends < random.random((len(block), 1)) * ends[:, -1:]
+        labels = np.minimum(below.sum(axis=1), len(usual.means) - 1)
+        noise, out = random.normal(size=block.shape), np.empty(block.shape)
         for k in np.unique(labels).tolist():
-            rows = np.flatnonzero(labels == k)
+            rows, one = np.flatnonzero(labels == k), self._only(usual, k)
             own = GappedRows(block.rows[rows])
-            shifts, moved = self._shifts_and_noise(own, usual, k, noise[rows])
-            values = shifts + moved + usual.means[k] + self.origin
-            out[rows] = np.where(own.missing, values, own.rows)
+            for part, few in own.parts(1):
+                values = self._drawn(few, one, noise[rows[part]]) + self.origin
+                out[rows[part]] = np.where(few.missing, values, few.rows)
         return np.ascontiguousarray(out, dtype=self.dtype)
 
-    def _shifts_and_noise(self, block, usual, k, noise=None):
-        """Return completed rows minus the mean of component k, and noise.
-
-        The noise has the conditional covariance of the missing values.
-        """
-        moved = np.zeros(block.shape)
+    def _drawn(self, block, usual, noise):
+        """Return rows of a single component, given standard normal numbers."""
         if not self.covariance.products:
-            known = block.about(self.origin) - usual.means[k]
-            if noise is not None:
-                moved = noise * np.sqrt(self._variances(usual)[k])
-            return np.where(block.missing, 0.0, known), moved
-        found = self._given(block, usual.means[k], self._roots(usual)[k])
-        if noise is not None:
-            pairs = zip(block.patterns, found.roots, strict=True)
-            for (rows, missing, numbers), root in pairs:
-                places = rows[:, None], missing[numbers]
-                values = noise[places][:, :, None]
-                moved[places] = (np.swapaxes(root[numbers], 1, 2) @ values)[:, :, 0]
-        return found.shifts, moved
+            return usual.means + noise * np.sqrt(self._variances(usual))
+        found = self._given(block, usual)
+        values = found.shifts[0] + usual.means
+        pairs = zip(block.patterns, found.covariances, strict=True)
+        for (rows, missing, numbers), (covariances,) in pairs:
+            roots, places = np.linalg.cholesky(covariances), missing[numbers]
+            own = noise[rows[:, None], places]
+            moved = np.einsum("pij,pj->pi", roots[numbers], own)
+            values[rows[:, None], places] += moved
+        return values
+
+    def _only(self, usual, k):
+        """Return the parameters of component k alone."""
+        K = len(usual.means)
+        freedom = np.broadcast_to(usual.freedom, (K,))[k : k + 1]
+        factors = usual.factors
+        if factors.ndim == 3 or not self.covariance.products:
+            factors = factors[k : k + 1]
+        return usual._replace(
+            precision=usual.precision[k : k + 1],
+            means=usual.means[k : k + 1],
+            freedom=freedom,
+            factors=factors,
+        )
 
 
 class GaussianWithGaps(WithGaps, GaussianFamily):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._expfam import COVARIANCES
-from ._gaps import GappedRows, block_of, conditional, covariances
+from ._gapped_rows import GappedRows, block_of, conditional, summed
 
 __all__ = ["filled", "mean_and_covariance_of"]
 
@@ -11,8 +11,8 @@ __all__ = ["filled", "mean_and_covariance_of"]
 ROWS_LOOKED_AT = 20_000
 #: Largest number of columns whose correlations fill missing values at a start.
 MOST_CORRELATED = 50
-#: Largest number of steps of expectation maximisation, and the change of the covariance,
-#: in variances, at which they end.
+#: Largest number of steps of expectation maximisation, and the change of the
+#: covariance, in variances, at which they end.
 STEPS, TOL = 50, 1e-4
 #: Variance that is added, in variances.
 RIDGE = 1e-9
@@ -69,12 +69,11 @@ def _fitted(X, weight, mean, variances):
         precision = _inverse(covariance + ridge)
         first, second = np.zeros_like(mean), np.zeros_like(covariance)
         for part, block in zip(parts, blocks, strict=True):
-            differences = np.where(block.missing, 0.0, block.rows - mean)
-            found = conditional(block, differences, precision)
-            rows = found.shifts + mean
+            found = conditional(block, block.rows, mean[None], precision)
+            rows = found.shifts[0] + mean
             first += weight[part] @ rows
             second += (rows * weight[part, None]).T @ rows
-            second += covariances(block, found.roots, weight[part])
+            second += summed(block, found.covariances, weight[None, part])[0]
         mean = first / total
         before, covariance = covariance, second / total - np.outer(mean, mean)
         if np.abs(covariance - before).max() < TOL:
@@ -84,8 +83,9 @@ def _fitted(X, weight, mean, variances):
 
 
 def _inverse(covariance):
-    (root,), _ = COVARIANCES["full"](len(covariance)).factors(covariance[None])
-    return root.T @ root
+    """Return the inverse of a covariance, (1, n_features, n_features)."""
+    roots, _ = COVARIANCES["full"](len(covariance)).factors(covariance[None])
+    return np.swapaxes(roots, 1, 2) @ roots
 
 
 def filled(X, weight, is_full):
@@ -111,8 +111,7 @@ def filled(X, weight, is_full):
         block = block_of(np.ascontiguousarray(X[part], dtype=np.float64))
         if isinstance(block, GappedRows):
             rows = (block.rows - mean) / units
-            differences = np.where(block.missing, 0.0, rows)
-            found = conditional(block, differences, precision)
-            values = mean + units * found.shifts
+            found = conditional(block, rows, np.zeros((1, len(mean))), precision)
+            values = mean + units * found.shifts[0]
             out[part] = np.where(block.missing, values, block.rows)
     return out

@@ -19,7 +19,8 @@ from .._expfam import (
 )
 from ..model import IllDefined, Powers, all_finite
 from ._empirical import evidence_of_priors, learned_priors, restarted, searched
-from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of
+from ._gapped_rows import GappedRows, block_of
+from ._gaps import GaussianWithGaps, TiedWithGaps
 from ._gaps_starts import filled, mean_and_covariance_of
 from ._starts import looked_at, mean_and_covariance
 
