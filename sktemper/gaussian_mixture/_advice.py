@@ -42,6 +42,7 @@ def advice(model, other, state, X, sample_weight):
     """
     step = -(-len(X) // ROWS_LOOKED_AT)
     block = model.take(X, slice(None, None, step))
+    block = model.complete(block, state.globals_, state.hyper)
     weight = np.full(len(block), float(step))
     if sample_weight is not None:
         weight = step * sample_weight[::step]

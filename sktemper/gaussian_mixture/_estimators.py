@@ -22,6 +22,7 @@ from .._notices import warn
 from .._validation import check_data
 from ._advice import advice
 from ._empirical import FREE_DEGREES, LEARNED
+from ._gapped_rows import GappedRows
 from ._model import COVARIANCE_TYPES, GaussianMixtureModel
 from ._parameters import Hyper
 from ._starts import STARTS
@@ -69,22 +70,25 @@ class _GaussianMixture(
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def _validate(self, X, reset):
-        X = check_data(self, X, reset=reset, dtype=[np.float64, np.float32])
-        check_values(X, self._dtype_for(X, reset))
-        return X
+        return self._checked(X, reset, training=False)
 
     def _validate_training(self, X, reset):
+        return self._checked(X, reset, training=reset)
+
+    def _checked(self, X, reset, training):
         X = check_data(
             self,
             X,
             reset=reset,
             dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
         )
-        check_values(X, self._dtype_for(X, reset), training=reset)
+        check_values(X, self._dtype_for(X, reset), training=training)
         return X
 
     _fixed_by_fit = (
@@ -295,6 +299,22 @@ class _GaussianMixture(
         ]
         return np.vstack(X), np.repeat(np.arange(len(counts)), counts)
 
+    def impute(self, X):
+        """Return ``X`` with its missing values at their expectation.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            NaN is a missing value.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            A copy.  A missing value is the mean of its conditional means given the
+            observed values and a component, weighted by the responsibilities.
+        """
+        return np.concatenate(self._map(X, _imputed))
+
     # -- views of the state ------------------------------------------------------------
     def _fitted(self):
         """Return the model and the Normal-Wishart parameters of the fit."""
@@ -361,6 +381,15 @@ class _GaussianMixture(
     def covariance_prior_(self):
         """Prior covariance."""
         return self._state().hyper.covariance
+
+
+def _imputed(model, block, prepared):
+    if not isinstance(block, GappedRows):
+        return np.array(block)
+    shares, _, _ = model.responsibilities(block, prepared)
+    family = model.family_of(prepared.hyper)
+    rows = family.completed(block, shares, prepared.tables)
+    return rows.astype(block.dtype, copy=False)
 
 
 def _variances(covariance):

@@ -19,9 +19,10 @@ from .._expfam import (
 )
 from ..model import IllDefined, Powers, all_finite
 from ._empirical import evidence_of_priors, learned_priors, restarted, searched
-from ._family import GaussianFamily
+from ._gapped_rows import GappedRows, block_of
+from ._gaps import GaussianWithGaps, TiedWithGaps
+from ._gaps_starts import filled, mean_and_covariance_of
 from ._starts import looked_at, mean_and_covariance
-from ._tied import TiedFamily
 
 __all__ = ["COVARIANCE_TYPES", "GaussianMixtureModel"]
 
@@ -35,9 +36,9 @@ BLOCK_ROWS = 1024
 def family_of_type(covariance_type, n_components, n_features, law, **others):
     """Return the family of a covariance type."""
     if covariance_type == "tied":
-        return TiedFamily(n_components, n_features, **others)
+        return TiedWithGaps(n_components, n_features, **others)
     covariance = COVARIANCES[covariance_type](n_features, law)
-    return GaussianFamily(covariance, **others)
+    return GaussianWithGaps(covariance, **others)
 
 
 def _is_plain(powers):
@@ -119,10 +120,26 @@ class GaussianMixtureModel(MixtureModel):
         """Return 1.3; at higher temperatures separate clusters may merge."""
         return 1.3
 
+    def take(self, X, rows):
+        """Return ``X[rows]``; `GappedRows` if values are missing."""
+        return block_of(super().take(X, rows))
+
+    def complete(self, block, globals_, hyper):
+        """Return rows whose missing values are drawn from the mixture."""
+        if not isinstance(block, GappedRows):
+            return block
+        prepared = self.prepare(globals_, hyper)
+        shares, _, _ = self.responsibilities(block, prepared)
+        return self.family_of(hyper).drawn(block, shares, prepared.tables)
+
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
         """Return the priors, by default those of scikit-learn for ``X``."""
-        mean, covariance = mean_and_covariance(X, sample_weight)
+        if np.isnan(X).any():
+            is_full = self.covariance.products
+            mean, covariance = mean_and_covariance_of(X, sample_weight, is_full)
+        else:
+            mean, covariance = mean_and_covariance(X, sample_weight)
         n_samples = X.shape[0] if sample_weight is None else sample_weight.sum()
         covariance = self.covariance.default_prior(covariance)
         return self.priors(mean, covariance, n_samples)
@@ -137,19 +154,29 @@ class GaussianMixtureModel(MixtureModel):
         if sample_weight is not None and not sample_weight.any():
             sample_weight = None
         rows, weight, scale = looked_at(X, sample_weight)
-        rows = np.asarray(rows, dtype=self.dtype)
+        gapped, rows = rows, np.asarray(rows, dtype=self.dtype)
+        if np.isnan(rows).any():
+            rows = filled(rows, weight, self.covariance.products)
         responsibilities = self.init(rows, self.n_components, random, weight)
         if weight is not None:
             responsibilities = weight[:, None] * responsibilities
+        start = self._best(rows, responsibilities, hyper, scale)
+        if rows is not gapped and np.isnan(gapped).any():
+            tables = self.prepare(start, hyper).tables
+            start = self._best(gapped, responsibilities, hyper, scale, tables)
+        self._check(start)
+        return start
+
+    def _best(self, rows, responsibilities, hyper, scale, tables=None):
+        """Return the optimum for responsibilities; see `Family.statistics`."""
         sums = None
         for start in range(0, len(rows), self.block_size):
             part = slice(start, start + self.block_size)
-            block = np.ascontiguousarray(rows[part])
-            one = self.statistics(block, responsibilities[part], hyper)
+            block = self.take(rows, part)
+            shares = responsibilities[part]
+            one = self.statistics(block, shares, hyper, tables=tables)
             sums = one if sums is None else sums + one
-        start = self.target(sums, scale, Powers(), hyper)
-        self._check(start)
-        return start
+        return self.target(sums, scale, Powers(), hyper)
 
     def hyper_shapes(self):
         """Return the shapes of the parts of `hyper`."""
@@ -245,6 +272,7 @@ class GaussianMixtureModel(MixtureModel):
 
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
         """Return the mixture with one component started anew."""
+        block = self.complete(block, globals_, hyper)
         hyper = self.wide_priors(globals_, hyper)
         return super().propose_birth(globals_, hyper, block, random, row_weight)
 
@@ -252,6 +280,7 @@ class GaussianMixtureModel(MixtureModel):
         self, globals_, hyper, block, random, refused, row_weight=None
     ):
         """Return the mixture after the most promising splits and merges."""
+        block = self.complete(block, globals_, hyper)
         hyper = self.wide_priors(globals_, hyper)
         return super().propose_split_merge(
             globals_, hyper, block, random, refused, row_weight

@@ -142,7 +142,11 @@ class TiedFamily(GaussianFamily):
         totals = shares.sum(axis=1, dtype=np.float64, keepdims=True)
         n_moments = first + self.covariance.n_kept
         mean = self._sums(block, totals, factors, n_moments)[0, first:]
-        counts, mean = own[:, 0], mean / self.n_components
+        return self._shared(own, mean / self.n_components)
+
+    def _shared(self, own, mean):
+        """Return counts and statistics, given sums of 1 and x, and mean squares."""
+        counts = own[:, 0]
         n_mean = counts.mean()
         mean = mean + n_mean * self.reg_covar * self.covariance.is_variance
         return counts, self.joined(counts, own[:, 1:], mean, n_mean)

@@ -1,0 +1,441 @@
+"""Does the mixture of mixed kinds find the classes of surveys?  At what cost?
+
+    python benchmarks/bench_surveys.py                     # all, then the report
+    python benchmarks/bench_surveys.py --stages covariates
+    python benchmarks/bench_surveys.py --quick             # does it run?
+    python benchmarks/bench_surveys.py --stages            # only the report
+
+A stage appends the row of each finished fit to its own table in
+``benchmarks/results/bench_surveys``; after an interruption it goes on behind them.  The
+report is ``benchmarks/results/bench_surveys.md``.  StepMix has to be installed
+(``pip install stepmix``).
+
+surveys     surveys A to D, beside StepMix
+binned      survey E, with skewed columns
+items       yes/no items, beside the Bernoulli mixture
+copies      classes that begin as copies of one another
+speed       time of an iteration
+covariates  coverage of the intervals of `class_regression`
+
+Everything runs in one thread; seconds are of CPU time.
+"""
+
+import os
+
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+import argparse
+import itertools
+import warnings
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import adjusted_rand_score
+from stages import add_arguments, run, timed
+from surveys import SIZES, kinds, picked, survey
+
+import sktemper
+from sktemper import (
+    AnnealedBernoulliMixture,
+    AnnealedMixedMixture,
+    TemperedMixedMixture,
+    class_regression,
+)
+from sktemper.schedules import ExponentialSchedule
+
+LIMIT = 10
+N_CLASSES = {"A": 4} | {name: len(sizes) for name, sizes in SIZES.items()}
+SEEDS_OF_PEERS = 3
+
+
+# -- surveys ---------------------------------------------------------------------------
+
+
+class Peer:
+    """StepMix, told the number of classes, with ten starts."""
+
+    def __init__(self, n_classes, seed):
+        self.n_classes, self.seed = n_classes, seed
+
+    def fit(self, X):
+        from stepmix.stepmix import StepMix
+        from stepmix.utils import get_mixed_descriptor
+
+        likert = [name for name in X if name.startswith("likert")]
+        numbers = [name for name in X if name.startswith(("count", "number"))]
+        options = [name for name in X if name.startswith(("yes", "option"))]
+        self.codes = {
+            name: pd.Categorical(X[name]).categories for name in options + likert
+        }
+        data, measurement = get_mixed_descriptor(
+            self._coded(X),
+            categorical_nan=options + likert,
+            **({"continuous_nan": numbers} if numbers else {}),
+        )
+        self.columns = data.columns
+        self.model = StepMix(
+            self.n_classes,
+            measurement=measurement,
+            n_init=10,
+            max_iter=300,
+            random_state=self.seed,
+            progress_bar=0,
+            verbose=0,
+        )
+        self.model.fit(data)
+        return self
+
+    def _coded(self, X):
+        coded = X.copy()
+        for name, categories in self.codes.items():
+            codes = pd.Categorical(X[name], categories).codes.astype(float)
+            coded[name] = np.where(codes < 0, np.nan, codes)
+        return coded
+
+    def _data(self, X):
+        return self._coded(X)[self.columns]
+
+    def predict(self, X):
+        return self.model.predict(self._data(X))
+
+    def score(self, X):
+        return self.model.score(self._data(X))
+
+
+def contestants(name, X, seed):
+    """Return estimators for a survey by their names."""
+    settings = {} if name == "A" else {"kinds": kinds(X, count="poisson")}
+    found = {
+        "default": AnnealedMixedMixture(LIMIT, random_state=seed, **settings),
+        "counts not declared": AnnealedMixedMixture(LIMIT, random_state=seed),
+    }
+    for other in (100, 200):
+        mixture = AnnealedMixedMixture(LIMIT, random_state=seed + other, **settings)
+        found[f"default, seed + {other}"] = mixture
+    plain = {"tempering": None, "n_init": 10, "random_state": seed}
+    found["plain, n_init=10"] = TemperedMixedMixture(LIMIT, **plain, **settings)
+    if name == "A":
+        del found["counts not declared"]
+    if seed < SEEDS_OF_PEERS:
+        found["StepMix, told, n_init=10"] = Peer(N_CLASSES[name], seed)
+    return found
+
+
+def fitted_figures(estimator, X, y, test, y_test):
+    """Return the figures of a fit."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        seconds, fitted = timed(lambda: estimator.fit(X))
+        return {
+            "classes": getattr(fitted, "n_active_components_", np.nan),
+            "ARI": adjusted_rand_score(y_test, fitted.predict(test)),
+            "score": float(fitted.score(test)),
+            "bound": getattr(fitted, "lower_bound_", np.nan),
+            "CPU s": seconds,
+        }
+
+
+def surveys(options):
+    """Surveys of A: 3,000, B: 2,000, C: 400 and D: 10,000 rows, with 4, 6, 3 and 8
+    classes.
+
+    Ours have at most ten components and do not know the number of classes.  Counts are
+    declared, except for "counts not declared".  StepMix is told the number, and runs
+    with three of the seeds; it takes counts as normal.  Found: in how many fits the
+    number of classes is the true one.  Below best: nats by which the lower bound is
+    below the best of all fits with the same data, mean and largest.  Score: log density
+    of 1,000 other rows, nats per row.
+    """
+    stages = [("default",), ("counts",), ("StepMix",), ("plain",)]
+    for starts, seed in itertools.product(stages, range(options.seeds or 10)):
+        for name in "CBAD":
+            X, y, test, y_test = survey(name, seed)
+            rows = options.tenth(len(X))
+            for key, estimator in contestants(name, X, seed).items():
+                if key.startswith(starts):
+                    given = estimator, X[:rows], y[:rows], test, y_test
+                    yield (
+                        {"survey": name, "seed": seed, "contestant": key},
+                        lambda given=given: fitted_figures(*given),
+                    )
+
+
+def table_of_surveys(frame):
+    """Yield a line for each survey and contestant."""
+    ours = frame[frame["bound"].notna()]
+    ours = ours[ours["contestant"] != "counts not declared"]  # another model
+    best = ours.groupby(["survey", "seed"])["bound"].max().rename("best")
+    frame = frame.join(best, on=["survey", "seed"])
+    frame["below"] = frame["best"] - frame["bound"]
+    yield "| survey | contestant | seeds | found | below best | ARI | score | CPU s |"
+    yield "|---|---|---:|---:|---:|---:|---:|---:|"
+    peers = frame["contestant"].str.startswith("StepMix")
+    with_peers = set(
+        frame[peers][["survey", "seed"]].itertuples(index=False, name=None)
+    )
+    pairs = frame[["survey", "seed"]].itertuples(index=False, name=None)
+    frame["has_peer"] = [pair in with_peers for pair in pairs]
+    for (name, key), rows in frame.sort_values("survey").groupby(
+        ["survey", "contestant"]
+    ):
+        if "seed +" in key:
+            continue
+        yield line_of_survey(name, key, rows, N_CLASSES[name])
+        if key == "default" and rows["has_peer"].any():
+            own = rows[rows["has_peer"]]
+            yield line_of_survey(
+                name, "default, seeds of StepMix", own, N_CLASSES[name]
+            )
+
+
+def line_of_survey(name, key, rows, n_classes):
+    is_told = rows["bound"].isna().all()
+    found = f"{(rows['classes'] == n_classes).sum()}"
+    below = f"{rows['below'].mean():.1f}, {rows['below'].max():.1f}"
+    cells = [
+        f"{name} ({n_classes})",
+        key,
+        str(len(rows)),
+        "told" if is_told else found,
+        "" if rows["below"].isna().all() or key == "counts not declared" else below,
+        f"{rows['ARI'].mean():.3f}",
+        f"{rows['score'].mean():.3f}",
+        f"{rows['CPU s'].mean():.2f}",
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+# -- a model that is wrong -------------------------------------------------------------
+
+
+def binned(options):
+    """Survey E: 2,000 rows, three classes, overdispersed counts and skewed numbers.
+
+    The columns of numbers are cut into intervals ("binned"), or are taken as they are.
+    """
+    for seed in range(options.seeds or 10):
+        X, y, test, y_test = survey("E", seed)
+        for key, chosen in (
+            ("binned", kinds(X, count="binned", number="binned")),
+            ("binned, n_bins=4", kinds(X, count="binned", number="binned")),
+            ("from_dtype", "from_dtype"),
+        ):
+            bins = {"n_bins": 4} if key.endswith("4") else {}
+            estimator = AnnealedMixedMixture(
+                LIMIT, kinds=chosen, random_state=seed, **bins
+            )
+            yield (
+                {"seed": seed, "kinds": key},
+                lambda given=(estimator, X, y, test, y_test): fitted_figures(*given),
+            )
+
+
+def table_of_numbers(key):
+    """Return a function that yields a line for each value of ``key``."""
+
+    def table(frame):
+        yield f"| {key} | seeds | classes | ARI | score | CPU s |"
+        yield "|---|---:|---|---:|---:|---:|"
+        for name, rows in frame.groupby(key, sort=False):
+            found = ", ".join(map(str, rows["classes"].astype(int)))
+            yield (
+                f"| {name} | {len(rows)} | {found} | {rows['ARI'].mean():.3f} | "
+                f"{rows['score'].mean():.3f} | {rows['CPU s'].mean():.2f} |"
+            )
+
+    return table
+
+
+# -- yes/no items ----------------------------------------------------------------------
+
+
+def answers(probabilities, n_rows, seed):
+    """Return yes/no answers of classes of equal size, and the classes."""
+    random = np.random.default_rng(seed)
+    y = random.integers(len(probabilities), size=n_rows)
+    X = random.random((n_rows, probabilities.shape[1])) < probabilities[y]
+    return X.astype(float), y
+
+
+def items(options):
+    """Yes/no items alone: 3,000 rows, 24 items, 6 classes; at most 10 components."""
+    n_rows = options.tenth(3000)
+    for seed in range(options.seeds or 10):
+        p = np.random.default_rng(seed).beta(0.8, 0.8, size=(6, 24))
+        X, y = answers(p, 2 * n_rows, seed)
+        given = X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:]
+        for estimator in AnnealedMixedMixture, AnnealedBernoulliMixture:
+            mixture = estimator(LIMIT, random_state=seed)
+            yield (
+                {"seed": seed, "estimator": estimator.__name__},
+                lambda mixture=mixture, given=given: fitted_figures(mixture, *given),
+            )
+
+
+def copies(options):
+    """Four classes, 18 items at .9 or .1, 3,000 rows; annealing from T=2.
+
+    At this temperature all ten components are copies of one another.
+    """
+    n_rows, schedule = options.tenth(3000), ExponentialSchedule(2.0)
+    for seed in range(options.seeds or 8):
+        high = np.random.default_rng(seed).random((4, 18)) < 0.5
+        X, y = answers(np.where(high, 0.9, 0.1), 2 * n_rows, seed)
+        given = X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:]
+        mixture = AnnealedMixedMixture(LIMIT, schedule=schedule, random_state=seed)
+        yield (
+            {"seed": seed, "start": "T=2"},
+            lambda mixture=mixture, given=given: fitted_figures(mixture, *given),
+        )
+
+
+# -- speed -----------------------------------------------------------------------------
+
+
+def speed(options):
+    """Milliseconds of an iteration, 10,000 rows, 24 columns, 10 components.
+
+    The difference of fits of 60 and of 10 iterations, without tempering; the least of
+    five.
+    """
+
+    def iteration(estimator, X):
+        def seconds(n_iterations):
+            estimator.set_params(max_iter=n_iterations, tol=0.0)
+            return timed(lambda: estimator.fit(X))[0]
+
+        times = [seconds(60) - seconds(10) for _ in range(5)]
+        return {"ms": 1e3 * min(times) / 50}
+
+    X, *_ = survey("D", 0)
+    p = np.random.default_rng(0).beta(0.8, 0.8, size=(8, 24))
+    yes, _ = answers(p, 10_000, 0)
+    plain = {"tempering": None, "random_state": 0}
+    cases = {
+        ("survey D", "TemperedMixedMixture"): (
+            TemperedMixedMixture(LIMIT, kinds=kinds(X, count="poisson"), **plain),
+            X,
+        ),
+        ("yes/no", "TemperedMixedMixture"): (TemperedMixedMixture(LIMIT, **plain), yes),
+        ("yes/no", "TemperedBernoulliMixture"): (
+            sktemper.TemperedBernoulliMixture(LIMIT, **plain),
+            yes,
+        ),
+    }
+    for (data, name), given in cases.items():
+        key = {"data": data, "estimator": name}
+        yield key, lambda given=given: iteration(*given)
+
+
+def table_of_speed(frame):
+    """Yield a line for each estimator."""
+    yield "| data | estimator | ms |"
+    yield "|---|---|---:|"
+    for row in frame.itertuples(index=False):
+        yield f"| {row.data} | {row.estimator} | {row.ms:.1f} |"
+
+
+# -- covariates ------------------------------------------------------------------------
+
+#: Intercepts and effects of two covariates on the log odds of classes, against class 0.
+EFFECTS = np.array([[0.0, 0.0, 0.0], [0.0, 0.8, -0.5], [-0.3, -0.6, 0.7]])
+N_ITEMS = 12
+
+
+def replicate(separation, n_rows, seed):
+    """Return yes/no items, two covariates and the classes."""
+    random = np.random.default_rng(seed)
+    Z = np.c_[random.normal(size=n_rows), random.random(n_rows) < 0.5].astype(float)
+    logits = np.exp(np.c_[np.ones(n_rows), Z] @ EFFECTS.T)
+    y = picked(random, logits / logits.sum(axis=1, keepdims=True))
+    is_high = np.ones((3, N_ITEMS), dtype=bool)
+    is_high[1, N_ITEMS // 2 :] = is_high[2] = False
+    p = np.where(is_high, separation, 1 - separation)
+    return (random.random((n_rows, N_ITEMS)) < p[y]).astype(float), Z, y
+
+
+def effects_of(separation, n_rows, seed):
+    """Return estimates, standard errors and coverage of the effects."""
+    X, Z, y = replicate(separation, n_rows, seed)
+    mixture = AnnealedMixedMixture(6, random_state=seed).fit(X)
+    posteriors = mixture.predict_proba(X)
+    row = {"classes": mixture.n_active_components_, "R2": mixture.entropy_r2(X)}
+    if row["classes"] != 3:
+        return row
+    used = np.flatnonzero(posteriors.sum(axis=0) > 0.5)
+    overlap = np.array([posteriors[y == k].sum(axis=0)[used] for k in range(3)])
+    own = used[linear_sum_assignment(-overlap)[1]]
+    for method in "ml", "bch":
+        found = class_regression(posteriors, Z, method=method, reference=int(own[0]))
+        places = np.searchsorted(found.classes, own[1:])
+        for k, place in enumerate(places, 1):
+            for j in (1, 2):
+                row[f"{method} coef {k}{j}"] = found.coef_[place, j]
+                row[f"{method} stderr {k}{j}"] = found.stderr_[place, j]
+    return row
+
+
+def covariates(options):
+    """Coefficients of `class_regression` after a fit of at most six components.
+
+    Three classes, 12 yes/no items, 2,000 rows, a normal and a binary covariate with
+    four effects between .5 and .8 in size.  The items are answered with yes with the
+    probability p, or 1 - p.  Slope: of the estimates on the true effects, without a
+    constant.  Coverage: of 95 % intervals, of the four effects.  Ratio: the standard
+    deviation of the estimates over the mean standard error.
+    """
+    n_rows = options.tenth(2000)
+    for seed in range(options.seeds or 200):
+        for separation in (0.85, 0.8, 0.75):
+            yield (
+                {"p": separation, "seed": seed},
+                lambda given=(separation, n_rows, seed): effects_of(*given),
+            )
+
+
+def table_of_covariates(frame):
+    """Yield a line for each separation and method."""
+    yield "| p | entropy R² | three classes | method | slope | coverage | ratio |"
+    yield "|---:|---:|---:|---|---:|---:|---:|"
+    names = [f"{k}{j}" for k in (1, 2) for j in (1, 2)]
+    true = np.array([EFFECTS[int(k), int(j)] for k, j in names])
+    for p, rows in frame.groupby("p", sort=False):
+        kept = rows[rows["classes"] == 3]
+        for method in "ml", "bch":
+            coef = kept[[f"{method} coef {name}" for name in names]].to_numpy()
+            error = kept[[f"{method} stderr {name}" for name in names]].to_numpy()
+            slope = (coef @ true / (true @ true)).mean()
+            covered = np.abs(coef - true) < 1.959964 * error
+            ratio = (coef.std(axis=0) / error.mean(axis=0)).mean()
+            yield (
+                f"| {p} | {kept['R2'].mean():.2f} | {len(kept)} of {len(rows)} | "
+                f"{method} | {slope:.3f} | {covered.mean():.3f} | {ratio:.2f} |"
+            )
+
+
+STAGES = {
+    "surveys": (surveys, "Classes of surveys", table_of_surveys),
+    "binned": (binned, "Skewed columns", table_of_numbers("kinds")),
+    "items": (items, "Yes/no items", table_of_numbers("estimator")),
+    "copies": (copies, "Copies", table_of_numbers("start")),
+    "speed": (speed, "Speed", table_of_speed),
+    "covariates": (covariates, "Covariates", table_of_covariates),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_arguments(parser, STAGES)
+    head = [
+        "# Surveys",
+        "",
+        f"One thread; sktemper {sktemper.__version__}. "
+        "`benchmarks/bench_surveys.py` made this, and says what is measured; every "
+        "number stands in `bench_surveys/`. Means over seeds.",
+    ]
+    run(parser, STAGES, "bench_surveys", head)
+
+
+if __name__ == "__main__":
+    main()

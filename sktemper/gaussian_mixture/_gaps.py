@@ -1,0 +1,262 @@
+"""Gaussian components of rows with missing values.
+
+The missing values x_m of a row are latent variables.  Given component k, the best
+distribution is the Gaussian
+
+    q(x_m | k) = N(m_m - L_mm^-1 L_mo (x_o - m_o), L_mm^-1),
+
+where L is the expected precision of the component, x_o are the observed values, and m
+is the mean.  The expected log-likelihood of the row, with the entropy of q, is the
+logarithm of the integral over x_m of exp(E log p(x_o, x_m)): the distance becomes that
+of the completed row, and log |L_mm| / 2 - n_missing log(2 pi) / 2 is subtracted.
+Statistics are expected moments under q.
+"""
+
+import math
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from .._expfam import ONCE
+from .._linalg import tiled_matmul
+from ._family import GaussianFamily
+from ._gapped_rows import GappedRows, conditional, summed
+from ._tied import TiedFamily
+
+__all__ = ["GaussianWithGaps", "TiedWithGaps"]
+
+LOG_2_PI = math.log(2 * math.pi)
+#: Seed of the values that are drawn for moves.
+SEED_OF_DRAWS = 0
+
+
+class WithGaps:
+    """Mixin of families of Gaussians: blocks may be `GappedRows`."""
+
+    # -- local steps -------------------------------------------------------------------
+    def responsibilities(self, block, tables, log_weights, power):
+        """Return responsibilities, bounds and scores, see `MixtureModel`."""
+        if not isinstance(block, GappedRows):
+            return super().responsibilities(block, tables, log_weights, power)
+        logs = self.log_likelihoods(block, tables) + log_weights
+        tempered = logs * np.reshape(power, (-1, 1))
+        bounds = logsumexp(tempered, axis=1)
+        shares = np.exp(tempered - bounds[:, None])
+        return shares.astype(self.dtype), bounds, (shares * logs).sum(axis=1)
+
+    def log_likelihoods(self, block, tables):
+        """Return expected log densities of the observed values of each row."""
+        if not isinstance(block, GappedRows):
+            return super().log_likelihoods(block, tables)
+        squares, log_determinants = self._distances(block, tables.usual)
+        constants = tables.constants + 0.5 * LOG_2_PI * block.n_missing[:, None]
+        return constants - 0.5 * (squares + log_determinants)
+
+    def log_predictive(self, block, tables, log_weights=0.0):
+        """Return the logarithm of the components' Student-t densities."""
+        if not isinstance(block, GappedRows):
+            return super().log_predictive(block, tables, log_weights)
+        usual = tables.usual
+        nu = np.broadcast_to(usual.freedom, usual.precision.shape)
+        spread = (usual.precision + 1.0) / usual.precision
+        function = self._product if self.law.is_product else self._student
+        return function(block, usual, nu, spread) + log_weights
+
+    def _student(self, block, usual, nu, spread):
+        """Return log densities of marginals of multivariate Student-t distributions."""
+        n_missing, width = block.n_missing[:, None], self.law.width
+        n_observed = self.n_features - n_missing
+        squares, log_determinants = self._distances(block, usual)
+        # of the scale matrix; those of the distances are of nu times that
+        logs = usual.log_determinants - log_determinants + n_missing * np.log(nu)
+        freedom = 2.0 * self.law.exponent(nu) - self.n_features
+        exponent = 0.5 * (freedom + n_observed)
+        logs = 0.5 * (logs - n_observed * np.log(math.pi * width * spread))
+        logs += gammaln(exponent) - gammaln(0.5 * freedom)
+        return logs - exponent * np.log1p(squares / (width * nu * spread))
+
+    def _product(self, block, usual, nu, spread):
+        """Return log densities of independent Student-t distributions."""
+        rows, known = block.about(self.origin), ~block.missing
+        out = np.empty((len(block), len(nu)))
+        for k in range(len(nu)):
+            squares = ((rows - usual.means[k]) * usual.factors[k]) ** 2 / spread[k]
+            heights = np.log(usual.factors[k]) - 0.5 * math.log(math.pi * spread[k])
+            heights = heights + gammaln(0.5 * nu[k] + 0.5) - gammaln(0.5 * nu[k])
+            logs = heights - self.law.exponent(nu[k]) * np.log1p(squares)
+            out[:, k] = np.where(known, logs, 0.0).sum(axis=1)
+        return out
+
+    def statistics(self, block, shares, factors=ONCE, tables=None):
+        """Return the sums of the expected moments of rows."""
+        if not isinstance(block, GappedRows):
+            return super().statistics(block, shares, factors, tables)
+        shares = shares * factors[:, None]
+        if self.covariance.products:
+            sums = self._sums_of_products(block, shares, tables.usual)
+        else:
+            sums = self._sums_of_squares(block, shares, tables.usual)
+        return self._of_sums(sums)
+
+    def _of_sums(self, sums):
+        return sums[:, 0], self.counted(self._natural_order(sums))
+
+    # -- distances and sums ------------------------------------------------------------
+    def _distances(self, block, usual):
+        """Return squared distances of completed rows, and log |L_mm|.
+
+        Both are ndarrays of shape (n_rows, n_components).
+        """
+        shape = len(block), len(usual.means)
+        squares, log_determinants = np.empty(shape), np.zeros(shape)
+        if not self.covariance.products:
+            rows, known = block.about(self.origin), ~block.missing
+            for k, precision in enumerate(self._variances(usual) ** -1.0):
+                moved = np.where(known, rows - usual.means[k], 0.0)
+                squares[:, k] = (moved * moved * precision).sum(axis=1)
+                logs = np.where(known, 0.0, np.log(precision))
+                log_determinants[:, k] = logs.sum(axis=1)
+            return squares, log_determinants
+        for part, own in block.parts(shape[1]):
+            found = self._given(own, usual)
+            log_determinants[part] = found.log_determinants.T
+            for k, root in enumerate(self._roots(usual)):
+                white = tiled_matmul(found.shifts[k], root.T)
+                squares[part, k] = (white * white).sum(axis=1)
+        return squares, log_determinants
+
+    def _sums_of_products(self, block, shares, usual):
+        """Return the sums of 1, x and x_i x_j, i <= j, (n_components, n_moments)."""
+        K, D = usual.means.shape
+        upper = np.triu_indices(D)
+        sums = np.zeros((K, 1 + D + len(upper[0])))
+        for part, own in block.parts(K):
+            found = self._given(own, usual)
+            weight = np.ascontiguousarray(shares[part].T, dtype=np.float64)
+            rows = found.shifts + usual.means[:, None]
+            weighted = rows * weight[:, :, None]
+            second = np.swapaxes(weighted, 1, 2) @ rows
+            second += summed(own, found.covariances, weight)
+            sums[:, 0] += weight.sum(axis=1)
+            sums[:, 1 : 1 + D] += weighted.sum(axis=1)
+            sums[:, 1 + D :] += second[:, *upper]
+        return sums
+
+    def _sums_of_squares(self, block, shares, usual):
+        """Return the sums of 1, x and x^2, (n_components, n_moments)."""
+        D = self.n_features
+        filled = np.where(block.missing, self.origin, block.rows)
+        sums = self._sums(filled, shares, ONCE, 1 + 2 * D)
+        n_missing = shares.T.astype(np.float64) @ block.missing
+        sums[:, 1 : 1 + D] += n_missing * usual.means
+        squares = usual.means**2 + self._variances(usual)
+        sums[:, 1 + D :] += n_missing * squares
+        return sums
+
+    def _given(self, block, usual):
+        """Return the `Conditional` of rows; the last result is cached."""
+
+        def function(usual):
+            roots = self._roots(usual)
+            precisions = np.einsum("kij,kil->kjl", roots, roots)
+            rows = block.about(self.origin)
+            return conditional(block, rows, usual.means, precisions)
+
+        return block.last.of(usual, function)
+
+    def _variances(self, usual):
+        """Return the inverses of diagonal expected precisions, one a component."""
+        freedom = np.broadcast_to(usual.freedom, usual.precision.shape)
+        return 1.0 / (usual.factors**2 * freedom[:, None])
+
+    def _roots(self, usual):
+        """Return lower triangles R with R^T R = L, one a component."""
+        K = len(usual.means)
+        freedom = np.broadcast_to(usual.freedom, (K,))
+        factors = np.broadcast_to(usual.factors, (K, *usual.factors.shape[-2:]))
+        return np.sqrt(freedom)[:, None, None] * factors
+
+    # -- completed rows ----------------------------------------------------------------
+    def completed(self, block, shares, tables):
+        """Return expected rows given the observed values.
+
+        Parameters
+        ----------
+        block : GappedRows
+        shares : ndarray of shape (n_rows, n_components)
+            Responsibilities.
+        tables : GaussianTables
+
+        Returns
+        -------
+        rows : ndarray of shape (n_rows, n_features)
+            In float64.
+        """
+        usual, out = tables.usual, np.empty(block.shape)
+        for part, own in block.parts(len(usual.means)):
+            means = self.origin + usual.means
+            if self.covariance.products:
+                means = self._given(own, usual).shifts + means[:, None]
+                out[part] = np.einsum("nk,knd->nd", shares[part], means)
+            else:
+                out[part] = np.einsum("nk,kd->nd", shares[part], means)
+        return np.where(block.missing, out, block.rows)
+
+    def drawn(self, block, shares, tables):
+        """Return rows whose missing values are drawn given the observed ones.
+
+        The component of each row is drawn with its responsibility.  Draws have a fixed
+        seed, so that searches for moves can be repeated.
+        """
+        random, usual = np.random.default_rng(SEED_OF_DRAWS), tables.usual
+        ends = shares.cumsum(axis=1)
+        below = ends < random.random((len(block), 1)) * ends[:, -1:]
+        labels = np.minimum(below.sum(axis=1), len(usual.means) - 1)
+        noise, out = random.normal(size=block.shape), np.empty(block.shape)
+        for k in np.unique(labels).tolist():
+            rows, one = np.flatnonzero(labels == k), self._only(usual, k)
+            own = GappedRows(block.rows[rows])
+            for part, few in own.parts(1):
+                values = self._drawn(few, one, noise[rows[part]]) + self.origin
+                out[rows[part]] = np.where(few.missing, values, few.rows)
+        return np.ascontiguousarray(out, dtype=self.dtype)
+
+    def _drawn(self, block, usual, noise):
+        """Return rows of a single component, given standard normal numbers."""
+        if not self.covariance.products:
+            return usual.means + noise * np.sqrt(self._variances(usual))
+        found = self._given(block, usual)
+        values = found.shifts[0] + usual.means
+        pairs = zip(block.patterns, found.covariances, strict=True)
+        for (rows, missing, numbers), (covariances,) in pairs:
+            roots, places = np.linalg.cholesky(covariances), missing[numbers]
+            own = noise[rows[:, None], places]
+            moved = np.einsum("pij,pj->pi", roots[numbers], own)
+            values[rows[:, None], places] += moved
+        return values
+
+    def _only(self, usual, k):
+        """Return the parameters of component k alone."""
+        K = len(usual.means)
+        freedom = np.broadcast_to(usual.freedom, (K,))[k : k + 1]
+        factors = usual.factors
+        if factors.ndim == 3 or not self.covariance.products:
+            factors = factors[k : k + 1]
+        return usual._replace(
+            precision=usual.precision[k : k + 1],
+            means=usual.means[k : k + 1],
+            freedom=freedom,
+            factors=factors,
+        )
+
+
+class GaussianWithGaps(WithGaps, GaussianFamily):
+    """Gaussian components with Normal-Wishart posteriors; values may be missing."""
+
+
+class TiedWithGaps(WithGaps, TiedFamily):
+    """Gaussian components that share a covariance; values may be missing."""
+
+    def _of_sums(self, sums):
+        first = 1 + self.n_features
+        return self._shared(sums[:, :first], sums[:, first:].mean(axis=0))

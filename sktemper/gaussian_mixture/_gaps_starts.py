@@ -1,0 +1,117 @@
+"""Starts of Gaussian mixtures from rows with missing values."""
+
+import numpy as np
+
+from .._expfam import COVARIANCES
+from ._gapped_rows import GappedRows, block_of, conditional, summed
+
+__all__ = ["filled", "mean_and_covariance_of"]
+
+#: Number of rows that a mean and a covariance are computed from.
+ROWS_LOOKED_AT = 20_000
+#: Largest number of columns whose correlations fill missing values at a start.
+MOST_CORRELATED = 50
+#: Largest number of steps of expectation maximisation, and the change of the
+#: covariance, in variances, at which they end.
+STEPS, TOL = 50, 1e-4
+#: Variance that is added, in variances.
+RIDGE = 1e-9
+ROWS_OF_PART = 1024
+
+
+def mean_and_covariance_of(X, weight, is_full):
+    """Return the mean and the covariance of rows with missing values.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    weight : ndarray of shape (n_samples,) or None
+    is_full : bool
+        Whether they are those of the best Gaussian, by expectation maximisation, or
+        those of the observed values of each column, without covariances.
+
+    Raises
+    ------
+    ValueError
+        If a column has no value.
+    """
+    if weight is None or not weight.any():
+        weight = np.ones(len(X))
+    step = -(-len(X) // ROWS_LOOKED_AT)
+    if weight[::step].any():
+        X, weight = X[::step], weight[::step]
+    X = np.asarray(X, dtype=np.float64)
+    known = ~np.isnan(X)
+    totals = weight @ known
+    if not totals.all():
+        number = int(np.flatnonzero(totals == 0)[0])
+        raise ValueError(
+            f"Column {number} of X has no value, only NaN: leave it out, or start with "
+            "rows that have one."
+        )
+    mean = weight @ np.where(known, X, 0.0) / totals
+    squares = weight @ np.where(known, X - mean, 0.0) ** 2
+    variances = squares / np.maximum(totals - 1.0, 1.0)
+    if not is_full:
+        return mean, np.diag(variances)
+    return _fitted(X, weight, mean, variances)
+
+
+def _fitted(X, weight, mean, variances):
+    """Return the mean and the covariance of the Gaussian that is fitted to rows."""
+    total, origin = weight.sum(), mean
+    units = np.sqrt(np.where(variances > 0, variances, 1.0))
+    parts = [slice(at, at + ROWS_OF_PART) for at in range(0, len(X), ROWS_OF_PART)]
+    blocks = [GappedRows((X[part] - origin) / units) for part in parts]
+    mean, covariance = np.zeros(len(units)), np.diag((variances > 0).astype(float))
+    ridge = RIDGE * np.eye(len(units))
+    for _ in range(STEPS):
+        precision = _inverse(covariance + ridge)
+        first, second = np.zeros_like(mean), np.zeros_like(covariance)
+        for part, block in zip(parts, blocks, strict=True):
+            found = conditional(block, block.rows, mean[None], precision)
+            rows = found.shifts[0] + mean
+            first += weight[part] @ rows
+            second += (rows * weight[part, None]).T @ rows
+            second += summed(block, found.covariances, weight[None, part])[0]
+        mean = first / total
+        before, covariance = covariance, second / total - np.outer(mean, mean)
+        if np.abs(covariance - before).max() < TOL:
+            break
+    covariance *= total / (total - 1.0) if total > 1 else 1.0
+    return origin + units * mean, covariance * np.outer(units, units)
+
+
+def _inverse(covariance):
+    """Return the inverse of a covariance, (1, n_features, n_features)."""
+    roots, _ = COVARIANCES["full"](len(covariance)).factors(covariance[None])
+    return np.swapaxes(roots, 1, 2) @ roots
+
+
+def filled(X, weight, is_full):
+    """Return rows in which missing values are at their means.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    weight : ndarray of shape (n_samples,) or None
+    is_full : bool
+        Whether the means are those given the observed values of the row.
+    """
+    is_full = is_full and X.shape[1] <= MOST_CORRELATED
+    mean, covariance = mean_and_covariance_of(X, weight, is_full)
+    out = np.where(np.isnan(X), mean.astype(X.dtype), X)
+    if not is_full:
+        return out
+    units = np.sqrt(np.where(np.diag(covariance) > 0, np.diag(covariance), 1.0))
+    scaled = covariance / np.outer(units, units) + RIDGE * np.eye(len(units))
+    precision = _inverse(scaled)
+    for start in range(0, len(X), ROWS_OF_PART):
+        part = slice(start, start + ROWS_OF_PART)
+        block = block_of(np.ascontiguousarray(X[part], dtype=np.float64))
+        if isinstance(block, GappedRows):
+            rows = (block.rows - mean) / units
+            found = conditional(block, rows, np.zeros((1, len(mean))), precision)
+            values = mean + units * found.shifts[0]
+            out[part] = np.where(block.missing, values, block.rows)
+    return out

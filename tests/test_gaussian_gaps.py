@@ -1,0 +1,233 @@
+"""Gaussian mixtures of rows with missing values."""
+
+import numpy as np
+import pytest
+from scipy import integrate
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+
+from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture
+from sktemper.gaussian_mixture._gapped_rows import GappedRows
+
+#: Each covariance type, with Gamma and with Wishart distributions of precisions.
+TYPES = [
+    ("full", "learned"),
+    ("tied", "learned"),
+    ("diag", "learned"),
+    ("diag", "scikit-learn"),
+    ("spherical", "learned"),
+    ("spherical", "scikit-learn"),
+]
+
+
+def clusters(n_samples=300, n_features=3, gaps=0.25, seed=0, correlation=0.4):
+    """Return complete rows of three clusters, rows with gaps, and labels."""
+    random = np.random.default_rng(seed)
+    centres = 5.0 * np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
+    centres = np.hstack([centres] * 3)[:, :n_features] + 100.0
+    y = random.integers(3, size=n_samples)
+    noise = random.normal(size=(n_samples, n_features))
+    X = centres[y] + noise @ (np.eye(n_features) + correlation)
+    return X, np.where(random.random(X.shape) < gaps, np.nan, X), y
+
+
+def fitted(covariance_type, priors, **others):
+    """Return a mixture fitted to rows with gaps, its model and parameters."""
+    _, X, _ = clusters()
+    settings = {"tempering": None, "max_iter": 8, "tol": 0.0, "random_state": 0}
+    mixture = TemperedGaussianMixture(
+        3, covariance_type=covariance_type, priors=priors, **settings | others
+    )
+    with pytest.warns(match="did not converge"):
+        mixture.fit(X)
+    model, state = mixture._fitted_model(), mixture.state_
+    return mixture, model, model.prepare(state.globals_, state.hyper)
+
+
+def grid(rows, n_points, width=60.0):
+    """Return rows with values in the gaps of a row, and the weight of each.
+
+    The trapezoidal rule converges geometrically for smooth functions that vanish at the
+    ends.
+    """
+    (gaps,) = np.nonzero(np.isnan(rows))
+    values = 100.0 + np.linspace(-width, width, n_points)
+    mesh = np.meshgrid(*[values] * len(gaps))
+    out = np.repeat(rows[None], mesh[0].size, axis=0)
+    out[:, gaps] = np.stack([one.ravel() for one in mesh], axis=1)
+    return out, (values[1] - values[0]) ** len(gaps)
+
+
+ROW_1 = np.array([101.0, np.nan, 104.0])
+ROW_2 = np.array([np.nan, 99.0, np.nan])
+
+
+@pytest.mark.parametrize("row", [ROW_1, ROW_2], ids=["one gap", "two gaps"])
+@pytest.mark.parametrize(("covariance_type", "priors"), TYPES)
+def test_expectations_are_integrals_over_the_gaps(covariance_type, priors, row):
+    _, model, prepared = fitted(covariance_type, priors)
+    family = model.family_of(prepared.hyper)
+    rows, weight = grid(row, 401)
+    logs = family.log_likelihoods(model.take(rows, slice(None)), prepared.tables)
+    block = model.take(row[None], slice(None))
+    assert isinstance(block, GappedRows)
+    (found,) = family.log_likelihoods(block, prepared.tables)
+    integrals = logsumexp(logs, axis=0) + np.log(weight)
+    np.testing.assert_allclose(found, integrals, atol=1e-6, rtol=0)
+    # the statistics of component k are expected moments given k
+    shares = np.exp(logs - logsumexp(logs, axis=0))
+    complete = model.take(rows, slice(None))
+    for k in range(3):
+        one = np.zeros_like(shares)
+        one[:, k] = shares[:, k]
+        expected = family.statistics(complete, one)
+        found = family.statistics(block, np.eye(3)[[k]], tables=prepared.tables)
+        np.testing.assert_allclose(found[0], expected[0], atol=1e-6)
+        np.testing.assert_allclose(found[1], expected[1], atol=1e-6, rtol=1e-7)
+
+
+@pytest.mark.parametrize(("covariance_type", "priors"), TYPES)
+def test_scores_are_integrals_of_the_predictive_density(covariance_type, priors):
+    mixture, _, _ = fitted(covariance_type, priors)
+
+    def density(value):
+        row = np.where(np.isnan(ROW_1), value, ROW_1)
+        return np.exp(mixture.score_samples(row[None])[0])
+
+    # around the peak, which is narrow
+    peaks = mixture.impute(ROW_1[None])[0, 1] + np.array([-30, -3, 0, 3, 30])
+    pieces = [(-np.inf, peaks[0]), *zip(peaks, peaks[1:], strict=False)]
+    pieces.append((peaks[-1], np.inf))
+    integral = sum(
+        integrate.quad(density, *piece, epsabs=0, epsrel=1e-8)[0] for piece in pieces
+    )
+    (score,) = mixture.score_samples(ROW_1[None])
+    assert score == pytest.approx(np.log(integral), abs=1e-6)
+
+
+@pytest.mark.parametrize(("covariance_type", "priors"), TYPES)
+def test_the_bound_rises_to_a_stationary_point(covariance_type, priors):
+    """At convergence, the parameters are best for the expected statistics."""
+    _, X, _ = clusters()
+    given = {"mean_precision_prior": 1.0, "covariance_prior": None}
+    if priors == "learned" and covariance_type != "tied":
+        shape = {"full": np.eye(3), "diag": np.ones(3), "spherical": 1.0}
+        given["covariance_prior"] = 5.0 * shape[covariance_type]
+        given["degrees_of_freedom_prior"] = 5.0
+    mixture = TemperedGaussianMixture(
+        3,
+        covariance_type=covariance_type,
+        priors=priors,
+        tempering=None,
+        max_iter=2000,
+        tol=1e-9,
+        random_state=0,
+        **given,
+    ).fit(X)
+    bounds = np.array(mixture.lower_bounds_)
+    assert mixture.converged_
+    assert (np.diff(bounds) > -1e-8).all()
+    assert mixture.lower_bound(X) == pytest.approx(bounds[-1], abs=1e-6)
+
+
+def test_rows_without_gaps_do_not_depend_on_others():
+    X, _, _ = clusters()
+    mixture = AnnealedGaussianMixture(5, random_state=0).fit(X)
+    with_gap = np.vstack([X, [[np.nan, 100.0, 100.0]]])
+    both = mixture.predict_proba(with_gap)
+    np.testing.assert_allclose(both[:-1], mixture.predict_proba(X), atol=1e-12)
+    np.testing.assert_array_equal(mixture.impute(X), X)
+    scores = mixture.score_samples(with_gap)[:-1]
+    np.testing.assert_allclose(scores, mixture.score_samples(X), atol=1e-10)
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
+def test_clusters_are_found_despite_gaps(covariance_type):
+    correlation = 0.3 * (covariance_type in ("full", "tied"))
+    X, gapped, y = clusters(200, 6, gaps=0.2, correlation=correlation)
+    settings = {"tol": 0.2, "max_iter": 40, "random_state": 0}
+    mixture = AnnealedGaussianMixture(
+        4, covariance_type=covariance_type, moves="split_merge", **settings
+    )
+    mixture.fit(gapped)
+    assert adjusted_rand_score(y, mixture.labels_) > 0.9
+    assert mixture.n_active_components_ == 3
+    missing = np.isnan(gapped)
+    filled = mixture.impute(gapped)
+    np.testing.assert_array_equal(filled[~missing], gapped[~missing])
+    error = np.sqrt(np.mean((filled - X)[missing] ** 2))
+    assert error < 0.6 * X[missing].std()
+
+
+def test_imputed_values_are_conditional_means():
+    mixture, _, _ = fitted("full", "learned")
+    (shares,), means = mixture.predict_proba(ROW_2[None]), mixture.means_
+    expected = np.zeros(3)
+    for k in range(3):
+        S = mixture.covariances_[k]
+        slope = S[:, 1] / S[1, 1]
+        expected += shares[k] * (means[k] + slope * (99.0 - means[k, 1]))
+    (found,) = mixture.impute(ROW_2[None])
+    np.testing.assert_allclose(found, np.where(np.isnan(ROW_2), expected, ROW_2))
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "diag"])
+def test_weights_are_repetitions(covariance_type):
+    _, X, _ = clusters(80)
+    weight = np.random.default_rng(1).integers(0, 3, size=len(X))
+    settings = {"tempering": None, "max_iter": 5, "tol": 0.0, "random_state": 0}
+    mixture = TemperedGaussianMixture(
+        3, covariance_type=covariance_type, init_params="kmeans", **settings
+    )
+    with pytest.warns(match="did not converge"):
+        one = clone(mixture).fit(X, sample_weight=weight)
+    with pytest.warns(match="did not converge"):
+        other = clone(mixture).fit(np.repeat(X, weight, axis=0))
+    np.testing.assert_allclose(one.means_, other.means_, rtol=1e-8)
+    assert one.lower_bound_ == pytest.approx(other.lower_bound_, rel=1e-9)
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
+def test_threads_and_parts_give_the_same_bits(covariance_type, monkeypatch):
+    _, X, _ = clusters(1200)
+    settings = {"tempering": None, "max_iter": 3, "tol": 0.0, "random_state": 0}
+    mixture = TemperedGaussianMixture(3, covariance_type=covariance_type, **settings)
+    with pytest.warns(match="did not converge"):
+        one = clone(mixture).fit(X)
+    with pytest.warns(match="did not converge"):
+        other = clone(mixture).set_params(n_jobs=2).fit(X)
+    np.testing.assert_array_equal(one.means_, other.means_)
+    parts = [X[:500], X[500:]]
+    found = one.predict_proba(X)
+    np.testing.assert_array_equal(found, one.predict_proba(parts))
+    # blocks that are divided because they need much memory
+    monkeypatch.setattr("sktemper.gaussian_mixture._gapped_rows.MOST_ELEMENTS", 3000)
+    np.testing.assert_array_equal(found, one.predict_proba(X))
+
+
+def test_batches_and_single_precision():
+    _, X, y = clusters(900)
+    X = X.astype(np.float32)
+    mixture = TemperedGaussianMixture(3, random_state=0, total_samples=900)
+    for _ in range(4):
+        for start in range(0, 900, 300):
+            mixture.partial_fit(X[start : start + 300])
+    found = mixture.predict_proba(X)
+    assert found.dtype == np.float32
+    assert mixture.impute(X).dtype == np.float32
+    assert adjusted_rand_score(y, found.argmax(axis=1)) > 0.5
+
+
+def test_rows_without_any_value_and_columns_without_any():
+    _, X, _ = clusters()
+    mixture, _, _ = fitted("full", "learned")
+    empty = np.full((1, 3), np.nan)
+    (shares,) = mixture.predict_proba(empty)
+    assert shares.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(mixture.score_samples(empty), 0.0, atol=1e-12)
+    mean = shares @ mixture.means_
+    np.testing.assert_allclose(mixture.impute(empty)[0], mean)
+    X[:, 1] = np.nan
+    with pytest.raises(ValueError, match="Column 1 of X has no value"):
+        clone(mixture).fit(X)
