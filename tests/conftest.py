@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from fits import documents_of, model_of, samples_of
+from fits import documents_of, samples_of
 
 from sktemper._sklearn import HAS_CALLBACKS
 from sktemper.base import TemperedEstimator
@@ -30,36 +30,10 @@ SHORT_FITS = {
 }
 
 
-#: Checks of scikit-learn whose numbers depend on the policies of an estimator.
-NUMERICAL = {
-    "check_fit_idempotent",
-    "check_methods_sample_order_invariance",
-    "check_methods_subset_invariance",
-    "check_sample_weight_equivalence_on_dense_data",
-    "check_sample_weight_equivalence_on_sparse_data",
-}
-
-
-#: Checks of scikit-learn on constructors, parameters and tags alone.
-OF_PARAMETERS = {
-    "check_do_not_raise_errors_in_init_or_set_params",
-    "check_estimator_cloneable",
-    "check_estimator_repr",
-    "check_estimator_tags_renamed",
-    "check_get_params_invariance",
-    "check_mixin_order",
-    "check_no_attributes_set_in_init",
-    "check_parameters_default_constructible",
-    "check_set_params",
-    "check_valid_tag_types",
-}
-
-
 @pytest.hookimpl(tryfirst=True)  # before pytest deselects what is deep
 def pytest_collection_modifyitems(items):
-    first, counts = {}, Counter()
+    counts = Counter()
     for item in items:
-        mark_deep(item, first)
         thin_out(item, counts)
         for warning, names in SHORT_FITS.items():
             # doctests are to be as quiet as any user's first lines
@@ -68,24 +42,6 @@ def pytest_collection_modifyitems(items):
             ):
                 mark = pytest.mark.filterwarnings(warning)
                 item.add_marker(mark, append=False)
-
-
-def mark_deep(item, first):
-    """Mark checks of scikit-learn on all but the first configuration of a model.
-
-    Checks of numbers stay quick, because numbers depend on the configuration, unless
-    they are expected to fail; so do checks of constructors and parameters, on the first
-    configuration of each class.
-    """
-    parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    if {"estimator", "check"} <= parameters.keys():
-        estimator, check = parameters["estimator"], parameters["check"]
-        name = getattr(check, "func", check).__name__
-        fails = item.get_closest_marker("xfail") is not None
-        group = type(estimator) if name in OF_PARAMETERS else model_of(estimator)
-        default = first.setdefault(group, repr(estimator))
-        if repr(estimator) != default and (fails or name not in NUMERICAL):
-            item.add_marker(pytest.mark.deep)
 
 
 def thin_out(item, counts):

@@ -146,8 +146,8 @@ class Row(NamedTuple):
     log_likelihood : callable or None
         As of `check_model`, of a model whose scores are not those of whole rows.
     configurations : tuple of Configuration
-        For scikit-learn's checks, which all run on the first of each kind; empty are
-        all kinds with `parameters`.
+        For scikit-learn's checks, which all run on the first; empty are all kinds with
+        `parameters`, and few moves.
     expected_failures : dict
         Names of checks of scikit-learn that fail for any configuration, and reasons.
     """
@@ -168,9 +168,9 @@ class Row(NamedTuple):
 
     def for_sklearn(self):
         """Yield estimators for scikit-learn's checks, with the failures to expect."""
+        short = {"max_iter": 8} | ({"moves": FEW_MOVES} if self.moves else {})
         configurations = self.configurations or [
-            Configuration(kind, self.parameters | {"max_iter": 8})
-            for kind in self.kinds
+            Configuration(kind, self.parameters | short) for kind in self.kinds
         ]
         for kind, parameters, reason in configurations:
             estimator = getattr(sktemper, kind + self.name)(**parameters)

@@ -3,6 +3,7 @@
 import dataclasses
 import pickle
 import re
+import unittest
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import InvalidParameterError
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from sktemper import (
     AnnealedFactorialMixture,
@@ -36,26 +37,81 @@ from sktemper.schedules import (
 )
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
-#: Estimators of every model, with the checks that are expected to fail.
-CHECKED = {
-    repr(estimator): (estimator, failures)
-    for row in ROWS.values()
-    for estimator, failures in row.for_sklearn()
+#: Checks of scikit-learn on constructors, parameters and tags alone.
+OF_PARAMETERS = {
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_estimator_tags_renamed",
+    "check_get_params_invariance",
+    "check_mixin_order",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_set_params",
+    "check_valid_tag_types",
 }
+#: Checks of numbers, which depend on the policies of an estimator.
+NUMERICAL = {
+    "check_fit_idempotent",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+}
+ALL_CHECKS = OF_PARAMETERS | NUMERICAL | {"the others"}
 
 
-@parametrize_with_checks(
-    [estimator for estimator, _ in CHECKED.values()],
-    expected_failed_checks=lambda estimator: CHECKED[repr(estimator)][1],
-)
+def checked():
+    """Yield estimators of every model, checks that may fail, and groups of checks.
+
+    All checks run on the first configuration of a model, those of parameters on the
+    first of each class, and those of numbers on all. The others are deep; so are checks
+    of numbers that are expected to fail.
+    """
+    seen = set()
+    for name, row in ROWS.items():
+        for number, (estimator, failures) in enumerate(row.for_sklearn()):
+            quick = NUMERICAL - failures.keys()
+            if type(estimator) not in seen:
+                quick |= OF_PARAMETERS
+            quick = quick if number else ALL_CHECKS
+            seen.add(type(estimator))
+            for chosen in (quick, ALL_CHECKS - quick):
+                kind = "quick" if chosen is quick else "deep"
+                marks = [] if chosen is quick else pytest.mark.deep
+                label = f"{name}-{number}-{kind}"
+                if chosen:
+                    yield pytest.param(
+                        estimator, failures, chosen, id=label, marks=marks
+                    )
+
+
+@pytest.mark.parametrize(("estimator", "failures", "chosen"), list(checked()))
 @pytest.mark.filterwarnings(
     "ignore:The stored numbers of X:UserWarning",  # of noise
     "ignore:.*too few rows for full covariances",
     "ignore:X has values other than 0 and 1, from 1 to 4",
     "ignore:.*did not converge.*",
 )
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+def test_scikit_learn_checks(estimator, failures, chosen):
+    wrong = []
+    for own, check in estimator_checks_generator(estimator):
+        name = getattr(check, "func", check).__name__
+        if (name if name in ALL_CHECKS else "the others") not in chosen:
+            continue
+        try:
+            check(own)
+        except unittest.SkipTest:
+            continue
+        except Exception as error:
+            if name not in failures:
+                error.add_note(f"{name} of {estimator}")
+                wrong.append(error)
+        else:
+            if name in failures:
+                wrong.append(AssertionError(f"{name} passes: {failures[name]}"))
+    if wrong:
+        raise ExceptionGroup(repr(estimator), wrong)
 
 
 @pytest.mark.parametrize("target", TARGETS)
