@@ -21,7 +21,7 @@ def panel_width(dtype):
 
 
 def panels(intptr_t rank, dtype):
-    """Return how many panels hold the squares of a rank, and how many all."""
+    """Return the number of panels of the squares, and the number of all panels."""
     width = panel_width(dtype)
     n_square = -(-(rank * (rank + 1) // 2) // width)
     return n_square, n_square + -(-rank // width)
@@ -37,14 +37,14 @@ def pair_sums(
     const int[::1] stop,
     room=None,
 ):
-    """Add up, for each row, factors times the moments of those with whom its pairs are.
+    """Return for each row the sum over its pairs of factors times the other's moments.
 
     Parameters
     ----------
     starts : ndarray of shape (n_rows + 1,)
         Row r has the pairs ``starts[r]`` to ``starts[r + 1]``.
     others : ndarray of shape (n_pairs,)
-        The row of the table with which each pair is.
+        The other side of each pair: a row of the table.
     square_factors, linear_factors : ndarray of shape (n_pairs,)
         For the squares, and for the means.
     table : ndarray of shape (n_panels, n_others, panel_width)
@@ -116,14 +116,14 @@ def transposed(
     const double[::1] row_factors,
     intptr_t n_others,
 ):
-    """Return pairs by those with whom they are.
+    """Return the pairs sorted by their other side.
 
     Parameters
     ----------
     starts, others, square_factors, linear_factors
-        As of `pair_sums`.
+        See `pair_sums`.
     row_factors : ndarray of shape (n_rows,) or None
-        Of all pairs of a row; None is 1.
+        Factors of all pairs of a row; None is 1.
     n_others : int
 
     Returns
@@ -176,14 +176,14 @@ def add_sums(
     double factor,
     const int[::1] stop,
 ):
-    """Add ``factor`` times sums to others, a row of the part to that of its place.
+    """Add ``factor`` times the rows of a part to rows of a total.
 
     Parameters
     ----------
     total : ndarray of shape (n_panels, n_rows, panel_width)
     part : ndarray of shape (n_panels, n_part, panel_width)
     places : ndarray of shape (n_part,) or None
-        Rows of ``total``; None is in order.
+        For each row of the part its row in ``total``; None means all rows in order.
     factor : float
     stop : ndarray of shape (1,)
         Set it to make the call return.
@@ -229,13 +229,13 @@ def gaussians(
     double[:, ::1] scalars,
     double[::1] total,
 ):
-    """Write the moments of some of the Gaussians that sums and a prior make.
+    """Compute the moments of some Gaussians from sums and a prior.
 
     Parameters
     ----------
     sums : ndarray of shape (n_panels, n_rows, panel_width)
     scales : ndarray of shape (n_rows,) or None
-        Of the sums and the shared ones; None is 1.
+        Factors of the sums and of ``shared``; None is 1.
     prior : ndarray of shape (rank * (rank + 3) / 2,)
         Natural parameters: a packed lower triangle of a precision, and precision times
         mean.
@@ -243,9 +243,9 @@ def gaussians(
         Added to the squares of all sums; None is 0.
     traced : ndarray of shape (rank * (rank + 1) / 2,)
     weights : ndarray of shape (n_rows,) or None
-        Of the rows in ``total``; None is 1.
+        Weights of the rows in ``total``; None is 1.
     first, last : int
-        The rows to be done.
+        The range of rows to compute.
     stop : ndarray of shape (1,)
         Set it to make the call return.
     table : ndarray of shape (n_panels, n_rows, panel_width)
@@ -256,7 +256,7 @@ def gaussians(
         Written: the logs of the precisions' determinants, NaN if these are not positive
         definite; trace(traced E[x x^T]); E[x] times the linear sums.
     total : ndarray of shape (rank * (rank + 3) / 2,)
-        To it are added weights times E[x x^T], packed, and E[x].
+        The weighted sums of packed E[x x^T] and of E[x] are added to it.
 
     Returns
     -------

@@ -1,9 +1,9 @@
 """Factorization of implicit feedback as a `ConjugateModel`.
 
 Every pair of a user and an item has a weight w and a target y, and
-y ~ N(u . v, sigma^2 / w): stored pairs have those that they were given, all others w0
-and 0.  Users are local, items global; both have Gaussian posteriors with all
-correlations.
+y ~ N(u . v, sigma^2 / w).  Stored pairs have given weights and targets; all others have
+the weight w0 and the target 0.  Users are local, items global; both have Gaussian
+posteriors with full covariances.
 """
 
 import numpy as np
@@ -19,15 +19,15 @@ from ._rankings import ndcg_of_held_out
 from ._starts import first_hyper, first_items
 from ._users import UserInference
 
-#: Bytes of the table of a block's users, at most, and the fewest and most of its rows;
-#: and the share of the items that a block has rows: with few, most time would go to the
-#: sums of its items.
+#: Maximum size in bytes of the table of a block's users, and least and largest number
+#: of its rows.  If the size allows it, a block has a row for each SHARE_OF_ITEMS items:
+#: in smaller blocks the sums over items would take most of the time.
 BLOCK_BYTES, FEWEST_ROWS, MOST_ROWS, SHARE_OF_ITEMS = 2**27, 256, 4096, 2
-#: Multiplications, about, and the fewest Gaussians, between two looks for Ctrl-C where
-#: the calling thread finds them itself.
+#: Approximate number of multiplications, and least number of Gaussians, between two
+#: checks for Ctrl-C in computations of the calling thread.
 COST_AT_ONCE, FEWEST_AT_ONCE = 2**24, 256
-#: The least noise variance that is learned, in the mean square of the targets: with
-#: less, precisions are no longer positive for rounding errors of the tables.
+#: The least learned noise variance, as a share of the mean square of the targets.  With
+#: less, rounding errors of the tables can make precisions indefinite.
 LEAST_NOISE = {"float32": 1e-4, "float64": 1e-6}
 
 
@@ -39,18 +39,19 @@ class ImplicitFactorizationModel(ConjugateModel):
     n_components, n_features : int
         Rank, and number of items.
     zero_weight : float or None
-        w0; None is that of the first data, see `_starts.auto_zero_weight`.
+        Weight w0 of pairs that are not stored.  None is computed from the first data,
+        see `_starts.auto_zero_weight`.
     weight_of, target_of : callable
-        Weights and targets of stored pairs, functions of an array of what is stored.
+        Functions from an array of stored numbers to weights and targets.
     noise_variance : float or None
-        sigma^2; None is learned.
+        sigma^2.  None is learned.
     component_variance : float or None
-        Prior variance of factors, whose prior mean is 0; None: mean and covariance are
-        learned, of users and of items.
+        Prior variance of factors, whose prior mean is 0.  None learns the means and
+        covariances of users and of items.
     dtype : {float32, float64}
-        What kernels compute in.
+        Type of the kernels' computations.
     init : ndarray of shape (n_components, n_features) or None
-        Where the items' means start.
+        Start of the items' means.
     """
 
     watches_bound = True
@@ -248,10 +249,11 @@ class ImplicitFactorizationModel(ConjugateModel):
         return self.natural_parameters(Items(common, own))
 
     def natural_parameters(self, globals_):
-        """Return the parameters as one vector, an item after another.
+        """Return the parameters as one vector, item after item.
 
-        A packed precision pairs with -x x^T / 2, what is beside the diagonal twice;
-        precision times mean with x.
+        The elements of a packed precision are the coefficients of -x x^T / 2, where
+        elements beside the diagonal count twice.  Precision times mean is the
+        coefficient of x.
         """
         rows = globals_.own.swapaxes(0, 1).reshape(self.n_features, -1)
         at = self.n_square * self.panel_width

@@ -14,7 +14,7 @@ from . import _kernels
 
 __all__ = ["Pairs", "PairStatistics", "add_sums", "pairs_of", "values_of_pairs"]
 
-#: Blocks of statistics that are kept before they are summed.
+#: Maximum number of blocks whose statistics are kept before they are summed.
 MOST_PARTS = 2
 
 
@@ -36,7 +36,7 @@ class Pairs(NamedTuple):
 
     @property
     def counts(self):
-        """Pairs of each user, ndarray of shape (n_rows,)."""
+        """Number of pairs of each user, ndarray of shape (n_rows,)."""
         return np.diff(self.starts)
 
     def users(self):
@@ -63,16 +63,17 @@ class PairStatistics:
     Attributes
     ----------
     parts : tuple
-        Pairs of items, or None for all in order, and sums of shape (n_panels, n_items,
-        panel_width): what stored pairs tell of them beyond what unknown ones would.  An
-        item may occur in several.
+        Tuples (items, sums); sums have the shape (n_panels, n_items, panel_width), and
+        items are None if these are all items in order.  The sums run over the stored
+        pairs of an item, minus the terms that the same pairs would have if they were
+        not stored.  An item may occur in several tuples.
     n_items : int
-        How many there are.
+        Number of all items.
     residual, n_pairs : float
         Sums of w E(y - f)^2 and of w over all pairs, stored or not.
     users : Moments
     room : Room or None
-        Where there is memory for sums of them.
+        Memory that is reused for sums of statistics.
     """
 
     parts: tuple
@@ -140,12 +141,12 @@ def pairs_of(X, rows, weight_of, target_of):
     X : CSR
     rows : slice or ndarray of int
     weight_of, target_of : callable
-        Of the stored numbers.
+        Functions of an array of stored numbers.
     """
     block = sparse_rows(X, rows)
     starts, items, values = block.indptr, block.indices, block.data
     if not block.has_canonical_format:
-        block = block.astype(np.float64)  # a sum may be too large for that of X
+        block = block.astype(np.float64)  # a sum may not fit the dtype of X
         block.sum_duplicates()
         starts, items, values = block.indptr, block.indices, block.data
     known = values != 0
@@ -166,18 +167,19 @@ def values_of_pairs(name, given, dtype, non_negative=False):
     Parameters
     ----------
     name : str
-        Of the parameter, for messages.
+        Name of the parameter, for messages.
     given : "value", float or callable
-        The stored number itself, the same for all, or a function of an array.
+        "value" is the stored number itself.  A number is the same for all pairs, and a
+        callable is a function of an array of stored numbers.
     dtype : {float32, float64}
-        What will be computed in.
+        Type of the computations.
     non_negative : bool, default=False
-        Whether what a function returns has to be, as weights do.
+        Whether the values must not be negative, as for weights.
 
     Returns
     -------
     function : callable
-        Returns an array of float64 of the same shape; raises if it is of no use.
+        Returns an array of float64 of the same shape.  It raises if values are invalid.
     """
 
     def checked(found):

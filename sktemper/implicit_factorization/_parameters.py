@@ -19,13 +19,13 @@ class Hyper(NamedTuple):
     n_components : int
         Rank.
     zero_weight : float
-        w0.
+        Weight w0 of a pair that is not stored.
     noise_variance : float
     target_square : float
-        Mean square of the targets at the start, unknown pairs included.
+        Mean square of the targets of all pairs, stored or not, at the start.
     is_start : bool
-        Whether no step was taken yet: the items' moments are random and tell nothing of
-        their prior.
+        True before the first step.  The items' moments are then random, and the items'
+        prior is not learned from them.
     users, items : GaussianPrior
     """
 
@@ -42,16 +42,16 @@ class Hyper(NamedTuple):
 class Items:
     """Natural parameters of the items' posteriors.
 
-    Those of an item are the common ones and its own.  What items have in common is
-    large beside what few pairs say of one: it stands once, in float64, so that the rest
-    loses nothing in float32.
+    The parameters of an item are the sum of a common part and its own part.  The common
+    part is large compared with the sums over the few pairs of an item.  It is kept once
+    in float64, so that the items' own parts lose no precision in float32.
 
     Attributes
     ----------
     common : ndarray of shape (n_natural,)
         A packed precision, and precision times mean.
     own : ndarray of shape (n_panels, n_items, panel_width)
-        As kernels lay out sums.
+        In the layout of the kernels' sums.
     """
 
     common: np.ndarray
@@ -64,16 +64,16 @@ class Gaussians(NamedTuple):
     Attributes
     ----------
     table : ndarray of shape (n_panels, n_rows, panel_width)
-        Their moments as kernels take them, see ``_loops.h``.
+        Their moments in the kernels' layout, see ``_loops.h``.
     means : ndarray of shape (n_rows, n_components)
     log_determinants : ndarray of shape (n_rows,)
-        Of the precisions.
+        Log determinants of the precisions.
     prior_traces : ndarray of shape (n_rows,)
         trace(prior precision E[x x^T]).
     products : ndarray of shape (n_rows,)
-        E[x] times the linear sums that they were made of.
+        Inner products of E[x] with the linear sums.
     moments : Moments
-        Weighted sums.
+        Weighted sums of the moments.
     """
 
     table: np.ndarray
@@ -90,13 +90,14 @@ class Gaussians(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """Moments of the items, and the priors, for local steps.
+    """Moments of the items and the priors, which local steps need.
 
     Attributes
     ----------
     items : Gaussians
     shared : ndarray of shape (n_packed,)
-        w0 times the sum of all items' E[x x^T], packed: of unknown pairs.
+        The part of the users' precisions that all items add if no pair is stored: w0
+        times the packed sum of E[x x^T].
     hyper : Hyper
     """
 
@@ -106,6 +107,6 @@ class Prepared(NamedTuple):
 
 
 def moments_of(total, weight, rank):
-    """Return the `Moments` of sums of E[x x^T], packed, and E[x]."""
+    """Return `Moments` from one vector of packed sums of E[x x^T] and sums of E[x]."""
     n_packed = len(total) - rank
     return Moments(float(weight), total[n_packed:], unpacked(total[:n_packed], rank))

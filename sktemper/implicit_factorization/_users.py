@@ -19,7 +19,7 @@ class UserInference:
     block : Pairs
     prepared : Prepared
     powers : Powers
-        Those of the users are one number, or one a user.
+        ``powers.local`` is one number, or one for each user.
     """
 
     def __init__(self, model, block, prepared, powers):
@@ -27,15 +27,15 @@ class UserInference:
         self.powers, self.hyper = powers, prepared.hyper
         n_rows = len(block.counts)
         self.local = np.broadcast_to(np.asarray(powers.local, np.float64), n_rows)
-        # b tau
+        # inverse temperature over noise variance
         self.scales = self.local / self.hyper.noise_variance
-        # of pairs w - w0 and w y
+        # w - w0 and w y for each stored pair
         squares = block.weights - self.hyper.zero_weight
         linear = block.weights * block.targets
         self.pair_factors = squares.astype(model.dtype), linear.astype(model.dtype)
 
     def users(self, factors=None):
-        """Return the posteriors, `Gaussians`; factors multiply the summed moments."""
+        """Return the posteriors as `Gaussians`; ``factors`` weight their moments."""
         natural = self.hyper.users.natural()
         sums = self.model.sums(
             self.block.starts,
@@ -62,7 +62,8 @@ class UserInference:
     def residuals(self, users):
         """Return the sums of w E(y - u . v)^2 over all pairs of each user.
 
-        By precision times covariance being 1: it is quadratic in u.
+        The sum is quadratic in u, so it follows from the linear sums and the moments of
+        u; precision times covariance is the identity.
         """
         block, power = self.block, self.powers.prior
         linear = self.hyper.users.natural()[self.model.n_packed :]
@@ -72,7 +73,7 @@ class UserInference:
         return squares - users.products + rest
 
     def bounds(self, users, residuals):
-        """Return each user's part of the bound, its likelihood at the local power."""
+        """Return the part of the bound of each user, at the local power."""
         hyper = self.hyper
         log_variance = math.log(2 * math.pi * hyper.noise_variance)
         squares = residuals / hyper.noise_variance

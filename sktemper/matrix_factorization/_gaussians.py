@@ -11,8 +11,8 @@ from . import _kernels
 
 __all__ = ["Gaussians", "moments_of_table", "posteriors_of", "refuse_precisions"]
 
-#: Multiplications, about, and the fewest Gaussians, between two looks for Ctrl-C where
-#: the calling thread finds them itself.
+#: Approximate number of multiplications, and least number of Gaussians, between two
+#: checks for Ctrl-C in computations of the calling thread.
 COST_AT_ONCE, FEWEST_AT_ONCE = 2**24, 256
 
 

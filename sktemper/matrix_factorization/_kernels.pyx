@@ -18,8 +18,8 @@ from sktemper._simd.special import aligned, lanes_scratch, padded
 include "_loops.pxi"
 
 #: Approximate number of ratings that are sorted at once.  If rows of the table have at
-#: most FEW_BYTES, it is small, so that the sorted ratings stay in the core's cache.  For
-#: longer rows it is larger, so that the sums are read and written seldom.
+#: most FEW_BYTES, it is small, so that the sorted ratings stay in the core's cache.
+#: For longer rows it is larger, so that the sums are read and written seldom.
 cdef intptr_t FEWEST_SORTED = 1 << 17, MOST_SORTED = 1 << 19, FEW_BYTES = 1024
 #: Panels are packed if a row has more panels, and a row of the table more ratings.
 cdef intptr_t FEW_PANELS = 2, FEW_RATINGS = 4

@@ -1,8 +1,8 @@
 """Probabilistic matrix factorization of ratings as a `ConjugateModel`.
 
-y_ij = mean + a_i + c_j + u_i . v_j + noise: users are local, items global.  In the
-code x_i = (u_i, a_i) and w_j = (v_j, c_j) are Gaussian each, with all correlations;
-``n_own`` is their length, the rank and the bias.
+y_ij = mean + a_i + c_j + u_i . v_j + noise; users are local, items global.  In the code
+x_i = (u_i, a_i) and w_j = (v_j, c_j) are Gaussian vectors with full covariances.  Their
+length ``n_own`` is the rank plus one if there are biases.
 """
 
 import math
@@ -22,21 +22,22 @@ from ._ratings import ratings_of
 from ._starts import first_hyper, first_items
 from ._users import UserInference
 
-#: Numbers in the table of a block's users, about, and the fewest and most of its rows;
-#: and the share of the items that a block has rows, up to so many bytes of the table:
-#: with few, most time would go to the sums of its items.
+#: Approximate number of elements of the table of a block's users, and least and largest
+#: number of its rows.  A block has a row for each SHARE_OF_ITEMS items unless its table
+#: is larger than BLOCK_BYTES: in smaller blocks the sums over items would take most of
+#: the time.
 BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**19, 256, 4096
 SHARE_OF_ITEMS, BLOCK_BYTES = 4, 2**27
-#: The least noise variance that is learned, in the variance of the ratings: with less,
-#: precisions are no longer positive for rounding errors of the tables.
+#: The least learned noise variance, as a share of the variance of the ratings.  With
+#: less, rounding errors of the tables can make precisions indefinite.
 LEAST_NOISE = {"float32": 1e-4, "float64": 1e-6}
 
 
 class MatrixFactorizationModel(ConjugateModel):
     """Ratings as products of Gaussian factors of users and items, and biases.
 
-    The global parameters are an array, a row an item: the packed lower triangle of the
-    precision, and precision times mean.
+    The global parameters are an array with a row for each item, which has the packed
+    lower triangle of the precision, and precision times mean.
 
     Parameters
     ----------
@@ -125,10 +126,9 @@ class MatrixFactorizationModel(ConjugateModel):
         return max(1, min(max(round(total / 10), 100), 10_000, total // 2))
 
     def auto_temperature(self, hyper):
-        """Return twice the ratings' variance over the noise; 1.05 to learn priors.
+        """Return twice the ratings' variance over the noise; 1.05 for learned priors.
 
-        Those learn at a high temperature that a factor is of no use, and it does not
-        come back.
+        At a high temperature, learned priors would switch factors off for good.
         """
         if self.component_variance is None:
             return 1.05
@@ -163,7 +163,7 @@ class MatrixFactorizationModel(ConjugateModel):
     def items(self, globals_):
         """Return the items' posteriors; raise if they do not exist in the dtype.
 
-        Those of the last parameters are known: a step has looked whether there are any.
+        The result for the last parameters is cached, because a step checks it.
         """
         return self._item_cache.of(globals_, self._solved_items)
 
@@ -188,16 +188,19 @@ class MatrixFactorizationModel(ConjugateModel):
         return posterior
 
     def posteriors(self, sums, scales, prior, with_covariances=False):
-        """Return posteriors of prior + scales sums; count indefinite ones."""
+        """Return posteriors with the parameters prior + scales * sums.
+
+        The second value is the number of indefinite precisions.
+        """
         return posteriors_of(self, sums, scales, prior, with_covariances)
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
         """Find the posteriors of a block's users; see `ConjugateModel.local_step`.
 
-        Gradient noise acts on what ratings tell of items and of users.  Factors that
-        would leave a user without a positive precision are halved toward 1 for him or
-        her until they do not; ``n_iterations`` counts that.
+        Gradient noise multiplies the terms of ratings for items and for users.  If the
+        noise makes a user's precision indefinite, it is halved toward 1 for this user
+        until the precision is positive; ``n_iterations`` counts the halvings.
         """
         noise = None
         if self.user_noise and request.local_init is not None:
@@ -262,8 +265,9 @@ class MatrixFactorizationModel(ConjugateModel):
     def natural_parameters(self, globals_):
         """Return the parameters as one vector.
 
-        A packed precision pairs with -x x^T / 2, what is beside the diagonal twice;
-        precision times mean with x.
+        The elements of a packed precision are the coefficients of -x x^T / 2, where
+        elements beside the diagonal count twice.  Precision times mean is the
+        coefficient of x.
         """
         return globals_.ravel()
 
@@ -274,7 +278,7 @@ class MatrixFactorizationModel(ConjugateModel):
     def step(self, globals_, statistics, scale, powers, rate, hyper):
         """Step the natural parameters; raise if a precision would be indefinite."""
         stepped = self.target_parameters(statistics, scale, powers, hyper)
-        if rate != 1:  # in place: of many items and factors these are large
+        if rate != 1:  # in place, because the arrays may be large
             stepped *= rate
             stepped += (1 - rate) * self.natural_parameters(globals_)
         stepped = self.from_natural_parameters(stepped)
@@ -339,8 +343,8 @@ class MatrixFactorizationModel(ConjugateModel):
     ):
         """Return log C(b) per rating, exactly.
 
-        Less the part that no temperature changes, which the score leaves out too: so it
-        does not depend on the noise variance, and stays right while that is learned.
+        It leaves out the part that does not depend on the temperature, as the score
+        does.  It is therefore independent of the noise variance, which may be learned.
         """
         if not (priors is None or isinstance(priors, str)):
             raise ValueError("A matrix factorization takes no partition_priors.")
