@@ -12,6 +12,7 @@ from ._linalg import is_canonical
 __all__ = [
     "check_data",
     "check_init",
+    "check_no_container",
     "check_sparse",
     "check_unmasked",
     "is_small_matrix",
@@ -41,8 +42,7 @@ def check_data(estimator, X, **options):
     Sparse matrices are checked first.  Masked arrays, dates, integers beyond the range
     of floats, and entries that are no numbers raise errors with clear messages.
     """
-    if type(X).__name__ == "AnnData":
-        raise TypeError("X is an AnnData object: pass adata.X.")
+    check_no_container(X)
     check_unmasked(X)
     dtype = getattr(X, "dtype", None)
     if getattr(dtype, "kind", None) in ("m", "M"):
@@ -58,6 +58,18 @@ def check_data(estimator, X, **options):
         if "float() argument" not in str(error):
             raise
         raise TypeError(f"X has entries that are no numbers: {error}.") from error
+
+
+def check_no_container(X):
+    """Raise if ``X`` is an object that has the data beside other things.
+
+    Raises
+    ------
+    TypeError
+        If ``X`` is an ``AnnData`` object of anndata.
+    """
+    if type(X).__name__ == "AnnData":
+        raise TypeError("X is an AnnData object: pass adata.X.")
 
 
 def _is_plainly_valid(estimator, X, options):

@@ -141,6 +141,8 @@ class Row(NamedTuple):
         Moves that a short fit has time for, where the model can make some.
     others : dict of str to dict
         Parameters of other variants in tests of combinations.
+    fixed_by_fit : dict
+        The parameters that a fit fixes, with values that are not the defaults.
     kinds : tuple of str
         What its estimators are named by; one of "" is all that there is.
     log_likelihood : callable or None
@@ -161,6 +163,7 @@ class Row(NamedTuple):
     skips: set
     moves: object = None
     others: dict = {}
+    fixed_by_fit: dict = {}
     kinds: tuple = KINDS
     log_likelihood: Callable | None = None
     configurations: tuple = ()
@@ -317,6 +320,16 @@ def of_types(**values):
 
 
 WEIGHTS = ("dirichlet_process", "dirichlet_distribution")
+OTHER_WEIGHTS = {
+    "weight_concentration_prior_type": "dirichlet_distribution",
+    "weight_concentration_prior": 0.7,
+}
+OTHER_DISCRETE = {
+    "feature_prior": 0.7,
+    "weight_concentration_prior_type": "dirichlet_process",
+    "weight_concentration_prior": 0.7,
+}
+OTHER_VARIANCES = {"noise_variance": 0.7, "component_variance": 0.7}
 SINGLE = {"float32": Setting({}, single, OF_FLOAT32)}
 
 GAUSSIAN_MIXTURE = Row(
@@ -341,6 +354,15 @@ GAUSSIAN_MIXTURE = Row(
     },
     OF_MIXTURES,
     moves=BirthMoves(n_moves=2),
+    fixed_by_fit={
+        "covariance_type": "diag",
+        "mean_precision_prior": 0.7,
+        "mean_prior": np.ones(3),
+        "degrees_of_freedom_prior": 9.0,
+        "covariance_prior": np.eye(3),
+        "priors": "scikit-learn",
+        **OTHER_WEIGHTS,
+    },
     others={
         "tied": {
             "covariance_type": "tied",
@@ -440,6 +462,7 @@ LDA = Row(
     },
     NO_MOVES | NO_LOCAL_WIDTH,
     others={"sampled": {"doc_update": "sampled"}},
+    fixed_by_fit={"doc_topic_prior": 0.7, "topic_word_prior": 0.7},
     log_likelihood=of_documents,
     configurations=(
         *(Configuration("Annealed", {**QUICK, "target": target}) for target in TARGETS),
@@ -492,6 +515,11 @@ FACTORIAL_MIXTURE = Row(
     },
     NO_CONTINUOUS_LOCAL | NO_HALVES,
     moves=BirthMoves(n_moves=2),
+    fixed_by_fit={
+        "inclusion_probability": 0.4,
+        "posterior": "factorized",
+        **OTHER_VARIANCES,
+    },
     others={
         "factorized": {
             "posterior": "factorized",
@@ -541,6 +569,13 @@ MATRIX_FACTORIZATION = Row(
     },
     NO_MOVES,
     log_likelihood=of_ratings,
+    fixed_by_fit={
+        "biases": False,
+        "global_mean": 2.0,
+        "noise_type": "common",
+        "init": np.ones((3, 15)),
+        **OTHER_VARIANCES,
+    },
     others={
         "as given": {
             "biases": False,
@@ -586,6 +621,7 @@ IMPLICIT_FACTORIZATION = Row(
     others={"one weight": {"pair_weight": 2.0, "pair_target": "value"}},
     kinds=("",),
     log_likelihood=of_clicks,
+    fixed_by_fit={"zero_weight": 0.7, "init": np.ones((3, 15)), **OTHER_VARIANCES},
     configurations=(
         Configuration("", SHORT),
         Configuration("", {**QUICK, "batch_size": "auto", "zero_weight": 0.5}),
@@ -605,6 +641,7 @@ MULTINOMIAL_MIXTURE = Row(
     },
     OF_MIXTURES | NO_ITERATIONS,
     moves=BirthMoves(n_moves=2),
+    fixed_by_fit=OTHER_DISCRETE,
     expected_failures=NO_CLASSIFIER,
 )
 BERNOULLI_MIXTURE = Row(
@@ -620,6 +657,7 @@ BERNOULLI_MIXTURE = Row(
     },
     OF_MIXTURES | NO_ITERATIONS,
     moves=BirthMoves(n_moves=2),
+    fixed_by_fit=OTHER_DISCRETE | {"binarize": 0.7},
     expected_failures=NO_CLASSIFIER,
 )
 RANDOM_ROWS = "Starts are random rows, and the check has the rows in another order."
@@ -637,6 +675,12 @@ MIXED_MIXTURE = Row(
     },
     OF_MIXTURES | NO_ITERATIONS,
     moves=BirthMoves(n_moves=2),
+    fixed_by_fit={
+        "kinds": "poisson",
+        "categories": {0: [0, 1, 2]},
+        "n_bins": 7,
+        **OTHER_DISCRETE,
+    },
     configurations=tuple(
         Configuration(
             kind, {"n_components": 3, "max_iter": 8, "kinds": of_columns}, RANDOM_ROWS

@@ -89,7 +89,7 @@ def growth(X, K, temperature):
     return norms[-1] / 1e-6
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("made", SETS)
 def test_differences_grow_below_and_die_above(made):
     """The factor of a pass is 1 at T_2, by the steps of the model themselves."""
@@ -100,7 +100,7 @@ def test_differences_grow_below_and_die_above(made):
     assert growth(X, K, first) == pytest.approx(1.0, abs=0.02)
 
 
-@pytest.mark.every(2)
+@pytest.mark.deep  # the steps alone say the same
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("made", SETS)
 def test_topics_of_a_fit_differ_below_and_are_equal_above(made):

@@ -41,13 +41,18 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def client():
+#: Workers in processes import everything, which takes longer than most tests.
+IN_PROCESSES = pytest.param("processes", marks=pytest.mark.deep)
+in_processes = pytest.mark.parametrize("client", [IN_PROCESSES], indirect=True)
+
+
+@pytest.fixture(scope="module", params=["threads", IN_PROCESSES])
+def client(request):
+    """Two workers in threads of this process, which are quick, or in processes."""
+    options = {"processes": request.param == "processes", "threads_per_worker": 1}
     with (
         dask.config.set({"distributed.worker.daemon": True}),
-        distributed.LocalCluster(
-            2, threads_per_worker=1, processes=True, dashboard_address=":0"
-        ) as cluster,
+        distributed.LocalCluster(2, dashboard_address=":0", **options) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
@@ -97,7 +102,7 @@ def lda_of(**parameters):
 # -- the bits of threads ---------------------------------------------------------------
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 @pytest.mark.machine
 def test_a_fit_has_the_bits_of_threads(client, row):
@@ -154,7 +159,7 @@ def test_starts_and_early_stopping_have_the_bits_of_threads(client, documents):
     assert state_of(cluster) == state_of(threads)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_validation_data_on_the_cluster_and_in_memory(client, row):
     X, X_val = row.data(120)[:90], parts_of(row.data(120)[90:], 10, 7)
@@ -217,6 +222,7 @@ def test_workers_open_what_is_on_disk(client, tmp_path):
     assert last == pytest.approx(skd.score(scored, shards, client=client), rel=1e-9)
 
 
+@in_processes  # each has its own record of shards
 def test_workers_check_the_shards_that_they_open(client, tmp_path):
     def numbers_of_checked(folder):  # inside: workers do not know this module
         from sktemper.datasets import _open_shards
@@ -259,7 +265,7 @@ def in_memory(X):
 # -- lazy ------------------------------------------------------------------------------
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_lazy_answers_have_the_right_meta(client, row):
     X = row.data(120)
@@ -358,7 +364,7 @@ class Killing(Hooks):
             timer.start()
 
 
-@pytest.mark.deep  # two new workers import everything
+@in_processes
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9")
 @pytest.mark.machine
 def test_killed_workers_change_no_bits(client, documents):
@@ -524,6 +530,7 @@ def test_a_checkpoint_goes_on_with_the_same_bits(client, documents, tmp_path):
 # -- versions --------------------------------------------------------------------------
 
 
+@in_processes  # each has its own package
 def test_workers_of_another_version_are_told(client, documents):
     parts, here = array_of(parts_of(documents, 60)), sktemper.__version__
     first, *_ = sorted(client.nthreads())

@@ -16,6 +16,7 @@ from fits import (
     ratings_of,
     samples_of,
 )
+from registry import ROWS
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -241,33 +242,6 @@ def test_a_stream_beyond_its_total_says_so_once(name):
 
 # -- what a model was fitted with ------------------------------------------------------
 
-OTHERS = {
-    "n_components": 4,
-    "doc_topic_prior": 0.7,
-    "topic_word_prior": 0.7,
-    "inclusion_probability": 0.4,
-    "noise_variance": 0.7,
-    "component_variance": 0.7,
-    "posterior": "factorized",
-    "covariance_type": "diag",
-    "weight_concentration_prior_type": "dirichlet_distribution",
-    "weight_concentration_prior": 0.7,
-    "mean_precision_prior": 0.7,
-    "mean_prior": np.ones(6),
-    "degrees_of_freedom_prior": 9.0,
-    "covariance_prior": np.eye(6),
-    "priors": "scikit-learn",
-    "biases": False,
-    "global_mean": 2.0,
-    "noise_type": "common",
-    "init": np.ones((3, 15)),
-    "feature_prior": 0.7,
-    "binarize": 0.7,
-    "kinds": "poisson",
-    "categories": {0: [0, 1, 2]},
-    "n_bins": 7,
-}
-
 
 def views(estimator, X):
     """All that an estimator tells of its fit, and of data."""
@@ -282,18 +256,19 @@ def views(estimator, X):
     return {k: v if isinstance(v, arrays) else repr(v) for k, v in expected.items()}
 
 
-@each_model
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_parameters_set_later_do_not_change_what_was_fitted(name):
-    estimator = getattr(sktemper, name)(3, max_iter=4, random_state=0)
-    X = data_of(estimator)
+def test_parameters_set_later_do_not_change_what_was_fitted(row):
+    kind = "Annealed" if row.has_policies else ""
+    estimator = getattr(sktemper, kind + row.name)(3, max_iter=4, random_state=0)
+    X = row.data(120)
     estimator.fit(X)
     expected = views(estimator, X)
     given = estimator.get_params()
-    for parameter in estimator._fixed_by_fit:
-        other = OTHERS[parameter]
-        if given[parameter] == "dirichlet_distribution":
-            other = "dirichlet_process"
+    others = {"n_components": 4, **row.fixed_by_fit}
+    assert others.keys() == set(estimator._fixed_by_fit)
+    for parameter, other in others.items():
+        assert repr(given[parameter]) != repr(other)
         estimator.set_params(**{parameter: other})
         np.testing.assert_equal(views(estimator, X), expected, parameter)
         match = f"^{parameter} changed since the model was fitted"

@@ -115,7 +115,7 @@ def test_incremental_is_partial_fit_of_each_block(incremental, documents):
     assert not hasattr(lda, "state_")
 
 
-def test_what_incremental_says_of_data(client, incremental, documents):
+def test_what_incremental_says_of_data(incremental, client, documents):
     import sktemper.dask
 
     _, X = stream_of(documents, 40, 80)

@@ -541,12 +541,16 @@ def test_weights_of_one_are_none_and_of_zero_no_samples():
     assert_valid(streamed)
 
 
-def test_fewer_kinds_of_samples_than_components():
+@pytest.mark.parametrize(
+    "moves", [None, FEW, pytest.param("default", marks=pytest.mark.deep)]
+)
+def test_fewer_kinds_of_samples_than_components(moves):
     data = np.repeat(X[:2], 20, axis=0)
-    for init_params in STARTS:
+    # moves look at all rows, whatever the start
+    for init_params in STARTS if moves is None else ["kmeans"]:
         mixture = AnnealedGaussianMixture(5, init_params=init_params, random_state=0)
-        if init_params != "kmeans":  # moves look at all rows, whatever the start
-            mixture.set_params(moves=None)
+        if moves != "default":
+            mixture.set_params(moves=moves)
         assert_valid(mixture.fit(data), data)
 
 

@@ -672,7 +672,7 @@ def test_a_stream_may_begin_with_few_users():
     assert np.isfinite(nobody.partial_fit(X).predict(X)).all()
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("batch_size", [20, "auto"])
 @each_estimator
 def test_batches_find_what_a_fit_to_all_finds(cls, batch_size):
@@ -683,6 +683,7 @@ def test_batches_find_what_a_fit_to_all_finds(cls, batch_size):
 
 
 @unsettled
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -735,6 +736,7 @@ def test_weights_and_noise_go_together():
 
 
 @unsettled
+@pytest.mark.every(3)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @each_biases
 def test_gaussian_weights_never_leave_the_domain(biases, dtype):

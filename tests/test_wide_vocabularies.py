@@ -2,6 +2,7 @@
 
 import pickle
 import time
+import tracemalloc
 
 import mpmath
 import numpy as np
@@ -385,3 +386,21 @@ def test_two_million_columns_cost_what_those_in_use_do(name, parameters):
 def test_few_of_many_words_are_drawn():
     words = of_topics._words(np.full((5, 1), 0.01), N_COLUMNS)
     assert words.concentrations.shape == (5, MOST_DRAWN)
+
+
+def test_a_spectral_start_takes_less_memory_than_three_copies_of_the_topics():
+    n_topics, n_words = 40, 20_000
+    random = np.random.default_rng(0)
+    words = random.integers(0, n_words, size=(500, 20))
+    starts = np.arange(0, words.size + 1, 20)
+    X = sparse.csr_array((np.ones(words.size), words.ravel(), starts))
+    X.resize((500, n_words))
+    lda = sktemper.AnnealedLDA(n_topics, random_state=0)
+    model = lda._make_model(n_words, np.dtype(np.float64))
+    tracemalloc.start()
+    try:
+        model.initial_globals(X, np.random.RandomState(0))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * n_topics * n_words * 8

@@ -40,6 +40,8 @@ class FittedMethodsMixin:
     #: With a larger limit of iterations a row may take long, and only a thread that is
     #: not the calling one can be interrupted.
     _max_inline_iterations = 1000
+    #: Name of the parameter that limits the iterations of a row, or None.
+    _iteration_limit = None
 
     def _check_fitted(self):
         """Raise if there is no fit; warn once if its temperature is above 1."""
@@ -90,10 +92,8 @@ class FittedMethodsMixin:
 
     def _has_short_rows(self):
         """Return whether the limit of iterations keeps the time of a row short."""
-        limits = (
-            vars(self).get(n, 0) for n in ("max_doc_update_iter", "max_local_iter")
-        )
-        return max(limits) <= self._max_inline_iterations
+        name = self._iteration_limit
+        return name is None or getattr(self, name) <= self._max_inline_iterations
 
     def _is_few_rows(self, X):
         """Return whether data that are not validated yet are one small matrix."""

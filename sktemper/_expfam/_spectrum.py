@@ -23,6 +23,8 @@ ROWS_ANALYSED, MOST_ENTRIES, FEWEST_ROWS = 4000, 400_000, 1000
 OVERSAMPLING, N_ITERATIONS = 8, 3
 #: A row is empty if its tokens are fewer than this times the largest count.
 LEAST_TOKENS = 1e-30
+#: Number of rows of a matrix from which an outer product is subtracted at a time.
+ROWS_AT_ONCE = 1024
 
 
 def even_sample(X, sample_weight):
@@ -149,21 +151,29 @@ def leading_axes(matrix, rows, columns, n_axes):
     n_directions = min(n_axes + OVERSAMPLING, *matrix.shape)
 
     def to_rows(directions):
-        return matrix @ directions - np.outer(rows, columns @ directions)
+        return _minus_outer(matrix @ directions, rows, columns @ directions)
 
     def to_columns(directions):
-        return matrix.T @ directions - np.outer(columns, rows @ directions)
+        return _minus_outer(matrix.T @ directions, columns, rows @ directions)
 
     random = np.random.default_rng(0)
-    start = random.standard_normal((matrix.shape[1], n_directions))
+    shape = matrix.shape[1], n_directions
     with one_blas_thread():
-        basis = _orthonormal(to_rows(start))
+        basis = _orthonormal(to_rows(random.standard_normal(shape)))
         for _ in range(N_ITERATIONS):
             basis = _orthonormal(to_rows(to_columns(basis)))
         found = to_columns(basis)
         eigenvalues, vectors = np.linalg.eigh(found.T @ found)
         first = np.argsort(-eigenvalues, kind="stable")[:n_axes]
         return eigenvalues[first], basis @ vectors[:, first]
+
+
+def _minus_outer(matrix, rows, columns):
+    """Subtract an outer product from a matrix in place, with little memory."""
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        matrix[part] -= np.outer(rows[part], columns)
+    return matrix
 
 
 def _orthonormal(columns):

@@ -68,6 +68,7 @@ class _FactorialMixture(
         check_range(X, self._dtype_for(X, reset), noise)
         return X
 
+    _iteration_limit = "max_local_iter"
     _fixed_by_fit = (
         "n_components",
         "inclusion_probability",

@@ -108,6 +108,7 @@ class _LDA(
 
     _end_of_fit_checks = END_OF_FIT_CHECKS
     _fixed_by_fit = ("n_components", "doc_topic_prior", "topic_word_prior")
+    _iteration_limit = "max_doc_update_iter"
 
     def _make_model(self, n_features, dtype):
         K = self._n_topics()

@@ -39,10 +39,14 @@ def spectral_tokens(correspondence, n_topics):
     tokens = (correspondence.X.T @ shares).T
     totals = tokens.sum(axis=1)
     filled = totals > 0.0
-    tokens = tokens[filled] / totals[filled][:, None]
+    if not filled.all():
+        tokens, totals = tokens[filled], totals[filled]
+    tokens /= totals[:, None]  # in place, like the next steps: tokens are large
     # sorted, because rounding decides the order of equally extreme documents
     order = np.argsort(tokens @ np.arange(tokens.shape[1]), kind="stable")
-    return correspondence.n_tokens / n_topics * tokens[order]
+    tokens = tokens[order]
+    tokens *= correspondence.n_tokens / n_topics
+    return tokens
 
 
 def _rotation(scores, weight):

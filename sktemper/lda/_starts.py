@@ -59,14 +59,17 @@ class StartsMixin:
             init = positive(init, "init", [shape])
             check_prior(init, "init")
         else:
-            init = random.gamma(100.0, 0.01, shape).astype(self.dtype, copy=False)
-            found = None
+            found = tokens = None
             if self.init_params == "spectral":
                 found = self._analysed(X, hyper, sample_weight)
-            if found is not None:
+            if found is not None:  # before the draws, which would take memory beside it
                 tokens = spectral_tokens(found, self.n_topics)
-                init = init.astype(np.float64)
-                init[: len(tokens)] *= START_OF_A_WORD + tokens
+            init = random.gamma(100.0, 0.01, shape).astype(self.dtype, copy=False)
+            if tokens is not None:
+                init = init.astype(np.float64, copy=False)
+                tokens += START_OF_A_WORD
+                init[: len(tokens)] *= tokens
+                del tokens
         return Topics.from_dense(init.T, self.topic_word_prior.T)
 
     def critical_temperatures(self, X, hyper, sample_weight=None):

@@ -12,7 +12,12 @@ from .._data import InMemory, Source
 from .._estimator import warn_once
 from .._limits import check_values
 from .._loop import Problem
-from .._validation import check_data, check_unmasked, looks_like_text
+from .._validation import (
+    check_data,
+    check_no_container,
+    check_unmasked,
+    looks_like_text,
+)
 from ..model import ConjugateModel
 from ._columns import by_number, described, kinds_of
 from ._values import columns_of, is_frame
@@ -60,8 +65,7 @@ class CodedColumnsMixin:
 
     def _checked(self, X, reset):
         """Return a data frame, or an array of two dimensions; record its columns."""
-        if type(X).__name__ == "AnnData":
-            raise TypeError("X is an AnnData object: pass adata.X.")
+        check_no_container(X)
         if is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X

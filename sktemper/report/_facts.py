@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..text._clusters import class_idf
 from ._order import largest
 
 __all__ = ["MOST_IN_LABEL", "Facts"]
@@ -62,7 +63,7 @@ class Facts:
     def class_tfidf(self, k):
         """Return the class TF-IDF of the words of a topic."""
         mean_tokens = self.tokens.sum() / len(self.prevalence)
-        return self.topic_word[k] * np.log1p(mean_tokens / np.maximum(self.counts, 1.0))
+        return self.topic_word[k] * class_idf(self.counts, mean_tokens)
 
     def label(self, k, n_words=3):
         """Return the most relevant words of a topic."""

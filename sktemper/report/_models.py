@@ -7,7 +7,7 @@ from scipy import sparse
 
 from ..metrics import npmi_coherence
 from ..plotting import topic_shares
-from ..text._clusters import PRIOR_TOKENS
+from ..text._clusters import PRIOR_TOKENS, check_names
 from ._facts import ClusterFacts, Facts
 
 __all__ = ["model_of"]
@@ -210,14 +210,7 @@ def _names_of(estimator, feature_names, rows):
         feature_names = getattr(
             estimator, "feature_names_in_", _numbers(range(n_features))
         )
-    is_sequence = np.ndim(feature_names) == 1 and hasattr(feature_names, "__len__")
-    if not is_sequence or len(feature_names) != n_features:
-        found = len(feature_names) if is_sequence else type(feature_names).__name__
-        raise ValueError(
-            "feature_names must have one name for each of the "
-            f"{n_features} columns of X, got {found}."
-        )
-    return [str(name) for name in feature_names]
+    return [str(name) for name in check_names(feature_names, n_features)]
 
 
 def _numbers(names):

@@ -60,9 +60,25 @@ def class_tfidf(counts):
     if (counts < 0).any():
         raise ValueError("Negative values in counts passed to class_tfidf.")
     in_group, in_all = counts.sum(axis=1, keepdims=True), counts.sum(axis=0)
-    # 1 for groups and words without counts, whose values are 0
-    shares = counts / np.where(in_group > 0, in_group, 1.0)
-    return shares * np.log1p(in_group.mean() / np.where(in_all > 0, in_all, 1.0))
+    shares = counts / np.where(in_group > 0, in_group, 1.0)  # 0 in an empty group
+    return shares * class_idf(in_all, in_group.mean())
+
+
+def class_idf(word_counts, mean_tokens):
+    """Return the factors of class TF-IDF that do not depend on the group.
+
+    Parameters
+    ----------
+    word_counts : ndarray of shape (n_features,)
+        Counts of the words in all groups; those without counts have any finite factor.
+    mean_tokens : float
+        Mean number of tokens of a group.
+
+    Returns
+    -------
+    factors : ndarray of shape (n_features,)
+    """
+    return np.log1p(mean_tokens / np.where(word_counts > 0, word_counts, 1.0))
 
 
 def cluster_words(
@@ -213,10 +229,22 @@ def _names(X, feature_names):
         n_features = check_array(X, accept_sparse=True).shape[1]
     if feature_names is None:
         feature_names = getattr(X, "columns", range(n_features))
+    return check_names(feature_names, n_features)
+
+
+def check_names(feature_names, n_features):
+    """Return the names of the columns as an array of objects.
+
+    Raises
+    ------
+    ValueError
+        If there is not one name for each of ``n_features`` columns.
+    """
     names = np.asarray(feature_names, dtype=object)
     if names.shape != (n_features,):
+        found = len(names) if names.ndim == 1 else type(feature_names).__name__
         raise ValueError(
             f"feature_names must have one name for each of the {n_features} columns of "
-            f"X, got shape {names.shape}."
+            f"X, got {found}."
         )
     return names
