@@ -15,9 +15,9 @@ Statistics are expected moments under q.
 import math
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
-from .._expfam import ONCE
+from .._expfam import ONCE, softmax
 from .._linalg import tiled_matmul
 from ._family import GaussianFamily
 from ._gapped_rows import GappedRows, conditional, summed
@@ -39,10 +39,8 @@ class WithGaps:
         if not isinstance(block, GappedRows):
             return super().responsibilities(block, tables, log_weights, power)
         logs = self.log_likelihoods(block, tables) + log_weights
-        tempered = logs * np.reshape(power, (-1, 1))
-        bounds = logsumexp(tempered, axis=1)
-        shares = np.exp(tempered - bounds[:, None])
-        return shares.astype(self.dtype), bounds, (shares * logs).sum(axis=1)
+        shares, bounds, scores = softmax(logs, power)
+        return shares.astype(self.dtype), bounds, scores
 
     def log_likelihoods(self, block, tables):
         """Return expected log densities of the observed values of each row."""
