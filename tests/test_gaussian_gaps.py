@@ -131,15 +131,29 @@ def test_the_bound_rises_to_a_stationary_point(covariance_type, priors):
     assert mixture.lower_bound(X) == pytest.approx(bounds[-1], abs=1e-6)
 
 
-def test_rows_without_gaps_do_not_depend_on_others():
-    X, _, _ = clusters()
-    mixture = AnnealedGaussianMixture(5, random_state=0).fit(X)
-    with_gap = np.vstack([X, [[np.nan, 100.0, 100.0]]])
-    both = mixture.predict_proba(with_gap)
-    np.testing.assert_allclose(both[:-1], mixture.predict_proba(X), atol=1e-12)
-    np.testing.assert_array_equal(mixture.impute(X), X)
-    scores = mixture.score_samples(with_gap)[:-1]
-    np.testing.assert_allclose(scores, mixture.score_samples(X), atol=1e-10)
+@pytest.mark.parametrize(("covariance_type", "priors"), TYPES)
+def test_rows_without_gaps_have_the_bits_that_they_have_alone(covariance_type, priors):
+    mixture, model, prepared = fitted(covariance_type, priors)
+    X, gapped, _ = clusters(40, seed=1)
+    mixed = np.where(np.arange(40)[:, None] < 20, X, gapped)
+    few = X[:20]
+    np.testing.assert_array_equal(
+        mixture.predict_proba(mixed)[:20], mixture.predict_proba(few)
+    )
+    np.testing.assert_array_equal(
+        mixture.score_samples(mixed)[:20], mixture.score_samples(few)
+    )
+    np.testing.assert_array_equal(mixture.impute(few), few)
+    # sums are those of both
+    family = model.family_of(prepared.hyper)
+    shares = np.random.default_rng(0).dirichlet(np.ones(3), size=40)
+    blocks = [mixed, mixed[:20], mixed[20:]]
+    whole, known, others = (
+        family.statistics(model.take(rows, slice(None)), own, tables=prepared.tables)
+        for rows, own in zip(blocks, [shares, shares[:20], shares[20:]], strict=True)
+    )
+    np.testing.assert_allclose(whole[0], known[0] + others[0], rtol=1e-12)
+    np.testing.assert_allclose(whole[1], known[1] + others[1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
