@@ -368,10 +368,21 @@ def softmax(logs, power):
     largest = shares.max(axis=0)
     shares -= largest
     np.exp(shares, out=shares)
-    totals = shares.sum(axis=0)
+    totals = _summed(shares)
     shares /= totals
-    scores = np.einsum("kn,kn->n", shares, logs)
-    return np.ascontiguousarray(shares.T), largest + np.log(totals), scores
+    logs *= shares
+    return np.ascontiguousarray(shares.T), largest + np.log(totals), _summed(logs)
+
+
+def _summed(values):
+    """Return the sums over components.
+
+    The order of terms is always the same; that of NumPy depends on the number of rows.
+    """
+    total = values[0].copy()
+    for row in values[1:]:
+        total += row
+    return total
 
 
 def _factors(request, n_rows):

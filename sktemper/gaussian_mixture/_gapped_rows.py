@@ -156,11 +156,11 @@ def conditional(block, rows, means, precisions):
         own = precisions[:, missing[:, :, None], missing[:, None, :]]
         roots, log_determinants = COVARIANCES["full"](missing.shape[1]).factors(own)
         logs[:, rows] = -log_determinants[:, numbers]
-        found = np.einsum("kpij,kpil->kpjl", roots, roots)
+        found = np.swapaxes(roots, 2, 3) @ roots
         covariances.append(found)
         places = rows[:, None], missing[numbers]
-        values = np.einsum("kpij,kpj->kpi", found[:, numbers], pulls[:, *places])
-        shifts[:, *places] = -values
+        values = found[:, numbers] @ pulls[:, *places, None]
+        shifts[:, *places] = -values[..., 0]
     return Conditional(shifts, logs, covariances)
 
 

@@ -215,14 +215,13 @@ class WithGaps:
         rows : ndarray of shape (n_rows, n_features)
             In float64.
         """
-        usual, out = tables.usual, np.empty(block.shape)
+        usual, out = tables.usual, np.zeros(block.shape)
         for part, own in block.parts(len(usual.means)):
-            means = self.origin + usual.means
+            means = (self.origin + usual.means)[:, None]
             if self.covariance.products:
-                means = self._given(own, usual).shifts + means[:, None]
-                out[part] = np.einsum("nk,knd->nd", shares[part], means)
-            else:
-                out[part] = np.einsum("nk,kd->nd", shares[part], means)
+                means = self._given(own, usual).shifts + means
+            for share, mean in zip(shares[part].T, means, strict=True):
+                out[part] += share[:, None] * mean
         return np.where(block.missing, out, block.rows)
 
     def drawn(self, block, shares, tables):
