@@ -147,13 +147,13 @@ def surveys(options):
     below the best of all fits with the same data, mean and largest.  Score: log density
     of 1,000 other rows, nats per row.
     """
-    stages = [("default",), ("counts",), ("StepMix",), ("plain",)]
-    for starts, seed in itertools.product(stages, range(options.seeds or 10)):
+    stages = ["default", "counts", "default, seed", "StepMix", "plain"]
+    for stage, seed in itertools.product(stages, range(options.seeds or 10)):
         for name in "CBAD":
             X, y, test, y_test = survey(name, seed)
             rows = options.tenth(len(X))
             for key, estimator in contestants(name, X, seed).items():
-                if key.startswith(starts):
+                if key == stage or (stage != "default" and key.startswith(stage)):
                     given = estimator, X[:rows], y[:rows], test, y_test
                     yield (
                         {"survey": name, "seed": seed, "contestant": key},

@@ -7,7 +7,7 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture
+from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture, datasets
 from sktemper.gaussian_mixture._gapped_rows import GappedRows
 
 #: Each covariance type, with Gamma and with Wishart distributions of precisions.
@@ -131,15 +131,36 @@ def test_the_bound_rises_to_a_stationary_point(covariance_type, priors):
     assert mixture.lower_bound(X) == pytest.approx(bounds[-1], abs=1e-6)
 
 
-def test_rows_without_gaps_do_not_depend_on_others():
-    X, _, _ = clusters()
-    mixture = AnnealedGaussianMixture(5, random_state=0).fit(X)
-    with_gap = np.vstack([X, [[np.nan, 100.0, 100.0]]])
-    both = mixture.predict_proba(with_gap)
-    np.testing.assert_allclose(both[:-1], mixture.predict_proba(X), atol=1e-12)
-    np.testing.assert_array_equal(mixture.impute(X), X)
-    scores = mixture.score_samples(with_gap)[:-1]
-    np.testing.assert_allclose(scores, mixture.score_samples(X), atol=1e-10)
+@pytest.mark.parametrize(("covariance_type", "priors"), TYPES)
+def test_rows_without_gaps_have_the_bits_that_they_have_alone(covariance_type, priors):
+    mixture, model, prepared = fitted(covariance_type, priors)
+    X, gapped, _ = clusters(40, seed=1)
+    mixed = np.where(np.arange(40)[:, None] < 20, X, gapped)
+    few = X[:20]
+    np.testing.assert_array_equal(
+        mixture.predict_proba(mixed)[:20], mixture.predict_proba(few)
+    )
+    np.testing.assert_array_equal(
+        mixture.score_samples(mixed)[:20], mixture.score_samples(few)
+    )
+    np.testing.assert_array_equal(mixture.impute(few), few)
+    for row in 3, 25:  # also of one that has gaps
+        np.testing.assert_array_equal(
+            mixture.predict_proba(mixed)[row], mixture.predict_proba(mixed[[row]])[0]
+        )
+        np.testing.assert_array_equal(
+            mixture.impute(mixed)[row], mixture.impute(mixed[[row]])[0]
+        )
+    # sums are those of both
+    family = model.family_of(prepared.hyper)
+    shares = np.random.default_rng(0).dirichlet(np.ones(3), size=40)
+    blocks = [mixed, mixed[:20], mixed[20:]]
+    whole, known, others = (
+        family.statistics(model.take(rows, slice(None)), own, tables=prepared.tables)
+        for rows, own in zip(blocks, [shares, shares[:20], shares[20:]], strict=True)
+    )
+    np.testing.assert_allclose(whole[0], known[0] + others[0], rtol=1e-12)
+    np.testing.assert_allclose(whole[1], known[1] + others[1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
@@ -204,6 +225,15 @@ def test_threads_and_parts_give_the_same_bits(covariance_type, monkeypatch):
     # blocks that are divided because they need much memory
     monkeypatch.setattr("sktemper.gaussian_mixture._gapped_rows.MOST_ELEMENTS", 3000)
     np.testing.assert_array_equal(found, one.predict_proba(X))
+
+
+def test_collections_on_disk(tmp_path):
+    _, X, _ = clusters(200)
+    mixture = TemperedGaussianMixture(3, tempering=None, random_state=0, tol=0.1)
+    data = datasets.write_dense(tmp_path / "X", [X[:120], X[120:]])
+    one, other = clone(mixture).fit(X), clone(mixture).fit(data)
+    assert one.lower_bound_ == pytest.approx(other.lower_bound_, rel=1e-9)
+    np.testing.assert_array_equal(one.predict_proba(X), one.predict_proba(data))
 
 
 def test_batches_and_single_precision():

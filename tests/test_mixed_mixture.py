@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from registry import mixed_of
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from sktemper import (
@@ -17,6 +18,8 @@ from sktemper import (
     SVIPlusMixedMixture,
     TemperedMixedMixture,
 )
+from sktemper._data import InMemory
+from sktemper.mixed_mixture._family import MixedFamily
 from sktemper.model_selection import bootstrap_n_components, bootstrap_profiles
 from sktemper.plotting import ClassProfilesDisplay
 from sktemper.schedules import ConstantSchedule
@@ -479,3 +482,39 @@ def test_a_picture_has_a_row_for_each_option(n_items):
     with pytest.raises(ValueError, match="no item 'age'"):
         few.plot(items=["age"])
     plt.close("all")
+
+
+# -- blocks that a fit keeps -----------------------------------------------------------
+
+
+def test_a_fit_makes_its_blocks_once_and_has_the_same_bits(monkeypatch):
+    X = mixed_of(3000)
+    settings = {"tempering": None, "max_iter": 5, "tol": 0.0, "random_state": 0}
+    mixture = TemperedMixedMixture(3, kinds="from_dtype", **settings)
+    calls, block = [], MixedFamily.block
+    monkeypatch.setattr(
+        MixedFamily, "block", lambda self, rows: calls.append(1) or block(self, rows)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        kept = clone(mixture).fit(X)
+        n_kept = len(calls)
+        monkeypatch.setattr("sktemper.mixed_mixture._model.KEPT_VALUES", 0)
+        other = clone(mixture).fit(X)
+    assert n_kept < (len(calls) - n_kept) / 2
+    np.testing.assert_array_equal(kept.predict_proba(X), other.predict_proba(X))
+    assert kept.lower_bound_ == other.lower_bound_
+
+
+def test_blocks_are_not_kept_between_calls_nor_in_pickles():
+    X = mixed_of(3000)
+    mixture = TemperedMixedMixture(3, random_state=0, tempering=None).fit(X)
+    for n_rows in 5, 3000:
+        changing = X[:n_rows].copy()
+        before = mixture.predict_proba(changing)
+        changing[:] = changing[::-1].copy()
+        np.testing.assert_array_equal(mixture.predict_proba(changing), before[::-1])
+    part, model = InMemory(X), mixture._fitted_model()
+    assert part.take(model, slice(0, 16)) is part.take(model, slice(0, 16))
+    assert part.take(model, slice(None)) is not part.take(model, slice(None))
+    assert len(pickle.dumps(part)) < 1.1 * X.nbytes + 1000

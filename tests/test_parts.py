@@ -15,6 +15,7 @@ from sktemper import (
     AnnealedBernoulliMixture,
     AnnealedGaussianMixture,
     AnnealedLDA,
+    AnnealedMultinomialMixture,
     SVIPlusLDA,
     TemperedLDA,
     datasets,
@@ -397,11 +398,11 @@ def write_ratings_matrix(folder, batches, **options):
 
 
 def test_what_a_collection_cannot_be_is_refused_without_a_look_at_it(tmp_path):
-    X = np.random.default_rng(0).normal(size=(9, 3))
+    X = np.random.default_rng(0).random(size=(9, 3))
     X[4, 1] = np.nan
     dense = datasets.write_dense(tmp_path / "dense", [X])
     with pytest.raises(ValueError, match="NaN"):
-        AnnealedGaussianMixture(2).fit(dense)
+        AnnealedMultinomialMixture(2).fit(dense)
     with pytest.raises(ValueError, match="not binary|binary|0 and 1"):
         AnnealedBernoulliMixture(2, binarize=None).fit(dense)
     counts = datasets.write_counts(tmp_path / "counts", [sparse.eye(9).tocsr() * 0.5])

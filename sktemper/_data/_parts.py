@@ -22,8 +22,14 @@ class InMemory:
     X : ndarray or CSR of shape (n_rows, n_features)
     """
 
+    #: Whether it lives no longer than a fit, which may then keep blocks here.
+    _keeps_blocks = True
+
     def __init__(self, X):
-        self.X = X
+        self.X, self._kept = X, (None, {})
+
+    def __getstate__(self):
+        return vars(self) | {"_kept": (None, {})}  # blocks are made anew
 
     @property
     def n_rows(self):
@@ -31,8 +37,23 @@ class InMemory:
         return self.X.shape[0]
 
     def take(self, model, rows):
-        """Return some rows as a block of a model, see `ConjugateModel.take`."""
-        return model.take(self.X, rows)
+        """Return some rows as a block of a model, see `ConjugateModel.take`.
+
+        A model keeps the blocks of few rows, see `ConjugateModel.most_kept_rows`.
+        """
+        is_kept = self._keeps_blocks and self.n_rows <= model.most_kept_rows
+        if not (is_kept and isinstance(rows, slice)):
+            return model.take(self.X, rows)
+        owner, blocks = self._kept
+        if owner is not model:
+            owner, blocks = self._kept = model, {}
+        key = rows.indices(self.n_rows)
+        if key not in blocks:
+            block = model.take(self.X, rows)
+            if len(range(*key)) > model.block_size:  # for a move
+                return block
+            blocks[key] = block
+        return blocks[key]
 
     def units_per_row(self, model, rows):
         """Return the number of units of each of some rows."""

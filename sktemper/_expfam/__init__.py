@@ -21,7 +21,7 @@ from ._gaussian import (
     packed_fisher_product,
     unpacked,
 )
-from ._mixture import MixtureModel
+from ._mixture import MixtureModel, softmax
 from ._mixture_values import Mixture, MixtureHyper
 from ._natural import LastCall, Natural, NaturalModel, rate_to_zero
 from ._normal_gamma import NormalGammaFamily
@@ -99,6 +99,7 @@ __all__ = [
     "packed_fisher_product",
     "rate_to_zero",
     "sample_counts",
+    "softmax",
     "times",
     "unpacked",
 ]

@@ -14,7 +14,7 @@ from ._renewing import RenewingMixin
 from ._splits import split_merge
 from ._weights import WEIGHTS
 
-__all__ = ["MixtureModel"]
+__all__ = ["MixtureModel", "softmax"]
 
 #: The largest number of rows that a start uses.
 ROWS_LOOKED_AT = 20_000
@@ -269,11 +269,7 @@ class MixtureModel(RenewingMixin, NaturalModel):
         scores : ndarray of shape (n_rows,)
             The mean of E log p(x, k) under the responsibilities.
         """
-        logs = self.log_joint(block, prepared)
-        tempered = logs * np.reshape(power, (-1, 1))
-        bounds = logsumexp(tempered, axis=1)
-        responsibilities = np.exp(tempered - bounds[:, None])
-        return responsibilities, bounds, (responsibilities * logs).sum(axis=1)
+        return softmax(self.log_joint(block, prepared), power)
 
     def log_joint(self, block, prepared):
         """Return E log p(x, component) of each row, (n_rows, n_components)."""
@@ -356,6 +352,38 @@ class MixtureModel(RenewingMixin, NaturalModel):
         prior = self.weights.prior(hyper.weight_concentration)
         counts = self.weights.counts(globals_.weights - prior)
         return self.optimum(block, shares, hyper, counts.sum() / row_weight.sum())
+
+
+def softmax(logs, power):
+    """Return responsibilities, bounds and scores; see `MixtureModel.responsibilities`.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (n_rows, n_components)
+        E log p(x, component).
+    power : ndarray of shape (n_rows,) or ()
+    """
+    # by component, since sums over an axis of few values are slow
+    logs = np.ascontiguousarray(logs.T)
+    shares = logs * power
+    largest = shares.max(axis=0)
+    shares -= largest
+    np.exp(shares, out=shares)
+    totals = _summed(shares)
+    shares /= totals
+    logs *= shares
+    return np.ascontiguousarray(shares.T), largest + np.log(totals), _summed(logs)
+
+
+def _summed(values):
+    """Return the sums over components.
+
+    The order of terms is always the same; that of NumPy depends on the number of rows.
+    """
+    total = values[0].copy()
+    for row in values[1:]:
+        total += row
+    return total
 
 
 def _factors(request, n_rows):

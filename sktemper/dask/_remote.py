@@ -205,6 +205,8 @@ class Block(InMemory):
         What validation warned of.
     """
 
+    _keeps_blocks = False
+
     def __init__(self, X, messages=()):
         super().__init__(X)
         self.messages = messages

@@ -81,6 +81,25 @@ class GappedRows:
             found.append(Pattern(rows, columns, numbers.ravel()))
         return found
 
+    @functools.cached_property
+    def divided(self):
+        """Numbers of the rows without and with missing values, and blocks of both."""
+        complete = np.flatnonzero(self.n_missing == 0)
+        if not len(complete):
+            return complete, self.rows[:0], np.arange(len(self)), self
+        gapped = np.flatnonzero(self.n_missing)
+        return complete, self.rows[complete], gapped, GappedRows(self.rows[gapped])
+
+    def joined(self, of_complete, of_gapped):
+        """Return an array of the results of functions of the two `divided` blocks."""
+        complete, rows, gapped, own = self.divided
+        found = of_gapped(own)
+        if not len(complete):
+            return found
+        out = np.empty((len(self), *found.shape[1:]), dtype=found.dtype)
+        out[gapped], out[complete] = found, of_complete(rows)
+        return out
+
     def about(self, origin):
         """Return rows minus an origin in float64, with 0 for missing values."""
         return np.where(self.missing, 0.0, self.rows - origin)
@@ -137,11 +156,11 @@ def conditional(block, rows, means, precisions):
         own = precisions[:, missing[:, :, None], missing[:, None, :]]
         roots, log_determinants = COVARIANCES["full"](missing.shape[1]).factors(own)
         logs[:, rows] = -log_determinants[:, numbers]
-        found = np.einsum("kpij,kpil->kpjl", roots, roots)
+        found = np.swapaxes(roots, 2, 3) @ roots
         covariances.append(found)
         places = rows[:, None], missing[numbers]
-        values = np.einsum("kpij,kpj->kpi", found[:, numbers], pulls[:, *places])
-        shifts[:, *places] = -values
+        values = found[:, numbers] @ pulls[:, *places, None]
+        shifts[:, *places] = -values[..., 0]
     return Conditional(shifts, logs, covariances)
 
 

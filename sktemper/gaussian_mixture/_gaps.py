@@ -12,12 +12,13 @@ of the completed row, and log |L_mm| / 2 - n_missing log(2 pi) / 2 is subtracted
 Statistics are expected moments under q.
 """
 
+import functools
 import math
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
-from .._expfam import ONCE
+from .._expfam import ONCE, softmax
 from .._linalg import tiled_matmul
 from ._family import GaussianFamily
 from ._gapped_rows import GappedRows, conditional, summed
@@ -38,29 +39,47 @@ class WithGaps:
         """Return responsibilities, bounds and scores, see `MixtureModel`."""
         if not isinstance(block, GappedRows):
             return super().responsibilities(block, tables, log_weights, power)
-        logs = self.log_likelihoods(block, tables) + log_weights
-        tempered = logs * np.reshape(power, (-1, 1))
-        bounds = logsumexp(tempered, axis=1)
-        shares = np.exp(tempered - bounds[:, None])
-        return shares.astype(self.dtype), bounds, (shares * logs).sum(axis=1)
+        complete, rows, gapped, own = block.divided
+        powers = np.broadcast_to(power, (len(block),))
+        logs = self._log_likelihoods(own, tables) + log_weights
+        found = softmax(logs, powers[gapped])
+        if not len(complete):
+            return found[0].astype(self.dtype), *found[1:]
+        power = power if np.ndim(power) == 0 else powers[complete]
+        known = super().responsibilities(rows, tables, log_weights, power)
+        results = []
+        for one, other in zip(known, found, strict=True):
+            out = np.empty((len(block), *one.shape[1:]), dtype=one.dtype)
+            out[complete], out[gapped] = one, other
+            results.append(out)
+        return tuple(results)
 
     def log_likelihoods(self, block, tables):
         """Return expected log densities of the observed values of each row."""
+        known = functools.partial(super().log_likelihoods, tables=tables)
         if not isinstance(block, GappedRows):
-            return super().log_likelihoods(block, tables)
+            return known(block)
+        return block.joined(known, lambda own: self._log_likelihoods(own, tables))
+
+    def _log_likelihoods(self, block, tables):
         squares, log_determinants = self._distances(block, tables.usual)
         constants = tables.constants + 0.5 * LOG_2_PI * block.n_missing[:, None]
         return constants - 0.5 * (squares + log_determinants)
 
     def log_predictive(self, block, tables, log_weights=0.0):
         """Return the logarithm of the components' Student-t densities."""
+        known = functools.partial(
+            super().log_predictive, tables=tables, log_weights=log_weights
+        )
         if not isinstance(block, GappedRows):
-            return super().log_predictive(block, tables, log_weights)
+            return known(block)
         usual = tables.usual
         nu = np.broadcast_to(usual.freedom, usual.precision.shape)
         spread = (usual.precision + 1.0) / usual.precision
         function = self._product if self.law.is_product else self._student
-        return function(block, usual, nu, spread) + log_weights
+        return block.joined(
+            known, lambda own: function(own, usual, nu, spread) + log_weights
+        )
 
     def _student(self, block, usual, nu, spread):
         """Return log densities of marginals of multivariate Student-t distributions."""
@@ -91,12 +110,16 @@ class WithGaps:
         """Return the sums of the expected moments of rows."""
         if not isinstance(block, GappedRows):
             return super().statistics(block, shares, factors, tables)
+        complete, rows, gapped, own = block.divided
         shares = shares * factors[:, None]
+        function = self._sums_of_squares
         if self.covariance.products:
-            sums = self._sums_of_products(block, shares, tables.usual)
-        else:
-            sums = self._sums_of_squares(block, shares, tables.usual)
-        return self._of_sums(sums)
+            function = self._sums_of_products
+        sums = self._of_sums(function(own, shares[gapped], tables.usual))
+        if not len(complete):
+            return sums
+        known = super().statistics(rows, shares[complete])
+        return tuple(one + other for one, other in zip(known, sums, strict=True))
 
     def _of_sums(self, sums):
         return sums[:, 0], self.counted(self._natural_order(sums))
@@ -192,14 +215,13 @@ class WithGaps:
         rows : ndarray of shape (n_rows, n_features)
             In float64.
         """
-        usual, out = tables.usual, np.empty(block.shape)
+        usual, out = tables.usual, np.zeros(block.shape)
         for part, own in block.parts(len(usual.means)):
-            means = self.origin + usual.means
+            means = (self.origin + usual.means)[:, None]
             if self.covariance.products:
-                means = self._given(own, usual).shifts + means[:, None]
-                out[part] = np.einsum("nk,knd->nd", shares[part], means)
-            else:
-                out[part] = np.einsum("nk,kd->nd", shares[part], means)
+                means = self._given(own, usual).shifts + means
+            for share, mean in zip(shares[part].T, means, strict=True):
+                out[part] += share[:, None] * mean
         return np.where(block.missing, out, block.rows)
 
     def drawn(self, block, shares, tables):

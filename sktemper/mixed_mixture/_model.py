@@ -10,6 +10,8 @@ __all__ = ["MixedMixtureModel"]
 
 #: Values of the moments of a block at most.
 VALUES_OF_BLOCK = 2**17
+#: Values of the moments that a fit keeps at most.
+KEPT_VALUES = 2**23
 #: Prior of a normal column, in standard deviations of all rows: the number of rows that
 #: the prior mean is worth, the shape of the precision, and the variance that its rate
 #: over its shape is.
@@ -42,6 +44,7 @@ class MixedMixtureModel(MixtureModel):
         self.block_size = int(
             np.clip(VALUES_OF_BLOCK // family.n_natural // 16 * 16, 16, 1024)
         )
+        self.most_kept_rows = KEPT_VALUES // family.n_natural
 
     def log_partition(
         self, inverse_temperatures, hyper, random, priors=None, n_samples=8

@@ -58,6 +58,9 @@ class ConjugateModel(Options, Capabilities):
     block_size : int
         Largest number of rows of a block.  The bits of results depend on it, because
         blocks are added in their order.
+    most_kept_rows : int
+        Number of rows in memory up to which a fit keeps their blocks, because `take`
+        takes long.  Methods must not change a block.  By default 0.
     parameter_dtype : dtype
         Dtype in which global parameters are stored, by default float64.
     max_start_rows : int
