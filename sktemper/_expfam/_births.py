@@ -1,4 +1,4 @@
-"""Births: a component of a mixture begins anew around a row."""
+"""Births: restarts of a component of a mixture around a row."""
 
 import numpy as np
 
@@ -6,16 +6,16 @@ from ._families import dense
 
 __all__ = ["USED", "birth"]
 
-#: The least count of a component that is not empty.
+#: Smallest number of rows of a component that is not empty.
 USED = 0.5
 
 
 def birth(model, globals_, hyper, block, random, row_weight):
-    """Return responsibilities in which a component has begun anew.
+    """Return responsibilities in which a random component has been restarted.
 
-    A component drawn at random leaves its rows to the others.  It takes the rows that
-    are nearest to one that is drawn, mostly among those that the mixture explains
-    badly: half as many as a component has that is not empty.
+    The component leaves its rows to the others.  A row is drawn as its new centre, with
+    higher probabilities for rows with small bounds.  The component takes the nearest
+    rows, half of the average number of rows of nonempty components.
 
     Parameters
     ----------
@@ -46,14 +46,14 @@ def birth(model, globals_, hyper, block, random, row_weight):
 
 
 def _drawn(bounds, row_weight, random):
-    """Return a row drawn in proportion to its weight, mostly one of a small bound.
+    """Draw a row in proportion to its weight, with a preference for small bounds.
 
-    The draw depends neither on the order of the rows nor on whether a weight is a
-    repetition.
+    The draw does not depend on the order of the rows, and a row of weight 2 is
+    equivalent to two rows.
     """
     order = np.argsort(bounds, kind="stable")
     ends = np.cumsum(row_weight[order])
-    # a product: a third of the draws are from the tenth of the rows explained worst
+    # a product of two uniform numbers is below 0.1 in a third of the draws
     place = random.random(2).prod() * ends[-1]
     drawn = np.searchsorted(ends, place, side="right")
     return order[min(drawn, len(order) - 1)]
@@ -62,8 +62,8 @@ def _drawn(bounds, row_weight, random):
 def _neighbours(coordinates, centre, row_weight, n_near):
     """Return whether each row is one of the nearest to the row ``centre``.
 
-    The nearest have a total weight of ``n_near``; rows as near as the last of them are
-    neighbours, too.
+    The nearest rows have a total weight of ``n_near``.  All rows at the distance of the
+    last one are included.
     """
     own = dense(coordinates[[centre]]).ravel()
     distances = (coordinates**2).sum(axis=1) - 2.0 * (coordinates @ own)

@@ -1,9 +1,8 @@
-"""Covariance types: the elements of a symmetric matrix that components keep.
+"""Covariance types: full, diagonal and spherical matrices.
 
-A precision has a distribution of its form: full, diagonal, or a multiple of the
-identity.  The elements that a type keeps of a
-second moment are linear in it, so that sums, targets and steps are those of the full
-model.
+Each type stores some elements of symmetric matrices, or their mean.  The stored values
+are linear functions of the second moments, so that sums and steps of them equal the
+stored values of sums and steps of whole matrices.
 """
 
 import functools
@@ -16,7 +15,7 @@ from ._precisions import GammaPrecision, GammasPrecision, WishartPrecision
 
 __all__ = ["COVARIANCES", "ILL_DEFINED", "Covariance"]
 
-#: scikit-learn's message.
+#: The message of scikit-learn's mixtures.
 ILL_DEFINED = (
     "Fitting the mixture model failed because some components have ill-defined "
     "empirical covariance (for instance caused by singleton or collapsed samples). Try "
@@ -26,9 +25,13 @@ ILL_DEFINED = (
 
 @functools.lru_cache(maxsize=8)
 def _triangle(n_features):
-    """Return the rows and the columns of a packed upper triangle.
+    """Return the indices of a packed upper triangle.
 
-    And, for each element of the symmetric matrix, its place in the triangle.
+    Returns
+    -------
+    rows, columns : ndarray of int of shape (n_packed,)
+    places : ndarray of int of shape (n_features, n_features)
+        Place of each element of the symmetric matrix in the triangle.
     """
     rows, columns = np.triu_indices(n_features)
     places = np.empty((n_features, n_features), dtype=np.intp)
@@ -37,21 +40,23 @@ def _triangle(n_features):
 
 
 class Covariance:
-    """Full: a matrix for each component.
+    """Full covariances: a matrix for each component.
 
     Parameters
     ----------
     n_features : int
     law : WishartPrecision or None
-        Distribution of the precisions; None is that of the type: Wishart, Gamma
-        distributions of each feature, or one Gamma distribution.
+        Distribution of the precisions.  None is the default of the type: a Wishart
+        distribution for full matrices, a Gamma distribution of each feature for
+        diagonals, and one Gamma distribution for spherical covariances.
 
     Attributes
     ----------
     products : bool
-        Whether the second moments of samples are x_i x_j, or only x_i^2.
+        Whether the second moments of samples include products x_i x_j of different
+        features, or only squares.
     n_kept : int
-        Number of elements that are kept of a matrix.
+        Number of stored elements of a matrix.
     is_variance : ndarray of shape (n_kept,)
         1 for each element of the diagonal, 0 for others.
     """
@@ -66,11 +71,11 @@ class Covariance:
         self.n_kept = len(self.is_variance)
 
     def default_prior(self, covariance):
-        """Return the type's form of the data's covariance."""
+        """Return the covariance of the data in the type's form."""
         return covariance
 
     def kept(self, second):
-        """Return the elements that are kept of packed second moments.
+        """Return the stored elements of packed second moments.
 
         Parameters
         ----------
@@ -84,11 +89,11 @@ class Covariance:
         return second
 
     def unpacked(self, kept):
-        """Return the matrices, in the type's form, of elements that are kept."""
+        """Return matrices in the type's form from their stored elements."""
         return np.take(kept, self._places, axis=-1)
 
     def packed(self, matrices):
-        """Return the elements that are kept of matrices in the type's form."""
+        """Return the stored elements of matrices in the type's form."""
         return matrices[..., self._rows, self._columns]
 
     def outer(self, factors, vectors):
@@ -134,7 +139,7 @@ class Covariance:
         return _kernels.traces_and_squares(scale_factors, matrices, vectors)
 
     def triangles(self, factors, scales):
-        """Return scales times factors, one a component, as the kernel takes them."""
+        """Return scales times factors of each component in the kernel's layout."""
         return _kernels.packed_triangles(factors, scales)
 
     def derivative(self, inverse_scale, change):
@@ -147,7 +152,7 @@ class Covariance:
         """Return the inverse of the inverse scale."""
         try:
             return np.linalg.inv(inverse_scale)
-        except np.linalg.LinAlgError:  # the root is farther from singular
+        except np.linalg.LinAlgError:  # the condition number of the root is smaller
             factors, _ = self.factors(inverse_scale)
             return np.swapaxes(factors, -1, -2) @ factors
 
@@ -161,11 +166,11 @@ class Covariance:
         return np.swapaxes(factors, -1, -2)
 
     def matrices(self, covariances):
-        """Return covariances in the type's form as matrices, one a component."""
+        """Return a matrix for each component from covariances in the type's form."""
         return covariances
 
     def widened(self, freedom):
-        """Return degrees of freedom so that they broadcast with the scales."""
+        """Return degrees of freedom in a shape that broadcasts with the scales."""
         return freedom[:, None, None]
 
     def times(self, scale, vectors):
@@ -173,16 +178,16 @@ class Covariance:
         return np.einsum("kij,kj->ki", scale, vectors)
 
     def paired(self, freedom, scale):
-        """Return the expected statistics that pair with the elements that are kept.
+        """Return the factors of the stored elements in the expected log density.
 
-        Minus half of the expected precision; an element beside the diagonal stands for
-        two.
+        They are minus half of the elements of the expected precision, and minus the
+        elements off the diagonal, each of which stands for two.
         """
         precision = self.packed(self.widened(freedom) * scale)
         return (0.5 * self.is_variance - 1.0) * precision
 
     def each(self, value):
-        """Return a parameter, which components may share, for each component."""
+        """Return a parameter, which components may share, repeated for each one."""
         return value
 
     def common(self, values):
@@ -233,7 +238,7 @@ class Diagonal(Covariance):
         return (scale * matrices).sum(axis=-1), (scale * vectors**2).sum(axis=-1)
 
     def triangles(self, factors, scales):
-        """Return scales times factors, one a component, as the kernel takes them."""
+        """Return scales times factors of each component in the kernel's layout."""
         return scales[:, None] * factors
 
     def derivative(self, inverse_scale, change):
@@ -254,11 +259,11 @@ class Diagonal(Covariance):
         return inverse_scale**-0.5
 
     def matrices(self, covariances):
-        """Return covariances in the type's form as matrices, one a component."""
+        """Return a matrix for each component from covariances in the type's form."""
         return covariances[:, :, None] * np.eye(self.n_features)
 
     def widened(self, freedom):
-        """Return degrees of freedom so that they broadcast with the scales."""
+        """Return degrees of freedom in a shape that broadcasts with the scales."""
         return freedom[:, None]
 
     def times(self, scale, vectors):
@@ -309,7 +314,7 @@ class Spherical(Diagonal):
         return -product / inverse_scale, self.n_features * product
 
     def matrices(self, covariances):
-        """Return covariances in the type's form as matrices, one a component."""
+        """Return a matrix for each component from covariances in the type's form."""
         return covariances[:, None, None] * np.eye(self.n_features)
 
     def widened(self, freedom):
@@ -328,5 +333,5 @@ class Spherical(Diagonal):
         return np.repeat(np.asarray(value)[..., None], self.n_features, axis=-1)
 
 
-#: The types by the names that scikit-learn gives them.
+#: Covariance types by their names in scikit-learn.
 COVARIANCES = {"full": Covariance, "diag": Diagonal, "spherical": Spherical}

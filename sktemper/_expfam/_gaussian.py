@@ -58,19 +58,20 @@ class SharedGaussian(Natural):
         return np.diag(1 / np.diag(self.precision))
 
     def log_determinant(self, structured=True):
-        """Return that of the covariance."""
+        """Return the logarithm of the determinant of the covariance."""
         try:
             return _log_determinant(self.covariance(structured))
-        except np.linalg.LinAlgError:  # an inverse may be none where a matrix just is
+        except np.linalg.LinAlgError:  # rounding made the inverse indefinite
             return -_log_determinant(self.precision)
 
     def fisher_product(self, change, structured=True):
         """Return the change of the mean parameters along a change of the natural ones.
 
-        Those pair with -mu mu^T / 2, summed over dimensions, and mu.
+        The mean parameters are the expectations of -mu mu^T / 2, summed over
+        dimensions, and of mu.
         """
         means = self.means()
-        # the means are at their joint optimum, whatever covariance there is
+        # the means are at their joint optimum for any form of the covariance
         means_change = self.covariance() @ (
             change.weighted_means - change.precision @ means
         )
@@ -85,9 +86,10 @@ class SharedGaussian(Natural):
 
 
 def _root(matrix, lower):
-    """Return the triangle whose square is a matrix; the other one is zeros.
+    """Return the triangular Cholesky factor of a matrix, with zeros elsewhere.
 
-    By LAPACK itself: for a few components, scipy's checks would take most of the time.
+    LAPACK is called directly, because for a few components the checks of scipy would
+    take most of the time.
     """
     root, info = dpotrf(matrix, lower=lower)
     if info:
@@ -99,13 +101,13 @@ def _log_determinant(matrix):
     return 2 * np.log(np.diag(_root(matrix, lower=0))).sum()
 
 
-#: Natural parameters that were found last, for priors that are asked again and again:
-#: block after block, or for one user after the other.
+#: Cache of the natural parameters of the last priors, which each block, or each user,
+#: asks for again.
 _found, MOST_FOUND = (), 4
 
 
 class GaussianPrior(NamedTuple):
-    """A Gaussian: of the users, or of the items.
+    """Gaussian prior of all users, or of all items.
 
     Attributes
     ----------
@@ -128,17 +130,18 @@ class GaussianPrior(NamedTuple):
         return natural.copy()
 
     def _natural(self):
-        # Symmetric, and as near to the inverse in directions of large variances as in
-        # those of small ones, of which there is much: not so `np.linalg.inv`.
+        # Unlike `np.linalg.inv`, this is symmetric, and as accurate in directions of
+        # large variance, where the precision is small, as in others.
         variances, directions = np.linalg.eigh(self.covariance)
         precision = (directions / variances) @ directions.T
         return np.concatenate([packed(precision), precision @ self.mean])
 
     def log_normaliser(self):
-        """Return the part of E log p that no posterior changes.
+        """Return the part of E log p that does not depend on a posterior.
 
-        Of the precision in `natural`, as the rest of E log p is: the covariance has
-        another one, in the last digits, and each user and item counts the difference.
+        It is computed from the precision in `natural`, as is the rest of E log p.  The
+        inverse of the covariance differs from it in the last digits, and the difference
+        would be multiplied by the number of users or items.
         """
         natural = self.natural()
         linear = natural[-len(self.mean) :]
@@ -148,16 +151,16 @@ class GaussianPrior(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Sums over weighted posteriors x.
+    """Weighted sums of moments of posteriors of x.
 
     Attributes
     ----------
     total : float
         Sum of the weights.
     first : ndarray of shape (n_own,)
-        Of E[x].
+        Sum of E[x].
     second : ndarray of shape (n_own, n_own)
-        Of E[x x^T].
+        Sum of E[x x^T].
     """
 
     total: float
@@ -173,16 +176,16 @@ class Moments(NamedTuple):
         return Moments(*(a + b for a, b in zip(self, other, strict=True)))
 
     def prior(self):
-        """Return the prior under which the posteriors are likeliest."""
+        """Return the prior that maximizes the expected log density."""
         mean = self.first / self.total
         return GaussianPrior(mean, self.second / self.total - np.outer(mean, mean))
 
 
 def blended(prior, moments, power, rate):
-    """Return a prior nearer to the best one for ``moments``, positive definite.
+    """Return a prior closer to the best one for ``moments``, positive definite.
 
-    To a power it is a Gaussian of covariance over power: where no rating speaks the
-    posterior is that, and tells of no other prior.
+    The prior to a power is a Gaussian with the covariance divided by the power.  A
+    posterior without ratings is equal to it, and must not change the prior.
     """
     if not moments.total > 0:
         return prior
@@ -219,7 +222,7 @@ def least_eigenvalue(rows, n_own, other=None):
         Natural parameters: packed precisions, and precisions times means.
     n_own : int
     other : ndarray of the same shape or None
-        Gaussians in whose coordinates, in which their own precisions are 1.
+        Gaussians that define coordinates in which their own precisions are 1.
     """
     n_packed = rows.shape[1] - n_own
     precisions = unpacked(rows[:, :n_packed], n_own)
@@ -239,8 +242,9 @@ def packed_fisher_product(means, covariances, changes):
     covariances : ndarray of shape (n_rows, n_packed)
         Packed.
     changes : ndarray of shape (n_rows, n_packed + n_own)
-        Of packed precisions, and of precisions times means.  The former pair with
-        -x x^T / 2, what is beside the diagonal twice; the latter with x.
+        Changes of packed precisions, and of precisions times means.  The mean
+        parameters of the former are E[-x x^T / 2], twice that off the diagonal; those
+        of the latter are E[x].
     """
     n_own, n_packed = means.shape[1], covariances.shape[1]
     covariance = unpacked(covariances, n_own)

@@ -1,7 +1,7 @@
 """The two priors of a mixture's weights, as scikit-learn names them.
 
-Parameters are natural ones, less the base measure: exponents of the weights, or of the
-two parts of each stick.
+Parameters are natural parameters: the exponents of the weights, or of the two parts of
+each stick, in the density.
 """
 
 import numpy as np
@@ -12,9 +12,9 @@ from ._natural import LastCall
 
 __all__ = ["LEAST_CONCENTRATION", "WEIGHTS"]
 
-#: The least concentration that its natural parameter, which is 1 less, can tell from 0.
+#: Smallest concentration whose natural parameter, smaller by 1, differs enough from -1.
 LEAST_CONCENTRATION = 1e-12
-#: Decimals of the numbers of samples that order components: others are rounding errors.
+#: Components are ordered by rounded numbers of samples; further digits are errors.
 ORDER_DECIMALS = 6
 
 
@@ -31,7 +31,7 @@ def _log_betas(parameters):
 
 
 def _log_sticks(counts, concentration):
-    """Return the log marginal likelihood of numbers of samples, in this order."""
+    """Return the log marginal likelihood of numbers of samples in a given order."""
     behind = np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1] - counts
     return betaln(1.0 + counts, concentration + behind).sum(axis=-1)
 
@@ -48,7 +48,7 @@ class DirichletWeights:
         return np.full(self.n_components, concentration - 1.0)
 
     def counted(self, counts):
-        """Return what the components' numbers of samples add."""
+        """Return the terms that numbers of samples add to the parameters."""
         return counts
 
     def counts(self, counted):
@@ -56,11 +56,11 @@ class DirichletWeights:
         return counted
 
     def order(self, counts):
-        """Return the best order of components with these numbers of samples: any."""
+        """Return the order of components: all orders are equally good."""
         return np.arange(self.n_components)
 
     def gain_of_order(self, counts, concentration):
-        """Return what the best order gains: nothing."""
+        """Return 0, because no order has a higher evidence than others."""
         return 0.0
 
     def evidence(self, counts, concentration):
@@ -74,7 +74,7 @@ class DirichletWeights:
         Returns
         -------
         logs : ndarray of shape (...)
-            Of components in the best order.
+            Values for components in the best order.
         """
         return gammaln(concentration + counts).sum(axis=-1)
 
@@ -112,9 +112,10 @@ class DirichletWeights:
 
 
 class StickBreaking:
-    """A Dirichlet process, truncated: parameters of shape (n_components, 2).
+    """Truncated Dirichlet process: parameters of shape (n_components, 2).
 
-    The Beta parameters of the share that each component takes of what is left.
+    A row has the parameters of the Beta distribution of a component's share of the
+    remaining stick.
     """
 
     def __init__(self, n_components):
@@ -126,7 +127,7 @@ class StickBreaking:
         return np.tile([0.0, concentration - 1.0], (self.n_components, 1))
 
     def counted(self, counts):
-        """Return what the components' numbers of samples add."""
+        """Return the terms that numbers of samples add to the parameters."""
         counted = np.zeros((self.n_components, 2))
         counted[:, 0] = counts
         np.cumsum(counts[:0:-1], out=counted[-2::-1, 1])
@@ -183,11 +184,11 @@ class StickBreaking:
 
     def log_draws(self, concentration, random):
         """Return the logarithm of weights drawn from the prior."""
-        # of a stick Beta(1, c), what is left is U^(1 / c)
+        # the remaining part of a stick Beta(1, c) is U^(1 / c)
         left = np.log(random.uniform(size=self.n_components)) / concentration
         taken = np.log(-np.expm1(left))
         logs = taken + np.append(0.0, np.cumsum(left)[:-1])
-        return logs - np.logaddexp.reduce(logs)  # as of `mean`, they sum to 1
+        return logs - np.logaddexp.reduce(logs)  # the weights sum to 1, as in `mean`
 
 
 #: The names of the priors, as scikit-learn has them.

@@ -1,4 +1,4 @@
-"""Arrays with many columns, most of them equal, and sparse rows with no entry there."""
+"""Compact arrays with many equal columns, and blocks of sparse rows."""
 
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -8,25 +8,26 @@ from scipy import sparse
 
 __all__ = ["ONE_IN", "Aligned", "Entries", "Wide", "rows_at"]
 
-#: All columns are kept once one in so many has had an entry.
+#: All columns are stored as soon as one of ONE_IN columns has had an entry.
 ONE_IN = 4
 
 
 @dataclass(frozen=True)
 class Wide:
-    """An array of shape (n_rows, n_columns * n_each), most of whose columns are equal.
+    """Array of shape (n_rows, n_columns * n_each), most of whose columns are equal.
 
-    A column is a group of ``n_each`` numbers that follow one another.  A sum of two is
-    one, a sum with an array is an array, and `numpy.asarray` makes an array of it.
+    A column is a group of ``n_each`` consecutive numbers.  The sum of two such arrays
+    is one, or an ndarray if few columns are equal.  The sum with an ndarray is an
+    ndarray, and `numpy.asarray` converts to one.
 
     Attributes
     ----------
     columns : ndarray of int of shape (n_kept,)
         The columns that may differ from the others, in increasing order.
     values : ndarray of shape (n_rows, n_kept, n_each)
-        These columns.
+        Values of these columns.
     rest : ndarray of shape (n_rows, n_each)
-        Each of the other columns.
+        Value of all other columns.
     n_columns : int
     """
 
@@ -39,17 +40,17 @@ class Wide:
 
     @classmethod
     def of_narrow(cls, columns, narrow, n_columns):
-        """Return the array of what `on` returned for these columns."""
+        """Return the array whose `on` returns ``narrow`` for these columns."""
         groups = narrow.reshape(len(narrow), len(columns) + 1, -1)
         return cls(columns, groups[:, :-1], groups[:, -1], n_columns)
 
     def on(self, columns):
-        """Return some columns, and one of the others behind them.
+        """Return some columns, followed by one of the others.
 
         Parameters
         ----------
         columns : ndarray of int of shape (n,)
-            In increasing order; all that are kept, and maybe more.
+            All stored columns, and possibly more, in increasing order.
 
         Returns
         -------
@@ -76,7 +77,7 @@ class Wide:
         if not isinstance(other, Wide):
             return np.asarray(self) + other
         columns = self.columns
-        if columns is other.columns:  # as of most blocks of a step
+        if columns is other.columns:  # the usual case: blocks of the same step
             values, rest = self.values + other.values, self.rest + other.rest
             return replace(self, values=values, rest=rest)
         if not np.array_equal(columns, other.columns):
@@ -93,12 +94,12 @@ class Wide:
         return replace(self, values=factor * self.values, rest=factor * self.rest)
 
     def placed(self, places):
-        """Return the array of other columns: these, and new ones like the others.
+        """Return the array after columns have been moved and added.
 
         Parameters
         ----------
         places : ndarray of int
-            Present column of each new column, -1 for one without entries.
+            Previous place of each column, -1 for a new column without entries.
         """
         kept = np.full(self.n_columns + 1, -1)  # the last is the place -1
         kept[self.columns] = np.arange(len(self.columns))
@@ -108,7 +109,7 @@ class Wide:
         return Wide(columns, values, self.rest, len(places))
 
     def check(self, n_columns):
-        """Raise ValueError unless these are some of so many columns, in order."""
+        """Raise ValueError unless the columns are valid for ``n_columns`` columns."""
         columns, n_kept = self.columns, len(self.columns)
         if self.n_columns != n_columns or columns.dtype.kind != "i":
             raise ValueError("global parameters have the wrong columns")
@@ -119,7 +120,7 @@ class Wide:
 
 
 class Entries(NamedTuple):
-    """A block of sparse rows, not yet of the form that a model takes.
+    """Block of sparse rows before their moments are computed.
 
     Attributes
     ----------
@@ -133,9 +134,9 @@ class Entries(NamedTuple):
         return np.unique(self.X.indices)
 
     def on(self, columns):
-        """Return some columns, all that have entries among them, and an empty one.
+        """Return the rows restricted to some columns, followed by an empty column.
 
-        None if others have entries, too.
+        Return None if other columns have entries.
         """
         places = np.searchsorted(columns, self.X.indices)
         known = len(columns) > 0 or len(places) == 0
@@ -146,14 +147,15 @@ class Entries(NamedTuple):
 
 
 class Aligned(NamedTuple):
-    """A block of sparse rows, as `WideMixtureModel` computes with it.
+    """Moments of a block of sparse rows, for local steps of `WideMixtureModel`.
 
     Attributes
     ----------
     columns : ndarray of int of shape (n,)
         In increasing order.
     moments : CSR of shape (n_rows, (n + 1) * n_each)
-        Of the entries, less those of no entry: of these columns, and none of others.
+        Moments of the entries minus those of an absent entry, for these columns, and
+        zeros for the column that represents the others.
     """
 
     columns: np.ndarray
@@ -161,7 +163,9 @@ class Aligned(NamedTuple):
 
 
 def rows_at(columns, others, rows):
-    """Return rows of a table of columns, and of one of the rest, for other columns.
+    """Return the rows of a table for other columns.
+
+    A table has a row for each column, followed by one for the remaining columns.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ SLACK = 1.25
 ROWS_OF_TEST = 250
 #: Number of tests over which the running mean of scores extends.
 TESTS_OF_MEAN = 20
-#: Least number of rows that decide about a challenger.
+#: Number of rows before which a challenger is neither accepted nor rejected.
 FEWEST_DECIDING = 200
 #: Number of standard errors by which a challenger wins or loses early.
 CLEARLY = 2.0
@@ -58,7 +58,7 @@ class Reservoir(NamedTuple):
         return len(self.keys)
 
     def with_rows(self, X, keys, first_number, capacity):
-        """Return the memory with more rows; keys of -inf leave a row out."""
+        """Return the memory with more rows, without rows whose key is -inf."""
         numbers = np.arange(first_number, first_number + len(keys))
         taken = np.flatnonzero(keys > -math.inf)
         more = Reservoir(
@@ -319,7 +319,7 @@ class Stream:
         Parameters
         ----------
         places : ndarray of int of shape (n_features,)
-            Present column of each, -1 for a new one.
+            Previous place of each column, -1 for a new one.
         """
         stream = self if self.challenger is None else self.decided(False)
         if not len(self.memory):

@@ -1,9 +1,9 @@
 """Initial responsibilities, as in scikit-learn's mixtures.
 
-But what a start draws does not depend on the order of the samples, and samples that
-are equal are one with the sum of their weights: weights are repetitions to the bit.
-Of samples in increasing order that are all different, and not weighted, starts are
-those of scikit-learn.
+Unlike those, a start does not depend on the order of the samples.  Equal samples are
+merged into one with the sum of their weights, so that a weight of 2 gives the same bits
+as two samples.  Starts equal those of scikit-learn if the samples are in increasing
+order, distinct and unweighted.
 """
 
 import functools
@@ -14,14 +14,14 @@ from threadpoolctl import ThreadpoolController
 
 __all__ = ["STARTS", "looked_at", "mean_and_covariance", "order_of_rows"]
 
-#: Shift of the centres at which k-means ends, in variances of the data.
+#: Shift of the centres below which k-means ends, relative to the variance of the data.
 KMEANS_TOL = 1e-4
-#: Rows that decide about batches and starts.
+#: Largest number of rows from which batch sizes and starts are determined.
 ROWS_LOOKED_AT = 100_000
 
 
 def from_kmeans(X, n_components, random, weight=None):
-    """Return 1 for the cluster of each sample."""
+    """Return responsibilities of 1 for the cluster of each sample, 0 for others."""
     rows, weight, places = distinct(X, weight)
     kmeans = KMeans(
         min(n_components, len(rows)),
@@ -35,10 +35,10 @@ def from_kmeans(X, n_components, random, weight=None):
 
 
 def _one_openmp_thread():
-    """Limit OpenMP to the calling thread while inside.
+    """Return a context in which OpenMP uses only the calling thread.
 
-    After a fork the threads of the parent are gone, and a parallel region of GNU's
-    OpenMP waits for them for ever.  And the bits are those of one thread everywhere.
+    After a fork, the threads of the parent are missing, and a parallel region of GNU's
+    OpenMP would wait for them forever.  One thread also gives the same bits everywhere.
     """
     return _openmp().limit(limits=1)
 
@@ -49,7 +49,7 @@ def _openmp():
 
 
 def from_kmeans_plusplus(X, n_components, random, weight=None):
-    """Return 1 for the samples that k-means++ starts from, 0 for all others."""
+    """Return responsibilities of 1 for the samples that k-means++ chooses."""
     rows, weight, places = distinct(X, weight)
     n_chosen = min(n_components, len(rows))
     _, chosen = kmeans_plusplus(
@@ -59,14 +59,14 @@ def from_kmeans_plusplus(X, n_components, random, weight=None):
 
 
 def from_noise(X, n_components, random, weight=None):
-    """Return random numbers that sum to 1."""
+    """Return random responsibilities."""
     rows, _, places = distinct(X, weight)
     responsibilities = random.uniform(size=(len(rows), n_components))
     return (responsibilities / responsibilities.sum(axis=1, keepdims=True))[places]
 
 
 def from_data(X, n_components, random, weight=None):
-    """Return 1 for samples taken at random, 0 for all others."""
+    """Return responsibilities of 1 for samples chosen at random."""
     rows, weight, places = distinct(X, weight)
     n_chosen = min(n_components, len(rows))
     shares = None if weight is None else weight / weight.sum()
@@ -81,7 +81,7 @@ def _seeds(n_rows, chosen, labels, n_components):
 
 
 def order_of_rows(X):
-    """Return the order that sorts the rows: by the first column, and so on."""
+    """Return the order that sorts rows by the first column, then by the next ones."""
     order = np.argsort(X[:, 0], kind="stable")
     if (np.diff(X[order, 0]) == 0).any():
         order = np.lexsort(X.T[::-1])
@@ -89,7 +89,7 @@ def order_of_rows(X):
 
 
 def distinct(X, weight=None):
-    """Return the rows that differ, in increasing order, and what each counts for.
+    """Return the distinct rows in increasing order, and their total weights.
 
     Parameters
     ----------
@@ -100,9 +100,9 @@ def distinct(X, weight=None):
     -------
     rows : ndarray of shape (n_rows, n_features)
     weight : ndarray of shape (n_rows,) or None
-        None if all count the same.
+        None if all weights are equal.
     places : ndarray of shape (n_samples,)
-        Where each sample is among them.
+        Place of each sample among the rows.
     """
     order = order_of_rows(X)
     rows = X[order]
@@ -114,7 +114,7 @@ def distinct(X, weight=None):
 
 
 def _ratio_of_variances(rows, weight):
-    """Return the variance of weighted rows over that which `KMeans` takes for it."""
+    """Return the variance of weighted rows divided by the one that `KMeans` uses."""
     if weight is None:
         return 1.0
     rows = rows.astype(np.float64, copy=False)
@@ -124,9 +124,14 @@ def _ratio_of_variances(rows, weight):
 
 
 def looked_at(X, weight=None):
-    """Return rows that count, at most `ROWS_LOOKED_AT`, and their weights.
+    """Return at most `ROWS_LOOKED_AT` rows with positive weights.
 
-    And the weight of all over that of these.
+    Returns
+    -------
+    rows : ndarray of shape (n_rows, n_features)
+    weight : ndarray of shape (n_rows,) or None
+    ratio : float
+        Total weight of all rows divided by that of the returned rows.
     """
     if weight is None:
         step = -(-len(X) // ROWS_LOOKED_AT)
@@ -137,7 +142,7 @@ def looked_at(X, weight=None):
 
 
 def mean_and_covariance(X, weight=None):
-    """Return the mean and the covariance of the rows, in float64, without a copy."""
+    """Return mean and covariance of the rows in float64, without copying all rows."""
     if weight is None or not weight.any():
         weight = np.ones(len(X))
     parts = [slice(start, start + 4096) for start in range(0, len(X), 4096)]
@@ -150,7 +155,7 @@ def mean_and_covariance(X, weight=None):
     return mean, squares / (total - 1 if total > 1 else 1)
 
 
-#: What ``init_params`` may be.
+#: Functions of the values of ``init_params``.
 STARTS = {
     "kmeans": from_kmeans,
     "k-means++": from_kmeans_plusplus,

@@ -1,4 +1,4 @@
-"""The tied covariance: one Wishart distribution that all components share."""
+"""Tied covariance: one Wishart distribution that all components share."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ __all__ = ["TiedCovariance", "TiedFamily"]
 
 
 class TiedCovariance(Covariance):
-    """One matrix for all components, the mean of those that each would have.
+    """One matrix for all components: the mean of their own matrices.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class TiedCovariance(Covariance):
         return trace, ((scale_factors @ vectors[..., None]) ** 2).sum(axis=(-2, -1))
 
     def matrices(self, covariances):
-        """Return covariances in the type's form as matrices, one a component."""
+        """Return a matrix for each component from the shared covariance."""
         return self.each(covariances)
 
     def widened(self, freedom):
@@ -48,11 +48,11 @@ class TiedCovariance(Covariance):
         return vectors @ scale
 
     def paired(self, freedom, scale):
-        """Return the sum over components of what pairs with the second moments."""
+        """Return the factors of the mean second moments in the expected log density."""
         return self.n_components * super().paired(freedom, scale)
 
     def each(self, value):
-        """Return the same for each component."""
+        """Return the shared value, repeated for each component."""
         return np.broadcast_to(value, (self.n_components, *np.shape(value)))
 
     def common(self, values):
@@ -80,7 +80,7 @@ class TiedFamily(GaussianFamily):
 
     @property
     def alone(self):
-        """Return the family of Gaussians with a covariance each."""
+        """Return the family in which each Gaussian has its own covariance."""
         own = {"reg_covar": self.reg_covar, "dtype": self.dtype, "stop": self.stop}
         return GaussianFamily(Covariance(self.n_features), **own).about(self.origin)
 
@@ -122,12 +122,12 @@ class TiedFamily(GaussianFamily):
         usual = tables.usual
         whitening = (usual.factors * np.sqrt(usual.freedom)).T
         white = tiled_matmul(block.astype(np.float64) - self.origin, whitening)
-        with np.errstate(over="ignore"):  # the kernel knows rows that are far
+        with np.errstate(over="ignore"):  # the kernel handles distant rows
             block = white.astype(self.dtype)
         return super()._run(block, tables, constants, power, only_squares)
 
     def statistics(self, block, shares, factors=ONCE, tables=None):
-        """Return the sums of the moments; of second ones the mean over components."""
+        """Return sums of the moments; those of second moments are shared means."""
         first = 1 + self.n_features
         own = self._sums(block, shares, factors, first)
         totals = shares.sum(axis=1, dtype=np.float64, keepdims=True)
@@ -140,10 +140,10 @@ class TiedFamily(GaussianFamily):
 
     # -- moves -------------------------------------------------------------------------
     def gains(self, prior, statistics, removed, added):
-        """Return the rise of the lower bound if clusters take the place of others.
+        """Return the increase of the lower bound if clusters are replaced by others.
 
-        At the best parameters for the clusters; see `Family.gains`.  All clusters have
-        a part in the covariance, so gains do not add up.
+        The bound has the optimal parameters for the clusters; see `Family.gains`.
+        Gains are not additive, because all clusters contribute to the covariance.
         """
         shape, added = removed.shape, added.reshape(-1, added.shape[-1])
         values, inverse_scales = self._parts(prior + statistics)
