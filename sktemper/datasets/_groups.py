@@ -1,4 +1,4 @@
-"""Groups of shards: the parts over which a fit sums statistics."""
+"""Groups of shards, the parts over which a fit sums statistics."""
 
 import secrets
 
@@ -9,18 +9,18 @@ from .._data import ByRows
 
 __all__ = ["MOST_GROUPS", "Group", "groups"]
 
-#: Parts that a collection has, if it is not said how many.
+#: Default of the largest number of parts of a collection.
 MOST_GROUPS = 16
 
 
 class Group(ByRows):
-    """Neighbouring shards as one part of `Data`: a handle without data.
+    """Adjacent shards as one part of `Data`, which are read when needed.
 
     Parameters
     ----------
     shards : sequence of Part
     visit : str, default=None
-        A name of the fit, or of another method, that reads them; see `Part.rows`.
+        Name of the call that reads the shards; see `Part.rows`.
     """
 
     def __init__(self, shards, visit=None):
@@ -46,7 +46,7 @@ class Group(ByRows):
         Parameters
         ----------
         rows : slice or ndarray of int
-            From 0, without negative ones.
+            Row numbers, not negative.
         """
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(self.n_rows))
@@ -72,18 +72,18 @@ class Group(ByRows):
 
 
 def groups(shards, n_groups):
-    """Return the shards that have rows in so many groups, as even as possible.
+    """Divide the nonempty shards into groups of about equal numbers of shards.
 
     Parameters
     ----------
     shards : sequence of Part
     n_groups : int or None
-        At most; None is `MOST_GROUPS`.
+        Largest number of groups; None stands for `MOST_GROUPS`.
 
     Returns
     -------
     groups : list of Group
-        Their visit is a new one: the files are looked at anew.
+        Groups with a new ``visit``, so that the files are checked again.
     """
     visit = secrets.token_hex(8)
     shards = [shard for shard in shards if shard.n_rows]

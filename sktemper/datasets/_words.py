@@ -1,4 +1,4 @@
-"""The words behind the columns of a `HashingVectorizer`, gathered while it is used."""
+"""Names for the columns of a `HashingVectorizer`, collected from documents."""
 
 from collections import Counter
 
@@ -10,14 +10,14 @@ __all__ = ["HashedWords"]
 #: The first documents are looked at until they have had so many entries; later on a
 #: share of each batch is.
 FIRST_ENTRIES, SHARE = 2**15, 0.02
-#: Words that are kept beyond one a column.
+#: Number of words that are kept in addition to one for each column.
 SPARE_WORDS = 2**16
-#: A column has the names of up to so many words, each with this share of the counts.
+#: Largest number of words in the name of a column, and smallest share of its counts.
 MOST_NAMES, LEAST_SHARE = 3, 0.25
 
 
 class HashedWords:
-    """Words behind hashed columns, collected from a few documents.
+    """Words of hashed columns, collected from a few documents.
 
     Half of the documents looked at are drawn at random, which tells how frequent words
     are; the others are those with the most columns that no word is known of.
@@ -70,7 +70,7 @@ class HashedWords:
         return np.union1d(chosen, most[unknown[most] > 0]).tolist()
 
     def _find_columns(self, words):
-        """Hash the words that are new."""
+        """Hash new words."""
         new = [word for word in words if word not in self.columns]
         if new:
             columns = self.hasher.transform([word] for word in new).indices
@@ -110,7 +110,7 @@ class HashedWords:
         return names
 
     def state(self):
-        """Return the counts in a form for JSON."""
+        """Return the counts as an object that JSON can represent."""
         return {
             "counts": dict(self.counts),
             "n_batches": self.n_batches,

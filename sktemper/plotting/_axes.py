@@ -1,4 +1,4 @@
-"""Axes, colours and checks that several displays share."""
+"""Functions of several displays: axes, colours and checks."""
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
@@ -15,8 +15,8 @@ __all__ = [
     "topic_word_of",
 ]
 
-#: Colour map of topics and components, and the order of its colours: strong ones
-#: first, without grey, which looks like no colour.
+#: Colour map of topics and components, and the order of its colours: saturated colours
+#: first, without grey.
 COLOURS = "tab20"
 ORDER = [*range(0, 14, 2), 16, 18, *range(1, 14, 2), 17, 19]
 
@@ -28,7 +28,7 @@ def needs_matplotlib(display, method):
 
 
 def axes_of(display, ax, figsize=None):
-    """Return the axis to draw on, a new one if there is none, and note it."""
+    """Return the axes to draw on, or new ones, and set them as attributes."""
     needs_matplotlib(display, "plot")
     import matplotlib.pyplot as plt
 
@@ -39,7 +39,7 @@ def axes_of(display, ax, figsize=None):
 
 
 def grid_on(ax, n_panels, n_columns):
-    """Return the axes of a grid inside of an axis, an ndarray of shape (n_panels,)."""
+    """Replace axes by a grid; return its axes, an ndarray of shape (n_panels,)."""
     n_columns = min(n_columns, n_panels)
     n_rows = -(-n_panels // n_columns)
     ax.set_axis_off()

@@ -9,7 +9,7 @@ from ._axes import axes_of, grid_on, needs_matplotlib
 
 __all__ = ["ComponentsDisplay"]
 
-#: Images that are drawn, at most, unless they are named.
+#: Largest number of images if components are not chosen.
 MOST_IMAGES = 64
 
 
