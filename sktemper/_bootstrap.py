@@ -1,4 +1,4 @@
-"""Bootstrap of mixtures of mixed kinds: profiles of classes, and their number."""
+"""Bootstrap of mixed mixtures: profiles of classes, and the number of classes."""
 
 import logging
 import warnings
@@ -60,8 +60,9 @@ def bootstrap_profiles(
     Returns
     -------
     profiles : DataFrame
-        As of the method ``profiles``, of pandas; "low" and "high" are quantiles over
-        the fits.  The column "found" has the share of the fits that have the class.
+        The table of the method ``profiles``, as a pandas data frame, in which "low" and
+        "high" are quantiles over the fits.  The additional column "found" has the share
+        of the fits in which the class was found.
 
     Raises
     ------

@@ -18,7 +18,7 @@ class LearningRate(Policy):
     the parameters by the target, and a step of rate 0 leaves them unchanged.
     """
 
-    #: Whether the rate forgets old data by their age, see `HalfLife`.
+    #: Whether the weight of old data decays, see `HalfLife`.
     forgets = False
 
     def initial_state(self):
@@ -84,7 +84,7 @@ class RobbinsMonro(LearningRate):
 
 
 class Population(NamedTuple):
-    """Data that still count, as `HalfLife` keeps them between steps.
+    """Decayed number of rows, the state of `HalfLife` between steps.
 
     Attributes
     ----------
@@ -103,15 +103,16 @@ class Population(NamedTuple):
 
 
 class HalfLife(LearningRate):
-    r"""Rates and scales under which the weight of old rows is halved steadily.
+    r"""Learning rate under which the weight of old rows decays exponentially.
 
     .. math:: n \leftarrow 2^{-S / H} n + S, \quad \rho = S / n, \quad
         \hat\lambda = \lambda_0 + (n / S) \sum_i E[t_i]
 
-    n is the number of rows that still count, S that of the rows of a step.  The
-    posterior is thus that of a population of n rows, of which old ones fade (compare
-    the population posterior of [1]_).  It forgets, so that it is for `partial_fit`
-    only; `fit` ignores it.  ``half_life=H`` of an estimator stands for this policy.
+    S is the number of rows of a step, and n is the sum of the decayed weights of all
+    rows so far.  The posterior is that of n rows, in which recent rows have larger
+    weights (compare the population posterior of [1]_).  Only `partial_fit` uses this
+    policy; `fit` ignores it, because it would forget the first rows of the data.
+    ``half_life=H`` of an estimator is an abbreviation of it.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ __all__ = ["NoRenewals", "Renewals"]
 
 
 class NoRenewals(Policy):
-    """No renewals: a stream is learned by its steps alone (``renewals=None``)."""
+    """Policy of streams without renewals (``renewals=None``)."""
 
     memory = 0
     is_on = False
@@ -26,13 +26,14 @@ class Renewals(Policy):
     r"""Renew components from a memory of recent rows of a stream.
 
     The memory is a random sample of the rows so far, in which the weight of a row is
-    halved with every half-life.  A renewal is made when 1,000, 2,000, 4,000, ...  rows
-    were seen, later each time that ``memory`` new rows were seen.  A renewal also
-    follows ``wait`` rows after an alarm, and further ones at pauses that grow from
-    twice this number to ``memory``.
+    halved with every half-life.  Renewals take place after 1,000, 2,000, 4,000, ...
+    rows until the memory is full, and after every ``memory`` rows from then on.  After
+    an alarm there is a renewal after ``wait`` rows, and further ones at intervals that
+    grow from twice this number to ``memory``.
 
-    An alarm means that the score of rows that are not learned yet has left its running
-    mean, upwards or downwards: a two-sided CUSUM test of its standardised difference.
+    An alarm is raised if the score of new rows, before they are learned, differs from
+    its running mean in either direction.  This is a two-sided CUSUM test of the
+    standardized difference.
 
     While the memory is not full, a renewal is a new fit to it, with the moves of the
     estimator.  Later, additional components are fitted to the rows since the last
@@ -58,7 +59,7 @@ class Renewals(Policy):
     wait : int, default=1000
         Number of rows between an alarm and the renewal that it causes.
     trial : int, default=2000
-        Largest number of rows that decide about a challenger.
+        Number of rows after which a challenger is accepted or rejected at the latest.
     threshold : float, default=6.0
         Sum of standardised differences above which the CUSUM test raises an alarm.  An
         infinite value disables alarms.
@@ -67,8 +68,8 @@ class Renewals(Policy):
 
     Notes
     -----
-    Rows since the last renewal that are in the memory are a sample as well.  A memory
-    is never larger than the number of rows that count with this half-life.
+    New components are fitted to those rows since the last renewal that are in the
+    memory.  The memory is never larger than the sum of the decayed weights of all rows.
 
     A pickle of the estimator contains the rows in the memory;
     ``estimator.clear_memory()`` deletes them.

@@ -1,4 +1,4 @@
-"""Every model, a row each: what the tests that all models share are run on."""
+"""Table of all models, over which the shared tests run: one row for each model."""
 
 import functools
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from sktemper.noise import GradientNoise
 from sktemper.schedules import ExponentialSchedule
 from sktemper.tempering import Annealing, Tempering
 
-#: Skips of `check_model` that a setting brings about, whatever the model.
+#: Checks of `check_model` that are skipped for a setting, for all models.
 OF_FLOAT32 = {"check_natural_gradients_fit_finite_differences"}
 OF_RANDOM_STEPS = {
     "check_blocks_add_up",

@@ -1,4 +1,4 @@
-"""Fitted models of data with more columns, or fewer."""
+"""Addition and removal of columns of fitted models."""
 
 import copy
 from dataclasses import replace
@@ -17,20 +17,20 @@ OF_COLUMNS = ("n_features_in_", "feature_names_in_", "_names_", "_lengths_")
 
 
 class ColumnsMixin:
-    """Mixin of estimators whose model has the capability `other_features`."""
+    """Mixin for estimators whose model has the capability `other_features`."""
 
     def _parameters_on(self, places):
-        """Return the parameters that have a value for each column, for other columns.
+        """Return new values for constructor parameters with a value for each column.
 
         Parameters
         ----------
         places : ndarray of int
-            Present column of each other column, -1 for a new one.
+            Previous place of each column, -1 for a new one.
         """
         return {}
 
     def _other(self, parameters):
-        """Return the same fitted estimator with other parameters."""
+        """Return a copy of the fitted estimator with other constructor parameters."""
         other = object.__new__(type(self))
         vars(other).update(vars(self), _warned={})
         return other.set_params(**parameters)
@@ -40,14 +40,14 @@ class ColumnsMixin:
         self.state_ = replace(state, fixed=copy.deepcopy(self._fixed()))
 
     def _on_columns(self, places, names, parameters):
-        """Return a copy of the fitted estimator for other columns.
+        """Return a copy of the fitted estimator after columns were added or removed.
 
         Parameters
         ----------
         places : ndarray of int
-            Present column of each other column, -1 for a new one.
+            Previous place of each column, -1 for a new one.
         names : ndarray of str or None
-            Names of the other columns.
+            Names of the columns.
         parameters : dict
             Result of `_parameters_on`.
         """
@@ -60,7 +60,7 @@ class ColumnsMixin:
         if "feature_names_in_" in vars(self):
             other.feature_names_in_ = names
         else:
-            other._names_ = names  # of a collection on disk
+            other._names_ = names  # the data were a collection on disk
         other._take_state(
             replace(
                 state,
@@ -79,7 +79,7 @@ class ColumnsMixin:
         return other
 
     def _policies_of_other_sizes(self):
-        """Return the states of policies, without those of parameters of this size."""
+        """Return the states of policies that do not depend on the number of columns."""
         policies = self.state_.policies
         forgets = self._forgetting_rate() is not None
         return policies if forgets else replace(policies, learning_rate=None)
@@ -141,9 +141,8 @@ class ColumnsMixin:
     def expand_features(self, new_features):
         """Add columns to a fitted model, for features that it did not know.
 
-        The new features are treated as if they had been there from the start, and in
-        no sample so far.  `partial_fit` does the same by itself if data have more
-        columns.
+        The model is the same as if the new features had been 0 in all samples so far.
+        `partial_fit` adds columns by itself if the data have more of them.
 
         Parameters
         ----------
@@ -154,17 +153,18 @@ class ColumnsMixin:
         Returns
         -------
         self : object
-            The estimator.  Parameters of the present features keep their bits; their
-            probabilities fall a little, because the new features take a share.  A
-            parameter with a value for each feature, such as an array
-            ``topic_word_prior``, is replaced by a longer one, in which new features
-            have the least value.  An adaptive learning rate warms up again.
+            The estimator.  The variational parameters of the present features do not
+            change; their probabilities decrease a little, because new features have
+            positive probabilities.  A constructor parameter with a value for each
+            feature, such as an array ``topic_word_prior``, is replaced by a longer one,
+            in which new features have the smallest of the previous values.  An adaptive
+            learning rate warms up again.
 
         Raises
         ------
         ValueError
-            If the number is less than 1, names are given or missing against the
-            training data, or a name occurs twice.
+            If the number is less than 1, if names are passed although the training data
+            had none, or a number although they had names, or if a name occurs twice.
 
         Examples
         --------
@@ -183,9 +183,9 @@ class ColumnsMixin:
         return self._move_to(np.append(np.arange(n_old), new), names)
 
     def drop_features(self, features):
-        """Remove columns from a fitted model; those behind them move up.
+        """Remove columns from a fitted model; later columns move up.
 
-        A stream whose vocabulary grows for ever needs words to be removed, too:
+        A stream with an ever-growing vocabulary requires that old words are removed:
         `sktemper.text.StreamingCountVectorizer.drop_features` returns the columns of
         words that are no longer used.
 
@@ -197,13 +197,14 @@ class ColumnsMixin:
         Returns
         -------
         self : object
-            The estimator.  Parameters of the other features keep their bits.  A
-            parameter with a value for each feature is replaced by a shorter one.
+            The estimator.  The variational parameters of the other features do not
+            change.  A constructor parameter with a value for each feature is replaced
+            by a shorter one.
 
         Raises
         ------
         ValueError
-            If a feature does not exist, or none would be left.
+            If a feature does not exist, or no feature would remain.
 
         Examples
         --------

@@ -4,12 +4,12 @@ import numpy as np
 
 __all__ = ["axes"]
 
-#: Principal axes along which splits start, and power iterations that find them.
+#: Number of principal axes along which splits start, and of power iterations.
 AXES, POWER_ITERATIONS = 2, 8
 
 
 def axes(coordinates, weight):
-    """Return principal axes of weighted rows, the leading ones first, and a random one.
+    """Return the leading principal axes of weighted rows, followed by a random axis.
 
     Parameters
     ----------
@@ -26,5 +26,5 @@ def axes(coordinates, weight):
         values = weight[:, None] * (coordinates @ leading - mean @ leading)
         leading = coordinates.T @ values - np.outer(mean, values.sum(axis=0))
         leading, _ = np.linalg.qr(leading)
-    missing = AXES - leading.shape[1]  # where there are fewer coordinates
+    missing = AXES - leading.shape[1]  # if there are fewer coordinates
     return np.concatenate([leading, start[:, AXES - missing :]], axis=1)

@@ -1,4 +1,4 @@
-"""Births: a component of a mixture begins anew around a row."""
+"""Births: restarts of a component of a mixture around a row."""
 
 import numpy as np
 

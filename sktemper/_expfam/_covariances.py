@@ -16,7 +16,7 @@ from ._precisions import GammaPrecision, GammasPrecision, WishartPrecision
 
 __all__ = ["COVARIANCES", "ILL_DEFINED", "Covariance"]
 
-#: scikit-learn's message.
+#: The message of scikit-learn's mixtures.
 ILL_DEFINED = (
     "Fitting the mixture model failed because some components have ill-defined "
     "empirical covariance (for instance caused by singleton or collapsed samples). Try "
@@ -136,7 +136,7 @@ class Covariance:
         return _kernels.traces_and_squares(scale_factors, matrices, vectors)
 
     def triangles(self, factors, scales):
-        """Return scales times factors, one a component, as the kernel takes them."""
+        """Return scales times factors of each component in the kernel's layout."""
         return _kernels.packed_triangles(factors, scales)
 
     def derivative(self, inverse_scale, change):
@@ -163,7 +163,7 @@ class Covariance:
         return np.swapaxes(factors, -1, -2)
 
     def matrices(self, covariances):
-        """Return covariances in the type's form as matrices, one a component."""
+        """Return a matrix for each component from covariances in the type's form."""
         return covariances
 
     def widened(self, freedom):
@@ -238,7 +238,7 @@ class Diagonal(Covariance):
         return (scale * matrices).sum(axis=-1), (scale * vectors**2).sum(axis=-1)
 
     def triangles(self, factors, scales):
-        """Return scales times factors, one a component, as the kernel takes them."""
+        """Return scales times factors of each component in the kernel's layout."""
         return scales[:, None] * factors
 
     def derivative(self, inverse_scale, change):
@@ -259,7 +259,7 @@ class Diagonal(Covariance):
         return inverse_scale**-0.5
 
     def matrices(self, covariances):
-        """Return covariances in the type's form as matrices, one a component."""
+        """Return a matrix for each component from covariances in the type's form."""
         return covariances[:, :, None] * np.eye(self.n_features)
 
     def widened(self, freedom):
@@ -314,7 +314,7 @@ class Spherical(Diagonal):
         return -product / inverse_scale, self.n_features * product
 
     def matrices(self, covariances):
-        """Return covariances in the type's form as matrices, one a component."""
+        """Return a matrix for each component from covariances in the type's form."""
         return covariances[:, None, None] * np.eye(self.n_features)
 
     def widened(self, freedom):
@@ -333,5 +333,5 @@ class Spherical(Diagonal):
         return np.repeat(np.asarray(value)[..., None], self.n_features, axis=-1)
 
 
-#: The types by the names that scikit-learn gives them.
+#: Covariance types by their names in scikit-learn.
 COVARIANCES = {"full": Covariance, "diag": Diagonal, "spherical": Spherical}

@@ -152,7 +152,7 @@ class GaussianPrior(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Sums over weighted posteriors x.
+    """Weighted sums of moments of posteriors of x.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Log C of samples of a mixture that differ in their numbers of observations."""
+"""Log partition function of samples with different numbers of observations."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ class MixturePartition(NamedTuple):
     .. math:: \log C(b) = E \log \sum_k \pi_k^b \exp(N a_k(b)), \quad
         a_k(b) = \log \sum_v \beta_{kv}^b
 
-    in the mean over mixtures drawn from the prior (quenched).
+    The mean is over mixtures drawn from the prior (a quenched average).
 
     Attributes
     ----------

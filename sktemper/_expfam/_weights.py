@@ -50,7 +50,7 @@ class DirichletWeights:
         return np.full(self.n_components, concentration - 1.0)
 
     def counted(self, counts):
-        """Return what the components' numbers of samples add."""
+        """Return the terms that numbers of samples add to the parameters."""
         return counts
 
     def counts(self, counted):
@@ -132,7 +132,7 @@ class StickBreaking:
         return np.tile([0.0, concentration - 1.0], (self.n_components, 1))
 
     def counted(self, counts):
-        """Return what the components' numbers of samples add."""
+        """Return the terms that numbers of samples add to the parameters."""
         counted = np.zeros((self.n_components, 2))
         counted[:, 0] = counts
         np.cumsum(counts[:0:-1], out=counted[-2::-1, 1])

@@ -21,7 +21,7 @@ ROWS_OF_TEST = 250
 TESTS_OF_ALARM = 2
 #: Number of tests over which the running mean of scores extends.
 TESTS_OF_MEAN = 20
-#: Least number of rows that decide about a challenger.
+#: Number of rows before which a challenger is neither accepted nor rejected.
 FEWEST_DECIDING = 200
 #: Number of standard errors by which a challenger wins or loses early.
 CLEARLY = 2.0
@@ -367,7 +367,7 @@ class Stream:
         Parameters
         ----------
         places : ndarray of int of shape (n_features,)
-            Present column of each, -1 for a new one.
+            Previous place of each column, -1 for a new one.
         """
         stream = self if self.challenger is None else self.decided(False)
         if not len(self.memory):

@@ -1,4 +1,4 @@
-"""Streams with a half-life: pieces are scored, then learned; renewals between them."""
+"""Training on streams with a half-life, with renewals between steps."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Files read in batches: the result of the readers, and lines of text files."""
+"""Batches of files, as the readers return them, and lines of text files."""
 
 import gzip
 import re
@@ -18,23 +18,23 @@ __all__ = [
     "words_of",
 ]
 
-#: Bytes of lines that are parsed at a time, and the most that one line may have.
+#: Number of bytes that are parsed at a time, and largest length of a line.
 BYTES_AT_ONCE, LONGEST_LINE = 2**24, 2**28
-#: The most bytes that gzip packs into one.
+#: Largest compression ratio of gzip.
 LARGEST_RATIO = 1032
 #: The byte order mark of UTF-8.
 BOM = b"\xef\xbb\xbf"
-#: A character that no whole number has.
+#: A character that does not occur in integers.
 NOT_WHOLE = re.compile(rb"[^\s0-9+-]")
 
 
 class Batches:
-    """Batches of a file, read anew each time they are iterated over.
+    """Batches of a file, which each iteration reads from the start.
 
     Attributes
     ----------
     feature_names : list of str or None
-        The words behind the columns, which `write_counts` takes over.
+        Words of the columns, which `write_counts` stores.
     """
 
     def __init__(self, read, feature_names=None):
@@ -53,7 +53,7 @@ class Lines:
     ----------
     path : str or path
     name : str, default="path"
-        The name of the argument, for messages.
+        Name of the argument in error messages.
 
     Raises
     ------
@@ -70,11 +70,11 @@ class Lines:
 
     @property
     def most_bytes(self):
-        """The largest number of bytes that the lines can have, by the file's size."""
+        """Upper bound of the total length of the lines, from the size of the file."""
         return self.path.stat().st_size * (LARGEST_RATIO if self.is_zipped else 1)
 
     def __iter__(self):
-        """Yield lists of lines, without their ends, and the number of the first."""
+        """Yield the number of the first line and a list of lines without line ends."""
         number, begun = 1, []
         with (gzip.open if self.is_zipped else open)(self.path, "rb") as file:
             while data := self._read(file, number):
@@ -92,12 +92,12 @@ class Lines:
             yield number, _lines_of(rest, number)
 
     def _read(self, file, number):
-        """Return the next bytes of the file; ``number`` is that of the next line."""
+        """Return the next bytes of the file, before line ``number``."""
         try:
             return file.read(BYTES_AT_ONCE)
         except (OSError, EOFError, zlib.error) as error:
             if isinstance(error, OSError) and error.errno is not None:
-                raise  # the disk's
+                raise  # an error of the disk, not of the file's content
             raise ValueError(
                 f"{self.path} is damaged or cut off behind line {number - 1}: {error}."
             ) from error
@@ -116,11 +116,11 @@ class Lines:
         ----------
         lines : list of bytes
         numbers : sequence of int
-            Of the lines, for messages.
+            Numbers of the lines for error messages.
         dtype : dtype
         n_fields : int
         expected : str
-            What a line has to be.
+            Description of a valid line for error messages.
         """
         table = _parsed(lines, dtype, n_fields)
         if table is None:
@@ -140,7 +140,7 @@ def _lines_of(data, number):
 
 
 def _parsed(lines, dtype, n_fields):
-    """Return the fields of lines as numbers, None if that fails."""
+    """Return the fields of lines as numbers, or None if they cannot be parsed."""
     if not lines:
         return np.empty((0, n_fields), dtype=dtype)
     # numpy before 2.4 reads 1.5 as the integer 1
@@ -154,7 +154,7 @@ def _parsed(lines, dtype, n_fields):
 
 
 def first_that_fails(lines, fails):
-    """Return which line is the first that cannot be parsed, by halving."""
+    """Return the place of the first line that cannot be parsed, by bisection."""
     start, stop = 0, len(lines)
     while stop - start > 1:
         middle = (start + stop) // 2
@@ -172,7 +172,7 @@ def refuse_line(path, number, line, expected):
 
 
 def words_of(path):
-    """Return the words of a vocabulary, one a line; None if there is no path.
+    """Return the words of a vocabulary file with one word per line, or None.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Blocks of rows to be written, and the notes about them."""
+"""Blocks of rows that are written to disk, and summaries of their values."""
 
 import zlib
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from ._meta import finite, index_dtype, joined_dtype
 
 __all__ = ["Block", "about", "checksum"]
 
-#: Values that are looked at in one go.
+#: Number of values that are checked at a time.
 LOOKED_AT_ONCE = 2**16
 
 
@@ -19,12 +19,12 @@ class Block(NamedTuple):
     Attributes
     ----------
     data : ndarray
-        The entries; of dense data all values, one row each.
+        Stored entries of sparse data, or all values of dense data, one row each.
     n_features : int
     indices : ndarray of shape (n_entries,), or None
-        The columns of the entries; None if the data are dense.
+        Columns of the entries; None for dense data.
     counts : ndarray of shape (n_rows,), or None
-        How many entries each row has.
+        Number of entries of each row; None for dense data.
     """
 
     data: np.ndarray
@@ -39,7 +39,7 @@ class Block(NamedTuple):
 
     @classmethod
     def of(cls, X, data):
-        """Return the entries of a CSR matrix with these values, stored small."""
+        """Return a block of a CSR matrix with other values and small index types."""
         indices = X.indices.astype(index_dtype(X.shape[1]), copy=False)
         return cls(data, X.shape[1], indices, np.diff(X.indptr))
 
@@ -57,7 +57,7 @@ class Block(NamedTuple):
 
 
 def about(blocks):
-    """Return the notes about the values of blocks, see `joined`.
+    """Return a summary of the values of blocks, see `joined`.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def about(blocks):
     Returns
     -------
     about : dict
-        Without ``crc``.
+        Entry of a shard in ``meta.json``, without ``crc``.
     """
     values = [block.data for block in blocks]
     filled = [data for data in values if data.size]
@@ -100,12 +100,12 @@ def _sum_of(values, is_exact):
 
 
 def float_or_int(number):
-    """Return a number of numpy's as one of Python's."""
+    """Return a Python number for a NumPy scalar."""
     return number.item() if isinstance(number, np.generic) else number
 
 
 def fraction_among(values):
-    """Return the first value that is no whole number, or None."""
+    """Return the first value that is not an integer, or None."""
     if values.dtype.kind != "f":
         return None
     values = values.ravel()
@@ -118,7 +118,7 @@ def fraction_among(values):
 
 
 def checksum(*arrays):
-    """Return a number by which arrays are known again."""
+    """Return the CRC-32 checksum of arrays."""
     crc = 0
     for array in arrays:
         crc = zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8), crc)

@@ -1,12 +1,12 @@
-"""Claims: one process at a time writes a collection.
+"""Claims, which prevent two processes from writing a collection at the same time.
 
-A claim is a file in the folder that is open and locked while its owner writes, and that
-says who the owner is.  The system drops the lock of a process that dies, however it
-dies; so a claim without a lock is a dead writer's, and is taken over.  Two cases are
-left.  Some file systems have no locks: there the process table says whether a writer on
-the same machine is alive.  And a lock need not be seen on other machines that share the
-folder: a claim from another machine is not taken over, and the message names the file
-that has to be deleted.
+A claim is a file in the folder, which names its owner.  The owner keeps it open and
+locked while it writes.  The system releases the lock when the process ends for any
+reason, so a claim without a lock belongs to a dead process and is taken over.  There
+are two exceptions.  On file systems without locks, the process table tells whether a
+writer on the same machine is alive.  A lock may be invisible on other machines that
+share the folder.  Therefore a claim of another machine is not taken over, and the error
+message names the file to delete.
 """
 
 import contextlib
@@ -30,23 +30,23 @@ __all__ = ["CLAIM", "Claim"]
 
 #: The file of a claim.
 CLAIM = "writer.json"
-#: The byte that is locked on Windows, where a locked byte cannot be read by others.
+#: Position of the locked byte on Windows, where others cannot read a locked byte.
 LOCKED_BYTE = 2**30
-#: Errors that say that another process holds the lock.
+#: Error numbers that mean that another process holds the lock.
 HELD = {errno.EAGAIN, errno.EACCES, errno.EWOULDBLOCK, errno.EDEADLK}
 
-#: The claims of this process by their tokens.  One that an interruption left behind
-#: goes with its object, and the lock with it.
+#: Claims of this process by their tokens.  If an interruption prevented the release of
+#: a claim, the deletion of its object releases it.
 _open_claims = weakref.WeakValueDictionary()
 
 
 class Claim:
-    """The right to write a collection, held from ``with`` to its end.
+    """Context manager that holds the right to write a collection.
 
     Parameters
     ----------
     folder : Path
-        Where the collection is, or will be.
+        Folder of the collection.
 
     Raises
     ------
@@ -64,13 +64,13 @@ class Claim:
         try:
             _write(self.file, self.token)
         except BaseException:  # such as a full disk
-            self.file.close()  # an empty claim is nobody's
+            self.file.close()  # an empty claim has no owner
             raise
         return self
 
     def __exit__(self, *_):
         if os.getpid() != self.pid:
-            return  # in a forked child: the claim is its parent's
+            return  # in a forked child, whose parent owns the claim
         if fcntl is None:  # Windows deletes no open file
             self.file.close()
         if _owner_at(self.path).get("token") == self.token:
@@ -103,7 +103,7 @@ class Claim:
         return True
 
     def check(self):
-        """Raise if the claim is no longer this process's own.
+        """Raise if this process no longer owns the claim.
 
         Raises
         ------
@@ -188,21 +188,21 @@ def _is_dead(owner, locked):
 
 
 def _is_running(pid, started):
-    """Return whether a process of this machine may still run."""
+    """Return whether a process of this machine may still be running."""
     if type(pid) is not int or pid <= 0 or os.name != "posix":
         return True
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except (OSError, OverflowError):  # it is another user's, or no number of a process
+    except (OSError, OverflowError):  # a process of another user, or an invalid number
         pass
     now = _started(pid)
     return started is None or now is None or now == started
 
 
 def _started(pid):
-    """Return when a process was started, in the system's ticks; None if unknown."""
+    """Return the start time of a process in clock ticks, or None if unknown."""
     try:
         about = Path(f"/proc/{pid}/stat").read_text()
         return int(about.rpartition(")")[2].split()[19])
@@ -233,7 +233,7 @@ def _in_use(path, owner, is_known):
 
 
 def _close_claims():
-    """Close the parent's claims in a forked child, which would keep their locks."""
+    """Close the claims of the parent in a forked child, which would hold the locks."""
     for claim in list(_open_claims.values()):
         claim.file.close()
     _open_claims.clear()

@@ -1,4 +1,4 @@
-"""Groups of shards: the parts over which a fit sums statistics."""
+"""Groups of shards, the parts over which a fit sums statistics."""
 
 import secrets
 
@@ -14,13 +14,13 @@ MOST_GROUPS = 16
 
 
 class Group(ByRows):
-    """Neighbouring shards as one part of `Data`: a handle without data.
+    """Adjacent shards as one part of `Data`, which are read when needed.
 
     Parameters
     ----------
     shards : sequence of Part
     visit : str, default=None
-        A name of the fit, or of another method, that reads them; see `Part.rows`.
+        Name of the call that reads the shards; see `Part.rows`.
     """
 
     def __init__(self, shards, visit=None):
@@ -46,7 +46,7 @@ class Group(ByRows):
         Parameters
         ----------
         rows : slice or ndarray of int
-            From 0, without negative ones.
+            Row numbers, not negative.
         """
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(self.n_rows))

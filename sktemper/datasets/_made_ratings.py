@@ -9,7 +9,7 @@ from .._arguments import Interval
 from ._random import dtype_of, seeded
 from ._ratings import csr_of_keys
 
-# As many ratings are drawn at a time.
+# Number of ratings that are drawn at a time.
 _CHUNK_RATINGS = 2**20
 # From this share of all pairs on each pair is looked at to choose those with a rating;
 # below it pairs are drawn until there are enough.
@@ -28,7 +28,7 @@ _DENSE_SHARE = 0.05
         "bias_variance": [Interval(Real, 0, None, closed="left")],
         "noise_variance": [Interval(Real, 0, None, closed="left")],
         "n_stars": [Interval(Integral, 1, None, closed="left"), None],
-        "dtype": "no_validation",  # numpy's to check
+        "dtype": "no_validation",  # NumPy checks them
         "return_factors": ["boolean"],
         "random_state": ["random_state"],
     },

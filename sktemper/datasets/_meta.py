@@ -24,24 +24,24 @@ __all__ = [
 #: Version 2 has checksums of all files and a generation, see `_folders`.
 FORMAT, VERSION, READABLE = "sktemper collection", 2, (1, 2)
 KINDS = ("counts", "dense", "ratings")
-#: Files of labels that ratings have.
+#: Files with the labels of ratings.
 LABELS = ("user_labels.npy", "item_labels.npy")
 #: Columns that 32 bits can number; rows that 64 can; and collections that a folder can
 #: have had, one after the other.
 MOST_FEATURES, MOST_ROWS, MOST_GENERATIONS = 2**31 - 1, 2**62, 10**8
-#: What values may be stored as.
+#: Types in which values are stored.
 DTYPES = ("uint8", "uint16", "uint32", "int8", "int16", "int32", "float32", "float64")
-#: What is said of values so that checks need not look at all.
+#: Extremes of the values of a shard, so that checks need not read all values.
 EXTREMES = ("least", "largest", "fraction")
 
 
 def index_dtype(n_features):
-    """Return the smallest type that column indices are stored in."""
+    """Return the smallest type for column indices."""
     return np.dtype(np.uint16 if n_features <= 2**16 else np.int32)
 
 
 def smallest(low, high):
-    """Return the smallest type of whole numbers from ``low`` to ``high``.
+    """Return the smallest type for integers from ``low`` to ``high``.
 
     Of at most 32 bits; None if there is none.
     """
@@ -108,12 +108,12 @@ def joined(kind, n_features, shards, shard_rows, files):
 
 
 def stamp_of(meta):
-    """Return a text by which a collection is known again, until it is replaced."""
+    """Return a text that identifies a collection until it is replaced."""
     return f"{meta['generation']}-{meta['fingerprint']}"
 
 
 def finite(number):
-    """Return a number as JSON can hold it: None if it is too large."""
+    """Return a number, or None if it is infinite, which JSON cannot represent."""
     return number if math.isfinite(number) else None
 
 
@@ -251,7 +251,7 @@ def _wrong_in_extremes(shard, kind):
 
 
 def _is_size(value):
-    """Return whether a value is a whole number that is not negative."""
+    """Return whether a value is a nonnegative integer."""
     return type(value) is int and value >= 0
 
 

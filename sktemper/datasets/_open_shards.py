@@ -1,10 +1,10 @@
-"""Cache of the shards that this process has open, and of those it has checked.
+"""Cache of the open shards of this process, and of the results of their checks.
 
-A shard is read through once in a process, when it is first opened, and compared with
-its checksums.  Later on sizes and times of its files tell whether they changed: then it
-is read through again.  They are looked at each time when the shard is used; within a
-fit, not more often than every `LOOK_EVERY` seconds.  A file that is cut off between
-such a look and the use of its map ends the process: no look can prevent that.
+When a process first opens a shard, it reads the whole shard and compares it with its
+checksums.  If the sizes or times of its files have changed later, it is read and
+compared again.  Sizes and times are checked at each use of the shard, but within a fit
+at most every `LOOK_EVERY` seconds.  A file that is truncated between a check and the
+use of its memory map ends the process, which no check can prevent.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from ._meta import read_meta, stamp_of
 
 __all__ = ["checked_npy", "files_of", "meta_of", "opened", "unless_replaced"]
 
-#: How many shards a process holds open, each with up to three maps.
+#: Largest number of open shards of a process, each with up to three memory maps.
 MOST_OPEN = 48
 #: Seconds for which a fit takes the files of a shard for unchanged.
 LOOK_EVERY = 0.05

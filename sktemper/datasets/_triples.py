@@ -9,9 +9,9 @@ from ._sources import stored
 
 __all__ = ["triples_of"]
 
-#: The longest label: those of a run are stored in the same width.
+#: Largest length of a label, because all labels of a run are stored with one width.
 LONGEST_LABEL = 256
-#: Up to here float64 holds every whole number.
+#: Largest integer up to which float64 represents all integers.
 MOST_EXACT = 2**53
 
 
@@ -105,7 +105,7 @@ def _labels(values, what):
 
 
 def _whole(values, what):
-    """Return floats as integers, if they are such and exact."""
+    """Return floats as integers if all of them are exact integers."""
     with np.errstate(invalid="ignore"):
         is_whole = (values == np.rint(values)).all() and np.isfinite(values).all()
     if not is_whole:
@@ -119,7 +119,7 @@ def _whole(values, what):
 
 
 def _of_one_kind(values, what):
-    """Return an array of objects as one of strings or of integers."""
+    """Return an array of strings or of integers from an array of objects."""
     values = values.tolist()
     kinds = set(map(type, values))
     if kinds and all(issubclass(kind, str) for kind in kinds):

@@ -110,7 +110,7 @@ class HashedWords:
         return names
 
     def state(self):
-        """Return the counts in a form for JSON."""
+        """Return the counts as an object that JSON can represent."""
         return {
             "counts": dict(self.counts),
             "n_batches": self.n_batches,

@@ -137,7 +137,7 @@ def looked_at(X, weight=None):
 
 
 def mean_and_covariance(X, weight=None):
-    """Return the mean and the covariance of the rows, in float64, without a copy."""
+    """Return mean and covariance of the rows in float64, without copying all rows."""
     if weight is None or not weight.any():
         weight = np.ones(len(X))
     parts = [slice(start, start + 4096) for start in range(0, len(X), 4096)]

@@ -1,4 +1,4 @@
-"""The tied covariance: one Wishart distribution that all components share."""
+"""Tied covariance: one Wishart distribution that all components share."""
 
 import copy
 
@@ -38,7 +38,7 @@ class TiedCovariance(Covariance):
         return trace, ((scale_factors @ vectors[..., None]) ** 2).sum(axis=(-2, -1))
 
     def matrices(self, covariances):
-        """Return covariances in the type's form as matrices, one a component."""
+        """Return a matrix for each component from the shared covariance."""
         return self.each(covariances)
 
     def widened(self, freedom):

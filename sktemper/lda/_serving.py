@@ -21,7 +21,7 @@ MOST_UNKNOWN = 0.05
 
 @dataclass(frozen=True)
 class ServedTopics(Topics):
-    """Topics that are only read: ``u`` is lambda itself, float32, maybe mapped."""
+    """Read-only topics: lambda in float32, which may be memory-mapped."""
 
     @classmethod
     def of(cls, topics):

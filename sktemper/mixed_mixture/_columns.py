@@ -1,4 +1,4 @@
-"""Columns of data of several kinds, and the numbers that stand for their values."""
+"""Descriptions of columns of several kinds, and numeric codes of their values."""
 
 from numbers import Real
 from typing import Any, NamedTuple
@@ -11,29 +11,30 @@ __all__ = ["KINDS", "Column", "described", "kinds_of"]
 KINDS = ("categorical", "binary", "gaussian", "poisson", "binned")
 #: The kinds whose values are options.
 WITH_OPTIONS = ("categorical", "binary", "binned")
-#: By default, whole numbers with at most this number of different values are options.
+#: Columns of integers with at most this number of distinct values are categorical.
 FEW_VALUES = 10
-#: The shortest remedy, for messages.
+#: Remedy in error messages.
 REMEDY = 'Name another kind, as in kinds={"column": "categorical"}, or leave it out.'
 
 
 class Column(NamedTuple):
-    """The description of one column.
+    """Description of one column.
 
     Attributes
     ----------
     kind : str
         One of `KINDS`.
     categories : tuple
-        The values of options, in the order of their codes; of a binned column, the
-        labels of the intervals; otherwise empty.
+        Values of the options of a categorical or binary column, in the order of their
+        codes, or labels of the intervals of a binned column.  Empty for other kinds.
     edges : tuple of float
-        Limits between the intervals of a binned column; each belongs to the interval
-        below it.
+        Boundaries between the intervals of a binned column.  A boundary belongs to the
+        interval below it.
     centres : tuple of float
-        The mean training value in each interval of a binned column.
+        Mean training value in each interval of a binned column.
     location, scale : float
-        Of a Gaussian column: the model computes in (x - location) / scale.
+        Mean and standard deviation of the training values of a Gaussian column, which
+        the model standardizes: (x - location) / scale.
     """
 
     kind: str
@@ -45,21 +46,22 @@ class Column(NamedTuple):
 
     @property
     def n_options(self):
-        """The number of options; 0 of a column of numbers."""
+        """Number of options, 0 for a Gaussian or Poisson column."""
         return max(1, len(self.categories)) if self.kind in WITH_OPTIONS else 0
 
     @property
     def option_values(self):
-        """The numbers that stand for the options of a categorical column.
+        """Numbers that represent the options of a categorical column.
 
-        They are the categories themselves, or the codes of text.
+        They are the categories themselves, or codes 0, 1, ... if some categories are
+        text.
         """
         if all(isinstance(category, Real) for category in self.categories):
             return np.array(self.categories, dtype=float)
         return np.arange(len(self.categories), dtype=float)
 
     def numbers(self, values):
-        """Return the numbers that stand for values, and the values that are unknown.
+        """Return the numbers that represent values, and the unknown values.
 
         Parameters
         ----------
@@ -70,12 +72,12 @@ class Column(NamedTuple):
         numbers : ndarray of float of shape (n_rows,)
             NaN where a value is missing.
         unknown : list
-            Different values that are no category.
+            Distinct values that are not categories.
 
         Raises
         ------
         ValueError
-            If values are not of the kind of the column.
+            If values do not fit the kind of the column.
         """
         if self.kind in ("categorical", "binary"):
             return values.coded(self.categories, self.option_values)
@@ -85,12 +87,12 @@ class Column(NamedTuple):
         return numbers, []
 
     def decoded(self, codes):
-        """Return the values of options, an array of the type of the categories.
+        """Return the values of options, in an array of the type of the categories.
 
         Parameters
         ----------
         codes : ndarray
-            Places of options; of a column without options its values.
+            Codes of options, or values of a column without options.
         """
         if self.kind == "binned":
             return np.asarray(self.centres)[codes.astype(int)]
@@ -104,7 +106,7 @@ class Column(NamedTuple):
 
 
 def kinds_of(kinds, names, n_features):
-    """Return the kind of each column that is named, and None for the others.
+    """Return the kinds that the user set, and None for other columns.
 
     Parameters
     ----------
@@ -112,7 +114,7 @@ def kinds_of(kinds, names, n_features):
         "from_dtype"; one kind for all columns; kinds by name or number of columns; or
         a kind for each column.
     names : sequence or None
-        Of the columns, if the data have any.
+        Names of the columns, if the data have any.
     n_features : int
 
     Returns
@@ -122,7 +124,7 @@ def kinds_of(kinds, names, n_features):
     Raises
     ------
     ValueError
-        If there is no such kind, or no such column.
+        If a kind or a column does not exist.
     """
     if isinstance(kinds, str):
         given = dict.fromkeys(range(n_features), kinds)
@@ -145,12 +147,12 @@ def kinds_of(kinds, names, n_features):
 
 
 def by_number(given, names, n_features, parameter):
-    """Return the values of a dict by the numbers of columns instead of names.
+    """Return a dict with column numbers as keys, instead of names.
 
     Raises
     ------
     ValueError
-        If a key is no column.
+        If a key is not a column.
     """
     places = {} if names is None else {name: j for j, name in enumerate(names)}
     found = {}
@@ -168,18 +170,18 @@ def by_number(given, names, n_features, parameter):
 
 
 def described(values, kind, categories=None, n_bins=5):
-    """Return the `Column` that training values suggest.
+    """Return the `Column` that describes training values.
 
     Parameters
     ----------
     values : Values
-        Its weights count in means and quantiles.
+        Values and their weights, which means and quantiles take into account.
     kind : str or None
-        None takes it by the type of the values.
+        None chooses the kind by the type of the values.
     categories : sequence or None
-        The categories, if the user declared them.
+        Categories that the user declared.
     n_bins : int
-        Intervals of a binned column.
+        Number of intervals of a binned column.
 
     Returns
     -------
@@ -188,7 +190,7 @@ def described(values, kind, categories=None, n_bins=5):
     Raises
     ------
     ValueError
-        If the values are not of the kind.
+        If the values do not fit the kind.
     """
     if kind is None:
         kind = "categorical" if categories is not None else _kind_by_type(values)
@@ -211,7 +213,7 @@ def described(values, kind, categories=None, n_bins=5):
 
 
 def _kind_by_type(values):
-    """Return the kind of a column by the type of its values."""
+    """Return the default kind of a column for the type of its values."""
     if not values.is_numeric or values.declared is not None:
         return "categorical"
     known, _ = values.known()
@@ -240,7 +242,7 @@ def _check_categories(kind, categories, name):
 
 
 def _binned(known, weight, n_bins):
-    """Return the column of intervals between quantiles."""
+    """Return the description of a column with intervals between quantiles."""
     edges = np.empty(0)
     if len(known):
         order = np.argsort(known, kind="stable")
@@ -267,7 +269,7 @@ def _binned(known, weight, n_bins):
 
 
 def _plain(value: Any):
-    """Return a scalar of numpy as one of Python, and whole floats as int."""
+    """Return a Python scalar for a NumPy scalar, and an int for an integral float."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and value.is_integer():
         return int(value)

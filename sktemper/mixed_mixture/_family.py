@@ -13,13 +13,15 @@ from .._expfam import (
 
 __all__ = ["MixedFamily"]
 
-#: Counts below this number have their log x! in a table.
+#: Size of the table of log x!.
 N_LOG_FACTORIALS = 256
 LOG_FACTORIALS = gammaln(np.arange(N_LOG_FACTORIALS) + 1.0)
 
 
 class MixedFamily(ProductFamily):
-    """Options, counts and normal values, independent given the component.
+    """Family of rows of options, counts and normal values.
+
+    The values of a row are independent given the component.
 
     Parameters
     ----------
@@ -28,7 +30,7 @@ class MixedFamily(ProductFamily):
     Attributes
     ----------
     options, counts, normals : ndarray of int
-        The numbers of the columns with options, of counts, and of normal values.
+        Numbers of the columns of each kind.
     """
 
     def __init__(self, columns):
@@ -63,13 +65,16 @@ class MixedFamily(ProductFamily):
 
     @staticmethod
     def _values_of(column):
-        """Return the numbers of options; NaN, which equals none, of intervals."""
+        """Return the numbers that represent options, or NaN for intervals.
+
+        NaN is equal to no value, and `block` treats intervals separately.
+        """
         if column.kind == "binned" or not column.categories:
             return np.full(column.n_options, np.nan)
         return column.option_values
 
     def of_kinds(self, values):
-        """Return the columns of natural parameters for options, counts and normals.
+        """Split natural parameters into those of options, counts and normal values.
 
         Parameters
         ----------
@@ -105,9 +110,11 @@ class MixedFamily(ProductFamily):
         return MomentRows(moments, log_base, known)
 
     def coordinates(self, block, row_weight):
-        """Return indicators of options, roots of counts, and normal values.
+        """Return rows as vectors, for distances between them.
 
-        Each in standard deviations; missing values are at the mean.
+        A vector has the indicators of options, the square roots of counts, and normal
+        values, all divided by their standard deviations (indicators by 1/2).  Missing
+        values are replaced by the mean.
         """
         options, counts, normals = self.of_kinds(block.moments)
         n_counts, n_normals = len(self.counts), len(self.normals)
@@ -135,7 +142,7 @@ class MixedFamily(ProductFamily):
 
 
 def _intervals(values, edges):
-    """Return which interval each value is in, (n_rows, n_intervals)."""
+    """Return indicators of the intervals of values, (n_rows, n_intervals)."""
     above = values[:, None] > np.array([-np.inf, *edges])
     above[:, :-1] &= ~above[:, 1:]
     return above

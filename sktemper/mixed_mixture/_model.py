@@ -8,7 +8,7 @@ from ._partition import draw_partition
 
 __all__ = ["MixedMixtureModel"]
 
-#: Values of the moments of a block at most.
+#: Largest number of moments of a block.
 VALUES_OF_BLOCK = 2**17
 #: Values of the moments that a fit keeps at most.
 KEPT_VALUES = 2**23
@@ -16,14 +16,16 @@ KEPT_VALUES = 2**23
 #: the prior mean is worth, the shape of the precision, and the variance that its rate
 #: over its shape is.
 MEAN_PRECISION, SHAPE, VARIANCE = 0.1, 1.0, 0.25
-#: Variances up to this, of a column whose variance is 1, are rounding errors.
+#: Variances below this are rounding errors, because columns are standardized.
 LEAST_VARIANCE = 1e-10
-#: The least prior mean of counts.
+#: Smallest prior mean of counts.
 LEAST_MEAN = 1e-3
 
 
 class MixedMixtureModel(MixtureModel):
-    """Rows of options, counts and normal values that are independent in a component.
+    """Mixture of rows of options, counts and normal values.
+
+    The values of a row are independent given the component.
 
     Parameters
     ----------
@@ -65,7 +67,11 @@ class MixedMixtureModel(MixtureModel):
         return max(1, min(max(round(total / 10), fewest), 5000, total // 2))
 
     def prior_of_component(self, X, sample_weight=None):
-        """Return the prior: uniform options, and numbers spread as in all rows."""
+        """Return the prior of a component.
+
+        Options have a symmetric prior.  The priors of counts and normal values have the
+        means, and those of normal values also the variances, of all rows.
+        """
         family = self.family
         weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
         weight = weight if weight.any() else np.ones(X.shape[0])

@@ -1,4 +1,4 @@
-"""Log C of rows of several kinds of values."""
+"""Log partition function of rows of several kinds of values."""
 
 import numpy as np
 from scipy.special import gammaln, logsumexp, xlogy
@@ -10,9 +10,9 @@ from .._expfam._dirichlet import log_draws
 __all__ = ["draw_partition"]
 
 LOG_2_PI = np.log(2.0 * np.pi)
-#: Poisson rates above this have the log C of a normal distribution.
+#: Rate above which a Poisson distribution is treated as a normal distribution.
 LARGE_RATE = 100.0
-#: Logarithms of terms that are negligible.
+#: Logarithm below which terms are negligible.
 VANISHED = -40.0
 
 
@@ -29,8 +29,8 @@ def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples
     hyper : MixtureHyper
     random : numpy.random.Generator
     priors : pair of float, str or None
-        The concentrations of weights and of options.  None, "global" and "local" are
-        those of the model.
+        Concentrations of weights and of options.  None, "global" and "local" stand for
+        the priors of the model.
     n_samples : int
         Number of mixtures that are drawn.
 
@@ -75,7 +75,7 @@ def _of_normals(log_precision, b):
 def _of_counts(rates, b):
     """Return the logarithms of sums of Poisson probabilities to the power b."""
     rates = np.maximum(rates, np.finfo(float).tiny)
-    # at b = 1 both ways are 0
+    # at b = 1, this and the sum below are 0
     logs = _of_normals(-np.log(rates), b)
     small = rates <= LARGE_RATE
     if not small.any():

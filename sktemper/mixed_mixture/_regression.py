@@ -14,9 +14,9 @@ from ._values import columns_of, is_frame
 
 __all__ = ["ClassRegression", "class_regression"]
 
-#: Components with a smaller sum of posteriors have no samples.
+#: A component with a smaller sum of posteriors counts as empty.
 EMPTY = 0.5
-#: How far from 1 the sum of the posteriors of a sample may be.
+#: Largest deviation from 1 of the sum of the posteriors of a sample.
 SUM_TOL = 1e-3
 #: Largest condition number of a matrix that is inverted.
 MOST_CONDITION = 1e8
@@ -33,9 +33,9 @@ class ClassRegression:
     Attributes
     ----------
     classes : ndarray of int of shape (n_classes,)
-        The components that have samples.
+        Numbers of the components that have samples.
     reference : int
-        The class with which the others are compared; its coefficients are 0.
+        Class with which the others are compared; its coefficients are 0.
     names : list of n_coefficients str
         "(intercept)", and the covariates.
     coef_ : ndarray of shape (n_classes, n_coefficients)
@@ -44,7 +44,8 @@ class ClassRegression:
     stderr_ : ndarray of shape (n_classes, n_coefficients)
         Standard errors, 0 for the reference class.
     covariance_ : ndarray of shape (n_free, n_free)
-        Of the coefficients of all classes but the reference, class by class.
+        Covariance of the coefficients of all classes except the reference, class by
+        class.
     classification_ : ndarray of shape (n_classes, n_classes)
         D: the probability that a sample of a class (row) has the highest posterior for
         a class (column).
@@ -71,8 +72,8 @@ class ClassRegression:
         Returns
         -------
         table : DataFrame
-            With the columns "class", "covariate", "coef", "stderr", "z", "p_value",
-            "low", "high" and "odds_ratio"; without the reference class.
+            Its columns are "class", "covariate", "coef", "stderr", "z", "p_value",
+            "low", "high" and "odds_ratio".  The reference class has no rows.
         """
         if not (is_number(interval) and 0 < interval < 1):
             refuse("interval", "a float between 0 and 1", interval)
@@ -110,12 +111,12 @@ def class_regression(
         Class probabilities of the samples, from ``predict_proba`` of a mixture that was
         fitted without the covariates.
     covariates : DataFrame or array-like of shape (n_samples, n_covariates)
-        Numbers; text, categories and booleans of a data frame become an indicator for
-        each value but the first.  Missing values are refused.
+        Numbers.  Columns of text, categories or booleans of a data frame are replaced
+        by an indicator for each value except the first.  Missing values raise an error.
     method : {"ml", "bch"}, default="ml"
-        "ml" maximises the likelihood of the most probable classes; "bch" weights the
-        samples by the inverse of the classification errors, which allows weights below
-        0.
+        "ml" maximizes the likelihood of the most probable classes.  "bch" weights the
+        samples by the inverse of the matrix of classification errors; some weights may
+        be negative.
     reference : int, default=None
         Number of the class with which the others are compared; None is the largest.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -124,26 +125,27 @@ def class_regression(
     Returns
     -------
     regression : ClassRegression
-        Coefficients with their covariances, and a table of them.
+        Coefficients and their covariance; its method ``table`` tabulates them.
 
     Raises
     ------
     ValueError
-        If a class with samples is the most probable class of none; if covariates have
-        missing values, or repeat one another; or if the optimum is not found.
+        If a class is the most probable class of no sample, covariates have missing
+        values or are linearly dependent, or no optimum is found.
 
     Notes
     -----
-    With the classes s of highest posterior, w_is = 1 if s is that of sample i, and the
-    class probabilities :math:`\pi_t(z_i)` of a multinomial logit, "ml" maximises
+    Let w_is be 1 if s is the most probable class of sample i, and 0 otherwise, and let
+    :math:`\pi_t(z_i)` be the class probabilities of a multinomial logit.  "ml"
+    maximizes
 
     .. math:: \sum_i \sum_s w_{is} \log \sum_t \pi_t(z_i) D_{ts}, \quad
         D_{ts} = \sum_i p_{it} w_{is} / \sum_i p_{it},
 
-    and "bch" :math:`\sum_i \sum_t (W D^{-1})_{it} \log \pi_t(z_i)`.  Standard errors
-    are those of the sandwich :math:`H^{-1} S^T S H^{-1}` of the Hessian and the scores
-    of samples.  They take the classes as they were fitted, without the uncertainty of
-    their parameters, and are too small where samples are few and classes overlap.
+    and "bch" maximizes :math:`\sum_i \sum_t (W D^{-1})_{it} \log \pi_t(z_i)`.  Standard
+    errors are from the sandwich estimator :math:`H^{-1} S^T S H^{-1}`, with the Hessian
+    H and the scores S of the samples.  They ignore the uncertainty of the parameters of
+    the mixture, and are too small if there are few samples and classes overlap.
 
     References
     ----------
@@ -339,7 +341,7 @@ def _optimum(logit, objective):
         options={"gtol": GRADIENT_TOL, "maxiter": 500},
     )
     is_found = np.abs(result.jac).max(initial=0.0) < 1e3 * GRADIENT_TOL
-    # a likelihood that grows for ever ends flat
+    # a likelihood without a maximum becomes flat
     if not (is_found and np.linalg.eigvalsh(result.hess)[0] > LEAST_CURVATURE):
         raise ValueError(
             "The regression has no optimum: a covariate, or several together, separate "

@@ -1,4 +1,4 @@
-"""Mixin with the results of a fitted mixture: classes, criteria, samples, gaps."""
+"""Mixin for results of a fitted mixture: profiles, criteria, samples, imputation."""
 
 import numpy as np
 from scipy import stats
@@ -12,14 +12,14 @@ from ._values import columns_of, is_frame
 
 __all__ = ["ClassResultsMixin", "all_components_are_used"]
 
-#: With more components than this, some are meant to stay empty.
+#: Number of components above which empty ones are expected.
 FEW_COMPONENTS = 5
 #: A class has a total responsibility above this, as in `n_active_components_`.
 ACTIVE = 0.5
 
 
 class ClassResultsMixin:
-    """Mixin of estimators of mixtures of mixed kinds: what researchers report."""
+    """Mixin with the tables and criteria that researchers report."""
 
     def profiles(self, interval=0.95, output="pandas"):
         """Return a table of the answers of each class.

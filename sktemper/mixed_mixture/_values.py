@@ -8,23 +8,23 @@ from scipy import sparse
 
 __all__ = ["Values", "columns_of", "is_frame"]
 
-#: Message for columns of dates and the like.
+#: Message for columns of dates and other types.
 NO_VALUES = "{} has the dtype {}; expected numbers or text."
 
 
 class Values:
-    """The values of one column.
+    """Values of one column.
 
     Parameters
     ----------
     name : str
-        For messages.
+        Name in error messages.
     values : ndarray of shape (n_rows,)
-        Of float, with NaN for missing values; or of object, with None for them.
+        Floats, with NaN for missing values, or objects, with None for missing values.
     declared : tuple or None
-        The categories that the type of the column names.
+        Categories of the dtype of the column.
     weight : ndarray of shape (n_rows,) or None
-        How often each row counts; None is once.
+        Weights of the rows; None stands for 1.
 
     Raises
     ------
@@ -39,7 +39,7 @@ class Values:
             raise ValueError(f"Input X contains infinity: {name}.")
 
     def weighted(self, weight):
-        """Return the same values with weights; rows of weight 0 are left out."""
+        """Return the same values with weights, without rows of weight 0."""
         counts = weight > 0
         values = self.values[counts]
         return Values(self.name, values, self.declared, weight[counts])
@@ -76,28 +76,28 @@ class Values:
             ) from None
 
     def categories(self):
-        """Return the categories: those declared, or all values in their order."""
+        """Return the declared categories, or else all distinct values, sorted."""
         if self.declared is not None:
             return self.declared
         if self.is_numeric:
             return np.unique(self.values[~np.isnan(self.values)]).tolist()
         known = {value for value in self.values if value is not None}
-        # bool, then numbers, then text: values of several types have an order
+        # numbers before text, which cannot be compared with each other
         return sorted(known, key=lambda v: (isinstance(v, str), v))
 
     def coded(self, categories, option_values):
-        """Return numbers that stand for categories, and the values that are none.
+        """Return the numbers that represent values, and the values without category.
 
         Parameters
         ----------
         categories : tuple
         option_values : ndarray of shape (n_categories,)
-            The numbers that stand for them.
+            Numbers that represent the categories.
 
         Returns
         -------
         numbers : ndarray of shape (n_rows,)
-            NaN for missing values, and for text that is no category.
+            NaN for missing values, and for text that is not a category.
         unknown : list
         """
         if self.is_numeric:
@@ -111,9 +111,9 @@ class Values:
         return found, sorted(set(self.values[unknown]), key=str)
 
     def compressed(self, most=None):
-        """Return the different numbers in their order, with their weights.
+        """Return the distinct numbers in increasing order, with their weights.
 
-        If there are more than ``most``, each that is kept stands for its neighbours.
+        If there are more than ``most``, they are reduced to quantiles.
         """
         known, weight = self.known()
         numbers, places = np.unique(known, return_inverse=True)
@@ -126,7 +126,7 @@ class Values:
         return Values(self.name, numbers, self.declared, totals)
 
     def joined(self, other, most):
-        """Return these numbers and others, compressed."""
+        """Return the union of these numbers and others, compressed."""
         values = np.concatenate([self.values, other.values])
         weight = np.concatenate([self.weight, other.weight])
         return Values(self.name, values, self.declared, weight).compressed(most)

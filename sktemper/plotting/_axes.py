@@ -1,4 +1,4 @@
-"""Axes, colours and checks that several displays share."""
+"""Functions of several displays: axes, colours and checks."""
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
@@ -39,7 +39,7 @@ def axes_of(display, ax, figsize=None):
 
 
 def grid_on(ax, n_panels, n_columns):
-    """Return the axes of a grid inside of an axis, an ndarray of shape (n_panels,)."""
+    """Replace axes by a grid; return its axes, an ndarray of shape (n_panels,)."""
     n_columns = min(n_columns, n_panels)
     n_rows = -(-n_panels // n_columns)
     ax.set_axis_off()

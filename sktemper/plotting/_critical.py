@@ -6,10 +6,10 @@ from ._axes import axes_of, grid_on, needs_matplotlib
 
 __all__ = ["CriticalTemperaturesDisplay"]
 
-#: Points of the curve of a schedule.
+#: Number of points of the curve of a schedule.
 N_POINTS = 200
-#: How far a curve goes: beyond the time from which the schedule stays the same, as a
-#: multiple of it; and the time where it has none.
+#: End of a curve, as a multiple of the time at which the schedule ends, and for
+#: schedules without an end.
 BEYOND, WITHOUT_END = 1.2, 150.0
 
 

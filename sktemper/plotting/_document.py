@@ -10,17 +10,17 @@ __all__ = ["DocumentDisplay"]
 
 #: Words of a text, as scikit-learn's vectorizers find them by default.
 WORDS = re.compile(r"\b\w\w+\b")
-#: Topics in the legend, at most: those with the most words.
+#: Largest number of topics in the legend, which has the most frequent ones.
 MOST_TOPICS = 10
-#: Height of a line over that of the letters.
+#: Line height divided by the height of letters.
 SPACING = 1.7
 
 
 class DocumentDisplay:
     """Plot of a text with words coloured by their topics.
 
-    The stronger the tint, the surer the topic.  Words that the model does not know have
-    none.
+    The tint is stronger for a higher probability of the topic.  Unknown words have no
+    tint.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class DocumentDisplay:
     def from_estimator(
         cls, estimator, x, *, text=None, feature_names=None, ax=None, **text_kw
     ):
-        """Draw a document as a fitted topic model reads it.
+        """Draw a document with the topics that a fitted model assigns to its words.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class DocumentDisplay:
         )
 
     def _write(self, ax, text_kw):
-        """Write piece after piece, in lines as long as the axis is wide."""
+        """Draw the pieces in lines that fill the width of the axes."""
         figure = self.figure_.figure
         figure.draw_without_rendering()  # the axis gets its width
         renderer = figure.canvas.get_renderer()
@@ -209,7 +209,7 @@ class DocumentDisplay:
 
 
 def _width(drawn, part, renderer):
-    """Return how wide a text is in pixels, with the blanks at its ends."""
+    """Return the width of a text in pixels, including blanks at its ends."""
     width = drawn.get_window_extent(renderer).width
     drawn.set_text("n" + part + "n")
     around = drawn.get_window_extent(renderer).width
@@ -220,7 +220,7 @@ def _width(drawn, part, renderer):
 
 
 def _pieces(text):
-    """Yield the pieces of a text with the words that they are, or None."""
+    """Yield pieces of a text, each with its word or None."""
     end = 0
     for match in WORDS.finditer(text):
         if match.start() > end:

@@ -4,9 +4,10 @@ import numpy as np
 
 __all__ = ["SHARE_OF_CIRCLES", "positions_of", "push_apart", "topic_map_layout"]
 
-#: Distance of two circles at least, as a share of both radii; and steps toward it.
+#: Smallest distance of two circles, relative to the sum of their radii, and number of
+#: steps.
 APART, N_PUSHES = 0.8, 200
-#: Area of all circles as a share of the map's, and the smallest radius as one of its
+#: Total area of the circles relative to the map, and smallest radius relative to its
 #: height.
 SHARE_OF_CIRCLES, LEAST_RADIUS = 0.12, 0.008
 
@@ -67,14 +68,14 @@ def topic_map_layout(topic_word, prevalence, *, width=1.0, height=1.0):
 
 
 def positions_of(topic_word):
-    """Return points in the plane by classical scaling of Hellinger distances."""
+    """Place topics in the plane by classical scaling of Hellinger distances."""
     root = np.sqrt(topic_word)
     root -= root.mean(axis=0)
     left, values, _ = np.linalg.svd(root @ root.T)
     points = left[:, :2] * np.sqrt(values[:2])
     if points.shape[1] < 2:
         points = np.hstack([points, np.zeros((len(points), 1))])
-    # of either sign is right: the same picture every time
+    # both signs are valid; fixing one gives the same picture every time
     largest = np.abs(points).argmax(axis=0)
     signs = np.where(points[largest, [0, 1]] < 0, -1.0, 1.0)
     return points * signs
@@ -83,7 +84,7 @@ def positions_of(topic_word):
 def push_apart(centres, radii, size=(np.inf, np.inf)):
     """Return the centres of circles, moved until none hides another.
 
-    They stay within a map of this width and height around (0, 0), if they fit into it.
+    They stay within a map of this size around (0, 0), if they fit into it.
     """
     centres = np.array(centres, dtype=np.float64)
     room = np.maximum(np.asarray(size) / 2 - radii[:, None], 0.0)
@@ -95,7 +96,7 @@ def push_apart(centres, radii, size=(np.inf, np.inf)):
         lacking = np.maximum(least - distance, 0.0)
         if not lacking.any():
             break
-        # points in one place part along the circle of their numbers
+        # coinciding points move apart in directions that depend on their numbers
         angle = np.arange(len(radii)) * 2.4
         fallback = np.stack([np.cos(angle), np.sin(angle)], axis=1)
         fallback = fallback[:, None] - fallback

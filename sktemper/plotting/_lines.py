@@ -1,4 +1,4 @@
-"""Lines of a history, for all displays."""
+"""Line plots of the history of a fit, for several displays."""
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 __all__ = ["X_COLUMNS", "Y_LABELS", "check_name", "draw_line", "read_history"]
 
-#: The columns of ``history_`` by the names that they have here, and their labels.
+#: Columns of ``history_`` and labels of axes by names of quantities.
 X_COLUMNS = {
     "passes": ("passes", "Passes over the data"),
     "seconds": ("seconds", "Training time (seconds)"),
@@ -54,7 +54,7 @@ def draw_line(display, x, y, labels, ax, name, line_kw):
     (display.line_,) = ax.plot(x, y, **line_kw)
     ax.set(xlabel=labels[0], ylabel=labels[1])
     if "label" in line_kw:
-        # where the line is not; to look for the best place can take seconds
+        # a fixed place, because the search for the best one can take seconds
         ax.legend(loc="lower right" if y[-1] > y[0] else "upper right")
     display.ax_, display.figure_ = ax, ax.figure
     return display

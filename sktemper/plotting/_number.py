@@ -184,14 +184,14 @@ class NumberOfComponentsDisplay:
         )
         ax.set(xlabel="Number of components", ylabel=self.score_name)
         handles, labels = ax.get_legend_handles_labels()
-        # what belongs to a curve together
+        # the elements of one curve
         order = sorted(range(len(labels)), key=labels.__getitem__)
         ax.legend([handles[i] for i in order], [labels[i] for i in order], fontsize=8)
         return self
 
 
 def _varied(results, param):
-    """Return the whole name of a parameter that a search varied."""
+    """Return the full name of a parameter that a search varied."""
     names = _names(results, "param_")
     found = [name for name in names if name.endswith(f"__{param}")]
     if param not in names and len(found) != 1:
@@ -200,7 +200,7 @@ def _varied(results, param):
 
 
 def _taken(results, metric, refit):
-    """Return the name of a score that a search took."""
+    """Return the name of a score that a search computed."""
     names = _names(results, "mean_test_")
     if metric is None:
         metric = refit if isinstance(refit, str) else "score"
