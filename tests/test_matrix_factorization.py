@@ -92,6 +92,7 @@ def assert_valid(model, data=X):
 # -- users and predictions -------------------------------------------------------------
 
 
+@pytest.mark.every(5)
 @each_biases
 @each_estimator
 def test_users_of_the_fit_are_those_of_transform(cls, biases):
@@ -390,6 +391,7 @@ def reference():
     return plain(max_iter=6, batch_size=60, learning_rate=0.5).fit(ROUND)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("convert", FORMS.values(), ids=FORMS)
 @pytest.mark.machine
 def test_any_form_of_the_ratings_gives_the_same_bits(reference, convert):

@@ -312,6 +312,7 @@ def test_the_kernel_sums_nothing():
     assert len(rated) == len(sums) == 0
 
 
+@pytest.mark.every(5)
 @each_kernel_case
 def test_the_kernel_of_moments(rank, biases, dtype, tol):
     items, item_gaussians = gaussians_of(rank, biases, 11, 1, dtype)
@@ -338,6 +339,7 @@ def test_the_kernel_of_moments(rank, biases, dtype, tol):
         np.testing.assert_allclose(squares, expected[:, 1], **size)
 
 
+@pytest.mark.every(5)
 @each_kernel_case
 def test_the_kernel_of_gaussians(rank, biases, dtype, tol):
     model = model_of(rank, 17, biases=biases, dtype=dtype)

@@ -442,6 +442,7 @@ def test_the_bootstrap_matches_classes():
     assert sum(shares.values()) == pytest.approx(1.0) and shares[3] > 0.5
 
 
+@pytest.mark.deep
 def test_bootstrap_intervals_are_wider_where_classes_overlap():
     random = np.random.default_rng(0)
     y = random.integers(2, size=600)
