@@ -426,6 +426,7 @@ def test_a_limit_that_is_reached_is_warned_of():
     AnnealedMixedMixture(3, random_state=0).fit(X)  # as many as are wanted
 
 
+@pytest.mark.deep
 def test_the_bootstrap_matches_classes():
     X, _ = survey(400)
     mixture = AnnealedMixedMixture(4, kinds={"income": "binned"}, random_state=0).fit(X)
