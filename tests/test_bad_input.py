@@ -99,6 +99,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("spoil", REFUSED.values(), ids=REFUSED.keys())
 def test_bad_data_are_refused(counts, method, spoil):
@@ -262,6 +263,7 @@ def test_read_only_data_do(counts, reference):
 WHOLE = (bool, "int8", "uint8", "int16", "int32", "uint32", "int64", "uint64")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("dtype", "kept"),
     [
@@ -300,6 +302,7 @@ def test_the_first_data_fix_the_dtype(documents, first):
         assert lda.fit(X).components_.dtype == kept
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("batch_size", [30, None])
 def test_integers_in_float32_agree_with_float64(many_documents, target, batch_size):
@@ -330,6 +333,7 @@ def test_one_step_in_float32_agrees_with_float64(many_documents):
 # -- odd shapes and extreme values -----------------------------------------------------
 
 
+@pytest.mark.every(7)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
@@ -370,6 +374,7 @@ def test_empty_documents_get_the_prior_mean(counts, prior, dtype):
     assert lda.score(X) == pytest.approx(lda.score(counts.astype(dtype)), rel=1e-12)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("batch_size", [None, 7])
 def test_nothing_but_empty_documents(target, batch_size):
@@ -420,6 +425,7 @@ def test_one_topic_counts(counts):
         assert_finite(lda_of(1, target=target).fit(counts), counts)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
     ("n_components", "n_rows", "n_features"),
@@ -492,6 +498,7 @@ def test_a_pass_over_a_map_visits_each_row_once(tmp_path):
     assert (order[:700] != order[700:]).any()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
 def test_data_are_never_copied_whole(tmp_path, dtype):
     rng = np.random.default_rng(0)

@@ -254,14 +254,8 @@ def run(code, *arguments):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "counts",
-        pytest.param("dense", marks=pytest.mark.deep),
-        pytest.param("ratings", marks=pytest.mark.deep),
-    ],
-)
+@pytest.mark.deep  # a process for each call
+@pytest.mark.parametrize("kind", ["counts", "dense", "ratings"])
 def test_killed_at_any_call_the_old_or_the_new_opens(kind, folder):
     assert int(run(KILLED, kind, folder)) > 10
 
@@ -479,6 +473,7 @@ def test_claims_that_say_nothing(text, folder):
         assert write_counts(folder, [np.eye(2)]).shape == (2, 2)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("pid", [-1, 0, 2**40, 10**30, "1", None, [1]])
 @pytest.mark.parametrize("token", ["0", None, ["0"]])
 def test_claims_of_no_process(pid, token, folder, monkeypatch):
@@ -533,6 +528,7 @@ except ValueError:
 """
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_forked_children_hold_no_claim(folder):
     command = [sys.executable, "-P", "-c", FORKING, str(folder)]
@@ -838,6 +834,7 @@ def spoiled(path, text):
         path.write_text(text)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("kind", ["counts", "dense"])
 @pytest.mark.parametrize("name", ["shard-00001.data.npy", "shard-00001.json"])
 @pytest.mark.parametrize("text", [None, "flip", *NOTES], ids=lambda t: str(t)[:9])
@@ -888,6 +885,7 @@ def test_without_the_words_of_hashed_text_all_is_written_again(text, folder, tmp
     assert contents(folder) == contents(tmp_path / "done")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ["run-00001.npy", "run-00001.json"])
 @pytest.mark.parametrize("text", [None, "flip", *NOTES], ids=lambda t: str(t)[:9])
 def test_going_on_relies_on_intact_runs_alone(name, text, small_runs, folder, tmp_path):
@@ -1083,6 +1081,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_hostile_descriptions_are_refused(number, version, collection, folder):

@@ -367,6 +367,7 @@ class Stop(Exception):
     pass
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("stop", range(1, 30, 2))
 def test_stopped_at_any_write_it_goes_on(stop, texts, tmp_path, monkeypatch):
     batches = [texts[:40], texts[40:70], texts[70:]]
@@ -754,6 +755,7 @@ def small_runs(monkeypatch):
     monkeypatch.setattr(_write_ratings, "LOOKED_AT", 8)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("duplicates", ["first", "last", "mean"])
 @pytest.mark.parametrize("kind", ["numbers", "strings"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

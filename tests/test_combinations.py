@@ -121,6 +121,7 @@ def same_parameters(one, other):
     return np.array_equal(*vectors)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "row",
     [
@@ -179,6 +180,7 @@ def test_nested_parameters_of_an_effective_batch_size(row):
         negative.fit(row.data(120))
 
 
+@pytest.mark.every(4)
 @each_row
 @pytest.mark.parametrize("target", ["local_step", "likelihood", "posterior"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -151,6 +151,7 @@ def spreads(model, X, temperature, n_passes=80):
     return np.array(found)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("kind", ["survey", "documents", "items", "gaps"])
 def test_components_stay_equal_above_the_first_and_differ_below(kind):
     # a concentration of 1/2, for which psi'(a + n) is 1/n up to 1/n**3

@@ -129,6 +129,7 @@ def test_what_a_move_leaves_says_whether_it_is_at_rest():
 # -- heat ------------------------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @each_model
 @pytest.mark.parametrize("method", ["transform", "score", "lower_bound", "predict"])
 def test_a_hot_stream_says_so_once(name, method):

@@ -132,9 +132,13 @@ PICTURES = {
 
 #: Examples that take seconds.
 SLOW = {
+    "cluster_embeddings",
+    "factorial_mixture_faces",
     "factorial_mixture_toy",
     "gaussian_mixture_clusters",
     "gaussian_mixture_landscape",
+    "grid_search_temperature",
+    "how_many_topics",
     "matrix_factorization",
 }
 

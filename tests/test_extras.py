@@ -115,15 +115,18 @@ def test_extras_and_packages_of_messages_are_those_of_the_package():
             assert any(re.match(pattern, one) for one in required), (package, extra)
 
 
-def test_dask_names_its_extra(monkeypatch):
+def test_modules_are_loaded_when_asked_for_and_dask_names_its_extra():
     code = """if True:
-        import sys
+        import sys, sktemper
+        assert "sktemper.metrics" not in sys.modules
+        assert sktemper.metrics.perplexity
+        assert "metrics" in dir(sktemper)
+        assert not hasattr(sktemper, "nothing_of_the_kind")
         sys.modules["distributed"] = None
         try:
             import sktemper.dask
         except ImportError as error:
             print(error)
-        import sktemper
         print("has dask:", hasattr(sktemper, "dask"))
     """
     output = subprocess.run(

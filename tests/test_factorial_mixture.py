@@ -60,7 +60,7 @@ def assert_finite(mixture, X):
 # -- what it finds ---------------------------------------------------------------------
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("posterior", ["structured", "factorized"])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("init", ["random", "data", "ica", "nmf", "array"])
@@ -146,6 +146,7 @@ def test_nothing_known_of_a_sample():
 # -- parameters ------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("cls", CLASSES)
 def test_what_is_given_is_not_learned(cls):
     _, X = planted()

@@ -133,6 +133,7 @@ dtypes = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.every(5)
 @dtypes
 @pytest.mark.parametrize("cooling", [None, 2.0, 1.3])
 @pytest.mark.parametrize("k", [1, 2, 7, 8, 9, 16, 40])
@@ -183,6 +184,7 @@ def test_sweeps_end(max_iter):
     assert local(model, X, components, Powers()).n_iterations == N * max_iter
 
 
+@pytest.mark.every(5)
 @dtypes
 @pytest.mark.parametrize("k", [60, 170])
 def test_many_features_of_samples_that_miss_values(dtype, rtol, k):
@@ -455,6 +457,7 @@ def tempered_bound(model, X, components, powers, hyper, start, weights=None):
     return bounds.sum() + model.global_bound(components, hyper, powers), step
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("structured", [True, False])
 @pytest.mark.parametrize("learned", [True, False])
 @pytest.mark.parametrize("target", ["likelihood", "posterior"])

@@ -168,6 +168,7 @@ def distances_of(X, means, factors):
     return (np.einsum("kij,nkj->nki", matrices, shifts) ** 2).sum(axis=2)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("dtype, tol", [(np.float64, 1e-12), (np.float32, 2e-5)])
 @pytest.mark.parametrize("diagonal", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 3, 7, 16, 33, 60])
@@ -915,6 +916,7 @@ def test_the_predictive_density_integrates_to_one(covariance_type):
     assert mixture.score(X) == pytest.approx(mixture.score_samples(X).mean())
 
 
+@pytest.mark.every(3)
 @each_type
 @each_prior
 def test_no_digits_are_lost_far_from_the_origin(covariance_type, weight_prior):

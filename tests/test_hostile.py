@@ -154,7 +154,7 @@ def sound(kind, family):
     return estimator_of(kind, family).fit(data_for(family).astype(np.float32))
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(11)
 @pytest.mark.parametrize(("kind", "family"), EACH_KIND)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_data(kind, family, name):
@@ -346,6 +346,7 @@ def test_entries_that_are_there_twice_add_up(family, dtype, value):
     assert_finite(estimator.transform(twice))
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "family",
     ["LDA", "MultinomialMixture", "MatrixFactorization", "ImplicitFactorization"],

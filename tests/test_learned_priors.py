@@ -200,6 +200,7 @@ def test_components_cost_more_with_more_samples():
     assert prior(4000, weight_concentration_prior=0.1) == 0.1
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", range(3))
 def test_heavy_tails_are_not_cut_into_many_components(seed):
     random = np.random.default_rng(seed)
@@ -284,6 +285,7 @@ def test_clusters_of_one_width_have_one_prior():
     assert fit.degrees_of_freedom_prior_ <= MOST_FREE
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("covariance_type", ["diag", "spherical"])
 def test_clusters_in_many_columns_are_found(covariance_type):
     """The priors of scikit-learn make one of clusters six standard deviations apart."""

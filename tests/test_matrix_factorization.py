@@ -92,6 +92,7 @@ def assert_valid(model, data=X):
 # -- users and predictions -------------------------------------------------------------
 
 
+@pytest.mark.every(5)
 @each_biases
 @each_estimator
 def test_users_of_the_fit_are_those_of_transform(cls, biases):
@@ -390,6 +391,7 @@ def reference():
     return plain(max_iter=6, batch_size=60, learning_rate=0.5).fit(ROUND)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("convert", FORMS.values(), ids=FORMS)
 @pytest.mark.machine
 def test_any_form_of_the_ratings_gives_the_same_bits(reference, convert):
@@ -600,6 +602,7 @@ def test_ctrl_c_does_not_wait():
         assert np.isfinite(model.components_).all()
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("noise", [None, SVIPlusNoise(0.5)])
 @pytest.mark.parametrize("tempering", [None, "global", "local"])
 def test_a_pickle_within_a_stream_goes_on_with_the_same_bits(tempering, noise):
@@ -640,6 +643,7 @@ def test_a_fit_ends_when_it_has_converged():
 # -- streams, batches, weights ---------------------------------------------------------
 
 
+@pytest.mark.every(4)
 @each_estimator
 def test_a_stream_of_new_users(cls):
     ratings, known = generated(2000, 25, seed=2)
@@ -821,6 +825,7 @@ def test_outliers_are_hot(of):
         plain().fit(X).temperatures(X)
 
 
+@pytest.mark.every(4)
 @each_estimator
 def test_the_best_of_several_starts_is_kept(cls):
     shared = dict(max_iter=8, learning_rate=RobbinsMonro(1), batch_size=50)
@@ -899,6 +904,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.every(5)
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
 @pytest.mark.parametrize("bad", REFUSED.values(), ids=REFUSED)
 @pytest.mark.parametrize("method", ["fit", "partial_fit", *METHODS])

@@ -149,6 +149,7 @@ NEVER = np.zeros(1, np.intc)
 STOPPED = np.ones(1, np.intc)
 
 
+@pytest.mark.every(5)
 @each_kernel_case
 def test_the_kernel_of_own_sums(rank, biases, dtype, tol):
     lengths = LENGTHS if rank < 100 else (0, 1, 7, 258)
@@ -175,6 +176,7 @@ def test_the_kernel_of_own_sums(rank, biases, dtype, tol):
             np.testing.assert_allclose(sums[row], expected, rtol=tol, atol=size)
 
 
+@pytest.mark.every(5)
 @each_kernel_case
 def test_the_kernel_of_other_sums(rank, biases, dtype, tol):
     """It is the other one, transposed; rows of ratings in several tiles."""
@@ -310,6 +312,7 @@ def test_the_kernel_sums_nothing():
     assert len(rated) == len(sums) == 0
 
 
+@pytest.mark.every(5)
 @each_kernel_case
 def test_the_kernel_of_moments(rank, biases, dtype, tol):
     items, item_gaussians = gaussians_of(rank, biases, 11, 1, dtype)
@@ -336,6 +339,7 @@ def test_the_kernel_of_moments(rank, biases, dtype, tol):
         np.testing.assert_allclose(squares, expected[:, 1], **size)
 
 
+@pytest.mark.every(5)
 @each_kernel_case
 def test_the_kernel_of_gaussians(rank, biases, dtype, tol):
     model = model_of(rank, 17, biases=biases, dtype=dtype)
@@ -567,6 +571,7 @@ def oracle_users(model, X, items, hyper, powers, weights):
     return posteriors, np.array(bounds), errors
 
 
+@pytest.mark.every(7)
 @pytest.mark.parametrize("rank", [1, 2, 5, 17])
 @each_biases
 @pytest.mark.parametrize(("dtype", "tol"), [(np.float64, 1e-10), (np.float32, 2e-4)])
@@ -828,6 +833,7 @@ def bounds_of(model, X, powers, n=25, seed=0, **rest):
     return np.array(bounds)
 
 
+@pytest.mark.every(5)
 @each_biases
 @pytest.mark.parametrize("temperature", [1, 2, 10])
 @pytest.mark.parametrize("target", ["likelihood", "posterior"])
@@ -1432,6 +1438,7 @@ def test_the_shape_of_the_noise_is_learned():
     assert same.noise_shape == hyper.noise_shape
 
 
+@pytest.mark.deep
 def test_held_out_ratings_have_heavy_tails(exactly):
     """Of a Student-t, as wide as factors and noise are uncertain."""
     X = ratings_of()

@@ -429,6 +429,7 @@ def test_a_limit_that_is_reached_is_warned_of():
     AnnealedMixedMixture(3, random_state=0).fit(X)  # as many as are wanted
 
 
+@pytest.mark.deep
 def test_the_bootstrap_matches_classes():
     X, _ = survey(400)
     mixture = AnnealedMixedMixture(4, kinds={"income": "binned"}, random_state=0).fit(X)
@@ -445,6 +446,7 @@ def test_the_bootstrap_matches_classes():
     assert sum(shares.values()) == pytest.approx(1.0) and shares[3] > 0.5
 
 
+@pytest.mark.deep
 def test_bootstrap_intervals_are_wider_where_classes_overlap():
     random = np.random.default_rng(0)
     y = random.integers(2, size=600)

@@ -83,6 +83,7 @@ class Snapshots(Hooks):
 # -- what the history tells ------------------------------------------------------------
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "mixture",
     [

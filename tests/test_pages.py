@@ -15,8 +15,18 @@ ELSEWHERE = {
     "doc/guide/implicit_factorization.md": "test_implicit_factorization.py",
     "doc/guide/on_disk.md": "test_collections.py",
 }
-#: Pages whose fits take more than a few seconds.
-LONG = {"doc/guide/factorial_mixture.md", "doc/guide/model_selection.md"}
+#: Pages whose fits take more than a second.
+LONG = {
+    "doc/coming_from/scikit_learn.md",
+    "doc/guide/choosing.md",
+    "doc/guide/embeddings.md",
+    "doc/guide/factorial_mixture.md",
+    "doc/guide/fits.md",
+    "doc/guide/gaussian_mixture.md",
+    "doc/guide/missing_values.md",
+    "doc/guide/model_selection.md",
+    "doc/guide/text.md",
+}
 
 
 def all_pages():

@@ -103,19 +103,25 @@ def test_groups_are_parts_in_their_order():
 # -- estimators ------------------------------------------------------------------------
 
 
+def short(row, **parameters):
+    """Return parameters of a fit of few passes and moves."""
+    moves = {"moves": row.moves} if row.moves else {}
+    return {"max_iter": 6, **moves, **parameters}
+
+
 @pytest.mark.every(2)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_one_part_is_the_array(row):
     X = row.data(120)
     weight = np.linspace(0.5, 2, 120)
-    for parameters in ({}, {"batch_size": 40, "evaluate_every": 1}):
+    for parameters in (short(row), short(row, batch_size=40, evaluate_every=1)):
         one = row.estimator("Annealed", **parameters).fit(X, sample_weight=weight)
         two = row.estimator("Annealed", **parameters).fit([X], sample_weight=weight)
         assert state_of(one) == state_of(two)
         assert one.score(X) == two.score([X])
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("batches", [1, 3])
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_parts_are_as_good_as_the_array(row, batches):
@@ -123,9 +129,7 @@ def test_parts_are_as_good_as_the_array(row, batches):
     X = row.data(row.n_many)
     parts = parts_of(X, 1, row.n_many // 2, 7)
     size = None if batches == 1 else row.n_many // batches
-    parameters = {"batch_size": size, "moves": row.moves}
-    if row.moves is None:
-        del parameters["moves"]
+    parameters = short(row, batch_size=size)
     if "doc_update" in row.estimator().get_params():  # draws depend on the blocks
         parameters["doc_update"] = "variational"
     whole = row.estimator("Annealed", **parameters).fit(X)
@@ -309,7 +313,10 @@ def test_a_collection_on_disk_is_its_shards(row, tmp_path):
     collection = write(tmp_path / "data", [X], shard_rows=50)
     assert len(collection) == 3
     shards = list(collection)
-    for parameters in ({"batch_size": 40}, {"batch_size": None, "n_jobs": 2}):
+    for parameters in (
+        short(row, batch_size=40),
+        short(row, batch_size=None, n_jobs=2),
+    ):
         one = row.estimator("Annealed", **parameters).fit(collection)
         two = row.estimator("Annealed", **parameters).fit(shards)
         assert state_of(one) == state_of(two)

@@ -155,6 +155,7 @@ def test_nobody_and_nothing():
     assert (best[0] == -1).all() and np.isnan(scores[0]).all() and (best[1:] >= 0).all()
 
 
+@pytest.mark.deep
 def test_every_instruction_set_finds_the_same():
     code = """if True:
         import numpy as np

@@ -738,6 +738,7 @@ WRITES = """if True:
 """
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name == "nt", reason="Windows replaces no file that is read")
 def test_threads_and_processes_write_one_page(tmp_path):
     path, names = tmp_path / "a.html", {"__name__": "writes"}

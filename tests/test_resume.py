@@ -296,6 +296,7 @@ def test_ctrl_c_leaves_the_last_complete_step(documents, t, pickled):
     assert_same_fit(lda.fit(documents), whole)
 
 
+@pytest.mark.deep
 def test_ctrl_c_at_any_time(documents):
     # long enough for signals to come in time
     documents = sparse.vstack([documents] * 8, format="csr")
@@ -326,6 +327,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "transform", "score"])
 @pytest.mark.parametrize("name", ENDLESS)

@@ -279,17 +279,6 @@ def test_every_public_name_is_exported():
         assert hasattr(sktemper, name)
 
 
-def test_public_modules_are_loaded_when_asked_for():
-    code = """if True:
-        import sys, sktemper
-        assert "sktemper.metrics" not in sys.modules
-        assert sktemper.metrics.perplexity
-        assert "metrics" in dir(sktemper)
-        assert not hasattr(sktemper, "nothing_of_the_kind")
-    """
-    subprocess.run([sys.executable, "-P", "-c", code], check=True)
-
-
 def test_every_parameter_is_documented():
     missing = []
     for name in sktemper.__all__:
