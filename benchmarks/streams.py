@@ -2,7 +2,7 @@
 
 Generated streams have 40 topics of 2,000 words and 60 tokens a document.  At each
 change 5 topics die and 5 come; half of the tokens of a new topic are of 25 words that
-no document had before.  Real streams are the shipped corpus and ``imdb.npz`` of a folder.
+no document had before.  Real streams are the shipped corpus and ``imdb.npz``.
 """
 
 import functools

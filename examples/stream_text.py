@@ -1,125 +1,123 @@
 """
-Topics from a stream of text
-============================
+New topics in a stream of texts
+===============================
 
-This script learns the topics of a text file without holding it in memory: it reads
-lines in chunks, counts words with a vectorizer that needs no fit, and calls
-``partial_fit``.
+This script reads a folder of dated text files, one document a line, in the order of
+their dates, and says when a new topic appeared and which words it has. Neither the
+texts nor their counts are held in memory, except for a sample of recent documents.
 
-Without an argument the script writes a file from the shipped corpus, one document a
-line.
+Without an argument the script writes such a folder from the shipped corpus: half a year
+of weeks. Packages of the language Rust come only in the last two months.
 """
-
-# sphinx_gallery_thumbnail_path = 'auto_thumbnails/stream_text.png'
 
 import argparse
 import tempfile
-import warnings
-from collections import Counter
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from sktemper import AnnealedLDA
 from sktemper.datasets import load_debian_descriptions
-from sktemper.schedules import ExponentialSchedule
+from sktemper.text import StreamingCountVectorizer
+
+try:
+    import matplotlib.pyplot as plt
+
+    from sktemper.plotting import StreamDisplay
+except ImportError:
+    plt = None
 
 
 def main():
     arguments = parse_arguments()
-    with tempfile.TemporaryDirectory() as folder:
-        path = arguments.file
-        if path is None:
-            path = Path(folder) / "descriptions.txt"
-            write_corpus(path, arguments.max_documents)
-        stream(path, arguments)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = arguments.folder
+        if folder is None:
+            folder = Path(temporary)
+            write_weeks(folder, arguments.documents)
+        stream(folder, arguments)
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
-    parser.add_argument("file", nargs="?", type=Path, help="one document a line")
     parser.add_argument(
-        "--vectorizer",
-        choices=["count", "hashing"],
-        default="count",
-        help="'count' reads the file once more, for its vocabulary",
+        "folder",
+        nargs="?",
+        type=Path,
+        help="of files named by their dates, such as 2024-05-31.txt",
     )
-    parser.add_argument("--max-documents", type=int, help="of the shipped corpus")
+    parser.add_argument(
+        "--documents", type=int, default=27_500, help="of the shipped corpus, at most"
+    )
     parser.add_argument("--n-components", type=int, default=50)
-    parser.add_argument("--n-features", type=int, default=6000)
-    parser.add_argument("--chunk-size", type=int, default=4000, help="in lines")
-    parser.add_argument("--passes", type=int, default=3)
+    parser.add_argument("--half-life", type=float, default=5_000, help="in documents")
+    parser.add_argument("--picture", default="stream_text.png")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 
 
-def stream(path, arguments):
-    """Pass over the file and print what was learned."""
-    if arguments.vectorizer == "count":
-        vocabulary = most_frequent_words(path, arguments.n_features)
-        vectorizer = CountVectorizer(vocabulary=vocabulary)
-    else:
-        # Topics need counts: neither signs nor unit length.
-        vectorizer = HashingVectorizer(
-            n_features=arguments.n_features,
-            alternate_sign=False,
-            norm=None,  # pyright: ignore
-        )
-    n_lines = sum(1 for _ in lines_of(path))
-    n_test = min(arguments.chunk_size, n_lines // 10)
-    X_test = vectorizer.transform(islice(lines_of(path), n_test))
-    # A stream that is seen once needs neither total_samples nor a schedule. Here the
-    # same lines come again: without total_samples they would count as new data, and
-    # without a schedule the temperature would be 1 before the first pass is over.
+def stream(folder, arguments):
+    """Learn the files of a folder, and print what happens."""
+    # The words and the topics forget at the same pace.
+    vectorizer = StreamingCountVectorizer(
+        stop_words="english", min_df=10, half_life=arguments.half_life
+    )
     lda = AnnealedLDA(
-        n_components=arguments.n_components,
-        schedule=ExponentialSchedule(length=arguments.passes / 2, unit="passes"),
-        total_samples=n_lines - n_test,
+        arguments.n_components,
+        half_life=arguments.half_life,
         random_state=arguments.seed,
     )
-    # What is printed of a hot model is not its last word, as scores would warn.
-    warnings.filterwarnings("ignore", "The model is still at temperature")
-    for number in range(1, arguments.passes + 1):
-        lines = islice(lines_of(path), n_test, None)
-        while chunk := list(islice(lines, arguments.chunk_size)):
-            lda.partial_fit(vectorizer.transform(chunk))
-        print(
-            f"pass {number}: {lda.n_batch_iter_} steps, "
-            f"temperature {lda.temperature_:.2f}, "
-            f"held-out nats per token {lda.score(X_test):.3f}"
-        )
-    if isinstance(vectorizer, CountVectorizer):
-        print("\nTopics:")
-        for words in lda.top_words(vectorizer.get_feature_names_out(), n_words=8):
-            print("  " + " ".join(words))
+    n_alarms = n_renewals = 0
+    for path in sorted(folder.glob("*.txt")):
+        texts = path.read_text(encoding="utf-8").splitlines()
+        lda.partial_fit(vectorizer.partial_fit_transform(texts), times=path.stem)
+        for time in lda.alarms_["time"][n_alarms:]:
+            print(f"{path.stem}: alarm, the texts changed after {day(time)}")
+        n_alarms = len(lda.alarms_["time"])
+        words = lda.top_words(vectorizer.get_feature_names_out(), n_words=8)
+        n_renewals = print_births(lda.renewals_, words, n_renewals, path.stem)
+    print(f"\n{lda.n_samples_seen_} documents, {lda.n_features_in_} words")
+    if plt is not None:
+        names = vectorizer.get_feature_names_out()
+        display = StreamDisplay.from_estimator(lda, feature_names=names)
+        display.figure_.savefig(arguments.picture, dpi=100)
+        plt.close(display.figure_)
 
 
-def lines_of(path):
-    with path.open(encoding="utf-8") as file:
-        yield from file
+def print_births(renewals, words, first, date):
+    """Print the new topics of renewals that were decided; return their number."""
+    for number in range(first, len(renewals["kept"])):
+        if renewals["kept"][number] is None:
+            return number
+        if renewals["kept"][number] and renewals["reason"][number] != "start":
+            for topic in renewals["columns"][number]:
+                print(f"{date}: new topic {topic}: {' '.join(words[topic])}")
+    return len(renewals["kept"])
 
 
-def most_frequent_words(path, n_words):
-    """Return the vocabulary of the file, in one pass that holds counts of words only.
-
-    ``CountVectorizer.fit`` would hold the counts of all documents.
-    """
-    words_of = CountVectorizer(stop_words="english").build_analyzer()
-    counts = Counter()
-    for line in lines_of(path):
-        counts.update(words_of(line))
-    return sorted(word for word, _ in counts.most_common(n_words))
+def day(time):
+    """Return the date of a time."""
+    return np.datetime64(time, "D")
 
 
-def write_corpus(path, max_documents):
-    """Write the shipped counts as text: each word as often as it occurs."""
-    docs = load_debian_descriptions()
-    with path.open("w", encoding="utf-8") as file:
-        for row in docs.data[:max_documents]:
-            words = np.repeat(docs.feature_names[row.indices], row.data)
-            file.write(" ".join(words) + "\n")
+def write_weeks(folder, n_documents):
+    """Write the shipped counts as texts, a file for each week."""
+    debian = load_debian_descriptions()
+    names = debian.document_names
+    is_late = np.array([name.startswith("librust-") for name in names])
+    order = np.random.default_rng(0).permutation(len(names))
+    late = order[is_late[order]][: n_documents // 18]
+    others = order[~is_late[order]][: n_documents - len(late)]
+    weeks = np.arange("2024-01-05", "2024-07-05", 7, dtype="datetime64[D]")
+    parts = np.array_split(others, len(weeks))
+    late = [*[[]] * (len(weeks) - 8), *np.array_split(late, 8)]
+    for week, rows, new in zip(weeks, parts, late, strict=True):
+        rows = np.random.default_rng(0).permutation(np.append(rows, new).astype(int))
+        with (folder / f"{week}.txt").open("w", encoding="utf-8") as file:
+            for row in rows:
+                counts = debian.data[[row]]
+                words = np.repeat(debian.feature_names[counts.indices], counts.data)
+                file.write(" ".join(words) + "\n")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ import sktemper
 from sktemper import AnnealedGaussianMixture, AnnealedLDA, SVIPlusLDA
 from sktemper._data import Data, InMemory, Source
 from sktemper.datasets import open_dense, write_dense
+from sktemper.renewals import Renewals
 from sktemper.schedules import LinearSchedule
 
 dask = pytest.importorskip("dask", reason="sktemper.dask needs dask")
@@ -143,6 +144,26 @@ def test_streams_have_the_bits_of_threads(client, documents):
         threads.partial_fit(parts_of(documents, 50, 30))
         skd.partial_fit(cluster, array_of(parts_of(documents, 50, 30)), client=client)
     assert state_of(cluster) == state_of(threads)
+
+
+@pytest.mark.machine
+def test_streams_with_a_half_life_have_the_bits_of_threads(client, documents):
+    renewals = Renewals(memory=100, wait=30, trial=60)
+    X = sparse.vstack([documents] * 12, "csr")
+    times = np.datetime64("2024-01-01") + np.arange(X.shape[0]) // 100
+    models = [
+        lda_of(batch_size=180, half_life="2D", renewals=renewals) for _ in range(2)
+    ]
+    for start in range(0, X.shape[0], 360):
+        rows = slice(start, start + 360)
+        parts, own = parts_of(X[rows], 100, 0, 60), times[rows]
+        models[0].partial_fit(parts, times=own)
+        skd.partial_fit(models[1], array_of(parts), client=client, times=own)
+    assert state_of(models[1]) == state_of(models[0])
+    threads, cluster = (model.renewals_ for model in models)
+    assert len(threads["sample"]) > 0
+    for name, values in threads.items():
+        np.testing.assert_array_equal(values, cluster[name])
 
 
 @pytest.mark.machine

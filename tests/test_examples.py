@@ -65,7 +65,7 @@ ARGUMENTS = {
     "matrix_factorization": ["--n-starts=2", "--max-iter=8", "--ranks=3"],
     "own_model_poisson": [],
     "recommender": ["--n-users=200", "--n-items=80", "--rank=8"],
-    "stream_text": ["--max-documents=500", "--n-components=5", "--chunk-size=100"],
+    "stream_text": ["--documents=1200", "--n-components=5"],
 }
 EXPECTED = {
     "annealed_vs_plain": "Held-out nats per token",
@@ -88,7 +88,7 @@ EXPECTED = {
     "matrix_factorization": "in intervals of 50 %",
     "own_model_poisson": "checks passed, skipped: ",
     "recommender": "the same: True",
-    "stream_text": "pass 3: ",
+    "stream_text": "1200 documents, ",
 }
 
 
@@ -200,15 +200,15 @@ def test_ratings_of_a_download(tmp_path):
     assert "810 ratings to fit to, 90 held out, of 40 items by 60 users" in printed
 
 
-def test_stream_of_hashed_words(tmp_path):
-    printed = run("stream_text", "--vectorizer=hashing", directory=tmp_path)
-    assert "pass 3: " in printed
-    assert "Topics" not in printed
-
-
-def test_stream_of_a_file(tmp_path):
-    (tmp_path / "lines.txt").write_text("a stream of words\nwords of a file\n" * 50)
-    assert "pass 3: " in run("stream_text", "lines.txt", directory=tmp_path)
+def test_stream_of_a_folder(tmp_path):
+    for number in range(8):
+        of_late = "planets orbit distant stars" if number > 3 else "bread with honey"
+        texts = ["the market fell again today", "goal match league", of_late] * 150
+        (tmp_path / f"2024-01-0{number + 1}.txt").write_text("\n".join(texts))
+    options = ["--n-components=5", "--half-life=1000", "--picture=picture.png"]
+    printed = run("stream_text", ".", *options, directory=tmp_path)
+    assert "alarm, the texts changed after 2024-01-04" in printed
+    assert "3600 documents, 12 words" in printed
 
 
 # -- the folder of a model with a kernel -----------------------------------------------

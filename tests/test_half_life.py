@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper._arguments import half_life_of
+from sktemper._loop._prevalence import Prevalence
 from sktemper._loop._stream import Challenger, Reservoir, Watch
 from sktemper.datasets import make_lda_documents
 from sktemper.learning_rates import HalfLife, RobbinsMonro
@@ -345,3 +346,67 @@ def test_a_stream_with_a_half_life_goes_on_with_more_or_fewer_columns():
     lda.drop_features([0, 7]).partial_fit(np.delete(X.toarray(), [0, 7], axis=1)[:100])
     assert lda.state_.stream.memory.matrix().shape[1] == 58
     assert np.isfinite(lda.components_).all() and lda.components_.shape == (5, 58)
+
+
+# -- the course of a stream ------------------------------------------------------------
+def test_prevalence_is_that_of_the_rows_of_each_step(stream):
+    model = lda(batch_size=250)
+    learned(model, stream[:750])
+    model.partial_fit(stream[750:1000])
+    table = model.prevalence_
+    assert table["sample"].tolist() == [250, 500, 750, 1000]
+    np.testing.assert_array_equal(table["score"], model.history_["prequential_score"])
+    np.testing.assert_allclose(table["shares"].sum(axis=1), 1.0, rtol=1e-6)
+    # the statistics of a step are the expected tokens of its documents
+    before = lda(batch_size=250)
+    learned(before, stream[:750])
+    step = before._fitted_model()
+    block = step.take(stream[750:1000], slice(0, 250))
+    from sktemper.model import Request
+
+    state = before.state_
+    found = step.local_step(
+        block,
+        step.prepare(state.globals_, state.hyper),
+        Request(want=("statistics",)),
+    )
+    tokens = found.statistics.dense().sum(axis=0)
+    np.testing.assert_allclose(
+        table["shares"][-1], tokens / tokens.sum(), rtol=1e-4, atol=1e-6
+    )
+
+
+def test_the_course_of_a_stream_is_thinned():
+    table, counts = Prevalence(), np.zeros(3)
+    for number in range(1, 5001):
+        add = np.array([number % 2, 1.0, 0.0])
+        counts += add
+        table = table.after(10 * number, None, float(number), add)
+    columns = table.to_dict()
+    assert 256 <= len(columns["sample"]) <= 513 and columns["sample"][-1] == 50_000
+    assert (np.diff(columns["sample"]) > 0).all()
+    total = np.sum([point.counts for point in table.points], axis=0)
+    np.testing.assert_allclose(total, counts)
+    n = [point.n_scored for point in table.points]
+    assert sum(n) == 5000
+    assert np.average(columns["score"], weights=n) == pytest.approx(2500.5)
+
+
+def test_alarms_are_told(fitted):
+    alarms = fitted.alarms_
+    assert alarms["sample"].tolist() == [a.sample for a in fitted.state_.stream.alarms]
+    assert list(alarms) == ["sample", "step", "time"]
+    assert not len(AnnealedLDA(2).fit(documents(0, 20)).alarms_["sample"])
+
+
+def test_a_challenger_survives_wider_data():
+    X = documents(0, 1250)
+    model = lda(renewals=Renewals(memory=1000, wait=200, trial=1000))
+    learned(model, X[:1000, :100])
+    state = model.partial_fit(X[1000:1100, :100]).state_
+    challenger = state.stream.challenger
+    assert challenger.count == 100  # not decided yet
+    model.partial_fit(X[1100:1150])
+    wider = model.state_.stream.challenger
+    assert wider.count == 150 and len(wider.state.globals_.u) == V
+    assert model.renewals_["kept"].tolist() == [None]

@@ -41,15 +41,6 @@ def poissons(ax):
     ax.set(xlabel="events", yticks=[])
 
 
-def a_stream(ax):
-    """Chunks of text come one by one: the score rises while the temperature falls."""
-    t = np.linspace(0, 3, 60)
-    ax.plot(t, 1 - np.exp(-1.6 * t), color=BLUE, lw=3, label="score")
-    ax.plot(t, np.clip(1 - t / 1.5, 0, None), color=ORANGE, lw=3, label="temperature")
-    ax.set(xlabel="passes over the stream", yticks=[])
-    ax.legend(loc="center right")
-
-
 def ratings(ax):
     """A table of users and items, mostly empty, and one item that is recommended."""
     known = np.random.default_rng(1).random((8, 12)) < 0.35
@@ -64,7 +55,6 @@ PICTURES = {
     "larger_than_memory": shards,
     "own_model_poisson": poissons,
     "recommender": ratings,
-    "stream_text": a_stream,
 }
 
 

@@ -53,9 +53,13 @@ class ColumnsMixin:
         """
         other, state = self._other(parameters), self.state_
         model = other._make_model(len(places), state.dtype)
-        globals_, hyper = model.on_features(
-            state.globals_, state.hyper, places, state.convergence.start_share
-        )
+        share, size = state.convergence.start_share, {"n_features": len(places)}
+
+        def converted(state):
+            parameters = state.globals_, state.hyper
+            globals_, hyper = model.on_features(*parameters, places, share)
+            return replace(state, globals_=globals_, hyper=hyper, local=None, **size)
+
         other.n_features_in_ = len(places)
         if "feature_names_in_" in vars(self):
             other.feature_names_in_ = names
@@ -63,16 +67,12 @@ class ColumnsMixin:
             other._names_ = names  # the data were a collection on disk
         other._take_state(
             replace(
-                state,
-                globals_=globals_,
-                hyper=hyper,
-                n_features=len(places),
+                converted(state),
                 best=None,
-                local=None,
                 policies=self._policies_of_other_sizes(),
                 stream=None
                 if state.stream is None
-                else state.stream.on_columns(places),
+                else state.stream.on_columns(places, converted),
                 progress=replace(state.progress, first_row=None),
             )
         )

@@ -232,26 +232,52 @@ class StreamsMixin:
                 reason=stream.reason,
                 renewals=stream.renewals,
                 alarms=stream.alarms,
+                prevalence=stream.prevalence,
             )
             self.state_ = state
         return self
 
     @property
+    def alarms_(self):
+        """Alarms of a stream: a dict of arrays with an entry for each alarm.
+
+        "sample" and "step" are numbers of rows and steps before it, "time" is that of
+        the last row before it, or None.
+        """
+        stream = self._state().stream
+        return _table(() if stream is None else stream.alarms, COLUMNS[:3])
+
+    @property
+    def prevalence_(self):
+        """Course of a stream with renewals: a dict of arrays, at most 513 points.
+
+        "sample" is the number of rows at the end of each point, "time" that of the last
+        row, or None, "score" the mean score of the rows before they were learned, and
+        "shares", of shape (n_points, n_components), the shares of the components in
+        these rows.
+        """
+        return (self._state().stream or Stream()).prevalence.to_dict()
+
+    @property
     def renewals_(self):
         """Renewals of a stream: a dict of arrays with an entry for each renewal."""
         stream = self._state().stream
-        records = () if stream is None else stream.renewals
-        table = {}
-        for name in COLUMNS:
-            values = [getattr(record, name) for record in records]
-            if name in ("time", "kept", "columns"):
-                column = np.empty(len(values), dtype=object)
-                column[:] = values
-            else:
-                kind = {"reason": str, "gain": float}.get(name, np.int64)
-                column = np.array(values, dtype=kind)
-            table[name] = column
-        return table
+        return _table(() if stream is None else stream.renewals, COLUMNS)
+
+
+def _table(records, columns):
+    """Return records as a dict of arrays."""
+    table = {}
+    for name in columns:
+        values = [getattr(record, name) for record in records]
+        if name in ("time", "kept", "columns"):
+            column = np.empty(len(values), dtype=object)
+            column[:] = values
+        else:
+            kind = {"reason": str, "gain": float}.get(name, np.int64)
+            column = np.array(values, dtype=kind)
+        table[name] = column
+    return table
 
 
 def _checked_times(times, n_rows, last):

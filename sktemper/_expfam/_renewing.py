@@ -148,6 +148,11 @@ class RenewingMixin:
         statistics = globals_ + prior.scaled(-1.0)
         return prior + statistics.scaled(1.0 / (1.0 - share))
 
+    def component_counts(self, globals_, hyper):
+        """Return the number of rows of each component."""
+        prior = self.weights.prior(hyper.weight_concentration)
+        return self.weights.counts(globals_.weights - prior)
+
 
 def _cosines(a, b):
     """Return the cosines of the columns of responsibilities, (n_a, n_b)."""

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from ._prevalence import Prevalence
+
 __all__ = ["Alarm", "Challenger", "Reservoir", "Renewal", "Stream", "Watch"]
 
 #: Number of rows, in multiples of the capacity, at which a memory is compacted.
@@ -301,6 +303,7 @@ class Stream:
         Reason of the next renewal.
     renewals, alarms : tuple
         Records of the last `MOST_RECORDS` renewals and alarms.
+    prevalence : Prevalence
     """
 
     samples: int = 0
@@ -315,6 +318,7 @@ class Stream:
     reason: str = "start"
     renewals: tuple = ()
     alarms: tuple = ()
+    prevalence: Prevalence = Prevalence()  # noqa: RUF009, a tuple
 
     @property
     def first_recent(self):
@@ -361,15 +365,20 @@ class Stream:
             renewals=(*self.renewals[:-1], record),
         )
 
-    def on_columns(self, places):
-        """Return the stream for other columns; a challenger is dropped.
+    def on_columns(self, places, converted):
+        """Return the stream for other columns.
 
         Parameters
         ----------
         places : ndarray of int of shape (n_features,)
             Previous place of each column, -1 for a new one.
+        converted : callable
+            Returns a state whose model has these columns.
         """
-        stream = self if self.challenger is None else self.decided(False)
+        stream, challenger = self, self.challenger
+        if challenger is not None:
+            challenger = challenger._replace(state=converted(challenger.state))
+            stream = replace(self, challenger=challenger)
         if not len(self.memory):
             return stream
         pieces = tuple(_on_columns(piece, places) for piece in self.memory.pieces)

@@ -177,14 +177,15 @@ class _Pieces:
         if stream.challenger is not None:
             both.append((stream.challenger.state, self._challenging, {}))
         commits = [_step_of(batch, population, *each) for each in both]
-        self._commit(commits, stream, len(rows))
+        self._commit(commits, stream, len(rows), score)
 
-    def _commit(self, commits, stream, n_rows):
+    def _commit(self, commits, stream, n_rows, score):
         """Commit the steps of a piece; a challenger whose step fails has lost."""
 
         def commit():
+            before = self._counts()
             commits[0]()
-            own = stream
+            own = self._with_prevalence(stream, before, score)
             try:
                 for other in commits[1:]:
                     other()
@@ -197,6 +198,23 @@ class _Pieces:
         self.problem.workers.run_whole(commit)
         if self.state.stream.challenger is None:
             self._challenging = None
+
+    def _counts(self):
+        """Return the observations of each component, None without renewals."""
+        if not self.policies.renewals.is_on:
+            return None
+        state = self.state
+        return self.problem.model.component_counts(state.globals_, state.hyper)
+
+    def _with_prevalence(self, stream, before, score):
+        """Return the stream with the counts of the last step, and its score."""
+        if before is None:
+            return stream
+        population = self.state.policies.learning_rate
+        kept = 1.0 - population.weight / population.size if population.size else 1.0
+        counts = self._counts() - kept * before
+        prevalence = stream.prevalence.after(stream.samples, stream.time, score, counts)
+        return replace(stream, prevalence=prevalence)
 
     def _remembered(self, stream, piece, size):
         """Return the stream with the rows of a piece in its memory."""

@@ -109,7 +109,7 @@ def _validation(client, X_val):
     return X_val
 
 
-def partial_fit(estimator, X, *, client=None, sample_weight=None):
+def partial_fit(estimator, X, *, client=None, sample_weight=None, times=None):
     """Continue the training with a chunk of a stream that lies on a cluster.
 
     Parameters
@@ -122,6 +122,8 @@ def partial_fit(estimator, X, *, client=None, sample_weight=None):
         Client of the cluster.  None is the client that was made last.
     sample_weight : array-like or dask array of shape (n_samples,), default=None
         Factors of the samples' statistics.
+    times : array-like of shape (n_samples,) or scalar, default=None
+        Dates or times of the samples, as in ``partial_fit`` of the estimator.
 
     Returns
     -------
@@ -132,10 +134,17 @@ def partial_fit(estimator, X, *, client=None, sample_weight=None):
     ------
     TypeError, ValueError, ConnectionError
         As in `fit`.
+
+    Notes
+    -----
+    With a half-life, this process remembers a sample of the rows, and fits renewals to
+    them itself.
     """
     estimator, client = estimator_of(estimator), client_of(client)
-    weights = weights_of(sample_weight)
-    return estimator.partial_fit(OnCluster(client, X), sample_weight=weights)
+    weights, more = weights_of(sample_weight), {}
+    if times is not None:  # estimators of other models need not know it
+        more["times"] = times
+    return estimator.partial_fit(OnCluster(client, X), sample_weight=weights, **more)
 
 
 def estimator_of(estimator):

@@ -181,6 +181,10 @@ class RenewingMixin:
             tokens + self.topic_word_prior.T, self.topic_word_prior.T
         )
 
+    def component_counts(self, globals_, hyper):
+        """Return the number of expected tokens of each topic."""
+        return globals_.token_totals()
+
 
 def _unit(tokens):
     norm = np.sqrt((tokens**2).sum(axis=0))

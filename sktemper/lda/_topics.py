@@ -193,6 +193,12 @@ class Topics:
         """Return expected tokens, lambda minus the prior, (n_features, n_topics)."""
         return np.maximum(self.dense() - self.prior, 0.0)
 
+    def token_totals(self):
+        """Return the number of expected tokens of each topic, without `dense`."""
+        prior = self.full_prior().sum(axis=0)
+        totals = self.decay * self.u_totals + (self.prior_share - 1.0) * prior
+        return totals + self.base_share * len(self.u)
+
     def on_words(self, places, prior, start_share):
         """Return the topics of other words.
 

@@ -47,9 +47,9 @@ class ConjugateModel(Options, Capabilities):
         (`largest_rate`, `is_valid`), "log_partitions" (`log_partition`),
         "critical_temperatures" (`critical_temperatures`), "births" (`propose_birth`),
         "splits" (`propose_split_merge`), "other_features" (`on_features`) and
-        "renewals" (`with_births`, `joined`, `merged`, `matched`, `blended`).  A model
-        has a capability if it defines all its methods; `capabilities` returns the
-        names.
+        "renewals" (`with_births`, `joined`, `merged`, `matched`, `blended`,
+        `component_counts`).  A model has a capability if it defines all its methods;
+        `capabilities` returns the names.
 
     Attributes
     ----------

@@ -10,6 +10,7 @@ from ._number import NumberOfComponentsDisplay
 from ._prevalence import TopicPrevalenceDisplay
 from ._profiles import ClassProfilesDisplay
 from ._shares import topic_shares
+from ._stream import StreamDisplay
 from ._temperature import TemperatureDisplay
 from ._topic_map import TopicMapDisplay
 from ._topic_words import TopicWordsDisplay
@@ -21,6 +22,7 @@ __all__ = [
     "DocumentDisplay",
     "MixtureEllipsesDisplay",
     "NumberOfComponentsDisplay",
+    "StreamDisplay",
     "TemperatureDisplay",
     "TopicMapDisplay",
     "TopicPrevalenceDisplay",

@@ -83,6 +83,18 @@ class NumberOfComponentsDisplay:
     def from_estimator(cls, estimator: Any, *, param: str = 'n_components', metric: str | None = None, ax: Any = None, name: str | None = None, **line_kw: Any) -> NumberOfComponentsDisplay: ...
     def plot(self, ax: Any = None, *, name: str | None = None, **line_kw: Any) -> NumberOfComponentsDisplay: ...
 
+class StreamDisplay:
+    score_line_: Any
+    alarms_: list[Any]
+    lines_: list[Any]
+    ax_: Axes
+    axes_: NDArray[Any]
+    figure_: Figure
+    def __init__(self, *, course: dict[Any, Any], renewals: dict[Any, Any], alarms: dict[Any, Any], labels: dict[Any, Any], n_components: _Int = 8, score_name: str = 'Score (nats)') -> None: ...
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, feature_names: ArrayLike | None = None, n_components: _Int = 8, ax: Any = None, **line_kw: Any) -> StreamDisplay: ...
+    def plot(self, ax: Any = None, **line_kw: Any) -> StreamDisplay: ...
+
 class TemperatureDisplay:
     line_: Any
     mesh_: Any
@@ -136,4 +148,4 @@ def topic_map_layout(topic_word: ArrayLike, prevalence: ArrayLike, *, width: _Fl
 
 def topic_shares(doc_topic: ArrayLike, tokens: ArrayLike, groups: ArrayLike | None = None, *, n_bins: _Int = 20) -> tuple[Any, NDArray[Any]]: ...
 
-__all__ = ["ClassProfilesDisplay", "ComponentsDisplay", "CriticalTemperaturesDisplay", "DocumentDisplay", "MixtureEllipsesDisplay", "NumberOfComponentsDisplay", "TemperatureDisplay", "TopicMapDisplay", "TopicPrevalenceDisplay", "TopicWordsDisplay", "TrainingCurveDisplay", "topic_map_layout", "topic_shares"]
+__all__ = ["ClassProfilesDisplay", "ComponentsDisplay", "CriticalTemperaturesDisplay", "DocumentDisplay", "MixtureEllipsesDisplay", "NumberOfComponentsDisplay", "StreamDisplay", "TemperatureDisplay", "TopicMapDisplay", "TopicPrevalenceDisplay", "TopicWordsDisplay", "TrainingCurveDisplay", "topic_map_layout", "topic_shares"]

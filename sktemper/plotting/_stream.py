@@ -1,0 +1,322 @@
+"""Plot of a stream: scores, alarms and renewals, and the prevalence of components."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ._axes import axes_of, colours_of, grid_on, label_of, needs, needs_matplotlib
+
+__all__ = ["StreamDisplay"]
+
+#: Running means extend over this share of the points, those of shares over at least
+#: some points.
+SHARE_OF_MEAN, LEAST_OF_MEAN = 0.02, 3
+#: Number of lines of each style: few colours are distinct.
+STYLES, N_ALIKE = ("-", "--", ":", "-."), 6
+#: Share of the rows below which a component that has lost its column is not drawn.
+LEAST_SHARE = 1e-3
+
+
+class Life(NamedTuple):
+    """Time in which a column belongs to one component.
+
+    Attributes
+    ----------
+    column : int
+    points : slice
+        Points of the course of the stream.
+    is_born, is_dead : bool
+        Whether a renewal began it, and whether one ended it.
+    """
+
+    column: int
+    points: slice
+    is_born: bool
+    is_dead: bool
+
+
+class StreamDisplay:
+    """Plot of a stream with a half-life: score, alarms, renewals, births and deaths.
+
+    The upper panel shows the score of the rows before they are learned and its running
+    mean, with a line for each alarm and a mark for each renewal that was kept or
+    refused.  The lower panel shows the shares of the largest components over the
+    stream, half of which may be components that were born or have ended.  A circle is
+    the birth of a component by a renewal, and a cross its end, if its column was given
+    to another one.
+
+    Parameters
+    ----------
+    course : dict of ndarrays
+        Points of the stream, see ``prevalence_`` of the estimators.
+    renewals, alarms : dict of ndarrays
+        See ``renewals_`` and ``alarms_`` of the estimators.
+    labels : dict of str
+        Labels by column of the components that live.
+    n_components : int, default=8
+        Number of components to draw.
+    score_name : str, default="Score (nats)"
+        Label of the scores.
+
+    Attributes
+    ----------
+    score_line_ : matplotlib Line2D
+        The running mean of the scores.
+    alarms_ : list of matplotlib Line2D
+        Lines of the alarms.
+    lines_ : list of matplotlib Line2D
+        Lines of the components, the largest first.
+    ax_ : matplotlib Axes
+        The axis that contains the panels.
+    axes_ : ndarray of matplotlib Axes of shape (2,)
+        The panels.
+    figure_ : matplotlib Figure
+        The figure with the axes.
+
+    See Also
+    --------
+    TopicPrevalenceDisplay : Plot of the shares of the present topics in documents.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> from sktemper.plotting import StreamDisplay
+    >>> halves = [make_lda_documents(2000, 60, 4, random_state=s) for s in (0, 1)]
+    >>> X = sparse.vstack(halves, "csr")
+    >>> lda = AnnealedLDA(12, half_life=2000, random_state=0)
+    >>> for start in range(0, 4000, 250):
+    ...     lda = lda.partial_fit(X[start : start + 250])
+    >>> StreamDisplay.from_estimator(lda)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        *,
+        course,
+        renewals,
+        alarms,
+        labels,
+        n_components=8,
+        score_name="Score (nats)",
+    ):
+        self.course = course
+        self.renewals = renewals
+        self.alarms = alarms
+        self.labels = labels
+        self.n_components = n_components
+        self.score_name = score_name
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, *, feature_names=None, n_components=8, ax=None, **line_kw
+    ):
+        """Draw the stream that an estimator has learned.
+
+        Parameters
+        ----------
+        estimator : object
+            An estimator that has learned a stream with a ``half_life`` and renewals.
+        feature_names : array-like of shape (n_features,), default=None
+            Words for the labels of topics.  None takes the column names of the training
+            data, or column numbers.
+        n_components : int, default=8
+            Number of components to draw: those with the largest share at any time; up
+            to half of them are the largest of those that were born or have ended.
+        ax : matplotlib Axes, default=None
+            Axes that the panels take the place of; None makes a figure.
+        **line_kw : dict
+            Passed to matplotlib's ``plot`` for the lines of components.
+
+        Returns
+        -------
+        display : StreamDisplay
+
+        Raises
+        ------
+        TypeError
+            If the estimator is of another kind.
+        ValueError
+            If it has not learned a stream with renewals.
+        """
+        needs_matplotlib(cls, "from_estimator")
+        needs(estimator, "partial_fit", "a topic model or mixture")
+        check_is_fitted(estimator)
+        course = getattr(estimator, "prevalence_", {"sample": ()})
+        if not len(course["sample"]):
+            raise ValueError(
+                f"This {type(estimator).__name__} has learned no stream with renewals: "
+                "set half_life and call partial_fit."
+            )
+        n_columns = course["shares"].shape[1]
+        labels, name = {k: f"component {k}" for k in range(n_columns)}, "sample"
+        if hasattr(estimator, "top_words"):
+            words = estimator.top_words(feature_names, 3)
+            labels, name = {k: label_of(words[k], k) for k in labels}, "token"
+        display = cls(
+            course=course,
+            renewals=estimator.renewals_,
+            alarms=estimator.alarms_,
+            labels=labels,
+            n_components=n_components,
+            score_name=f"Score before learning\n(nats per {name})",
+        )
+        return display.plot(ax, **line_kw)
+
+    def plot(self, ax=None, **line_kw):
+        """Draw the panels.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes that the panels take the place of; None makes a figure.
+        **line_kw : dict
+            Passed to matplotlib's ``plot`` for the lines of components.
+
+        Returns
+        -------
+        display : StreamDisplay
+            Itself.
+        """
+        ax = axes_of(self, ax, (10, 6))
+        self.axes_ = grid_on(ax, 2, 1)
+        self._places = self._all_places()
+        self._draw_scores(self.axes_[0])
+        self._draw_shares(self.axes_[1], line_kw)
+        self.axes_[0].sharex(self.axes_[1])
+        self.axes_[0].tick_params(axis="x", labelbottom=False, labelrotation=0)
+        for panel in self.axes_:
+            panel.spines[["top", "right"]].set_visible(False)
+        return self
+
+    # -- places ------------------------------------------------------------------------
+    def _all_places(self):
+        """Return the place of each point: its time, or its number of rows."""
+        times = self.course["time"]
+        if any(time is None for time in times):
+            return self.course["sample"]
+        return np.array(list(times), dtype="datetime64[us]")
+
+    def _places_of(self, samples):
+        """Return the places of numbers of rows, each that of the next point."""
+        points = np.searchsorted(self.course["sample"], samples)
+        return self._places[np.minimum(points, len(self._places) - 1)]
+
+    def _lives(self):
+        """Return the lives of all columns, in the order of the columns."""
+        samples = self.course["sample"]
+        births = [[] for _ in range(self.course["shares"].shape[1])]
+        table = self.renewals
+        for reason, kept, decided, columns in zip(
+            table["reason"],
+            table["kept"],
+            table["decided"],
+            table["columns"],
+            strict=True,
+        ):
+            if kept and reason != "start":
+                for column in columns:
+                    births[column].append(int(np.searchsorted(samples, decided)))
+        lives = []
+        for column, points in enumerate(births):
+            ends = [0, *points, len(samples)]
+            for number, start in enumerate(ends[:-1]):
+                stop = min(ends[number + 1], len(samples))
+                if start < stop:
+                    is_dead = number < len(points)
+                    lives.append(Life(column, slice(start, stop), number > 0, is_dead))
+        return lives
+
+    # -- panels ------------------------------------------------------------------------
+    def _draw_scores(self, ax):
+        scores = np.asarray(self.course["score"], dtype=float)
+        known = np.isfinite(scores)
+        places, scores = self._places[known], scores[known]
+        ax.plot(places, scores, color="0.75", linewidth=1)
+        (self.score_line_,) = ax.plot(
+            places, _running_mean(scores, 1), color="C0", label="running mean"
+        )
+        self.alarms_ = [
+            ax.axvline(place, color="C3", linestyle="--", linewidth=1, zorder=0)
+            for place in self._places_of(self.alarms["sample"])
+        ]
+        if self.alarms_:
+            self.alarms_[0].set_label("alarm")
+        kept, decided = self.renewals["kept"], self.renewals["decided"]
+        for outcome, marker, label in (True, "^", "kept"), (False, "x", "refused"):
+            own = decided[[value == outcome for value in kept]]
+            if len(own):
+                ax.plot(
+                    self._places_of(own),
+                    np.full(len(own), 0.03),
+                    marker,
+                    color="C2" if outcome else "0.5",
+                    transform=ax.get_xaxis_transform(),
+                    label=f"renewal {label}",
+                )
+        ax.set_ylabel(self.score_name)
+        if len(scores) > 20:  # the first scores are those of an untrained model
+            low, high = np.quantile(scores[len(scores) // 20 :], [0.0, 1.0])
+            room = 0.12 * (high - low) or 0.1
+            ax.set_ylim(low - room, high + room)
+        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+
+    def _draw_shares(self, ax, line_kw):
+        shares, lives = self.course["shares"], self._lives()
+        largest = [shares[life.points, life.column].max() for life in lives]
+        order = np.argsort(-np.array(largest), kind="stable")
+        ranked = [lives[i] for i in order if largest[i] > LEAST_SHARE]
+        changes = [life for life in ranked if life.is_born or life.is_dead]
+        changes = changes[: -(-self.n_components // 2)]
+        chosen = changes + [life for life in ranked if life not in changes]
+        chosen = sorted(chosen[: self.n_components], key=ranked.index)
+        colours = colours_of([life.column for life in chosen])
+        self.lines_ = []
+        for number, (life, colour) in enumerate(zip(chosen, colours, strict=True)):
+            places = self._places[life.points]
+            own = _running_mean(shares[life.points, life.column], LEAST_OF_MEAN)
+            label = self.labels[life.column]
+            if life.is_dead:
+                label = f"{life.column}: until {_told(places[-1])}"
+            style = {"color": colour, "label": label}
+            style |= {"linestyle": STYLES[number // N_ALIKE % len(STYLES)], **line_kw}
+            self.lines_ += ax.plot(places, own, **style)
+            for happens, place, marker in (
+                (life.is_born, 0, "o"),
+                (life.is_dead, -1, "x"),
+            ):
+                if happens:
+                    ax.plot(places[place], own[place], marker, color=colour)
+        _finish_shares(ax, self._places)
+
+
+def _finish_shares(ax, places):
+    from matplotlib.ticker import PercentFormatter, StrMethodFormatter
+
+    ax.yaxis.set_major_formatter(PercentFormatter(1.0))
+    ax.set_ylim(bottom=0)
+    ax.set_ylabel("Share of the data")
+    if places.dtype.kind == "M":
+        ax.tick_params(axis="x", labelrotation=30)
+    else:
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        ax.set_xlabel("Samples")
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+
+
+def _running_mean(values, least):
+    """Return means over a window of at least some points, shorter at the ends."""
+    half = max(least, round(SHARE_OF_MEAN * len(values))) // 2
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    places = np.arange(len(values))
+    low, high = np.maximum(places - half, 0), np.minimum(places + half + 1, len(values))
+    return (sums[high] - sums[low]) / np.maximum(high - low, 1)
+
+
+def _told(place):
+    """Return a place in words: a date, or a number of rows."""
+    if isinstance(place, np.datetime64):
+        return str(place.astype("datetime64[D]"))
+    return f"{place:,}"
