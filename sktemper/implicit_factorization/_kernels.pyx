@@ -1,4 +1,4 @@
-"""Implicit feedback: sums over pairs, and the Gaussians of both sides.
+"""Kernels of implicit feedback: sums over pairs, and Gaussians of users and items.
 
 Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
 loops themselves are C, in ``_loops.h``, compiled for each instruction set; how sums and
@@ -21,7 +21,7 @@ def panel_width(dtype):
 
 
 def panels(intptr_t rank, dtype):
-    """Return how many panels hold the squares of a rank, and how many all."""
+    """Return the number of panels of E[x x^T], and the number of all panels."""
     width = panel_width(dtype)
     n_square = -(-(rank * (rank + 1) // 2) // width)
     return n_square, n_square + -(-rank // width)
@@ -37,7 +37,7 @@ def pair_sums(
     const int[::1] stop,
     room=None,
 ):
-    """Add up, for each row, factors times the moments of those with whom its pairs are.
+    """Sum factors times the moments of the other side over the pairs of each row.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def pair_sums(
     cdef int status
     cdef unsigned int mode
     dtype = np.float32 if floating is float else np.float64
-    # of no rows or no pairs too there is memory to point to
+    # empty arrays need an address, too
     out = empty(room, (table.shape[0], max(n_rows, 1), table.shape[2]), dtype)
     cdef floating[:, :, ::1] sums = out
     block.n_rows, block.n_others = n_rows, table.shape[1]
@@ -88,7 +88,7 @@ def pair_sums(
 
 
 def row_sums(const intptr_t[::1] starts, const double[::1] values):
-    """Return the sums of each row's values, ndarray of shape (n_rows,).
+    """Return the sum of the values of each row, ndarray of shape (n_rows,).
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def transposed(
     const double[::1] row_factors,
     intptr_t n_others,
 ):
-    """Return pairs by those with whom they are.
+    """Return pairs sorted by the other side.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def add_sums(
     double factor,
     const int[::1] stop,
 ):
-    """Add ``factor`` times sums to others, a row of the part to that of its place.
+    """Add ``factor`` times the rows of a part to the rows of a total.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def gaussians(
     double[:, ::1] scalars,
     double[::1] total,
 ):
-    """Write the moments of some of the Gaussians that sums and a prior make.
+    """Write the moments of Gaussians whose natural parameters are sums plus a prior.
 
     Parameters
     ----------

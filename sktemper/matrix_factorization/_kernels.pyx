@@ -1,4 +1,4 @@
-"""Matrix factorization: the loops over ratings, and over the Gaussians of both sides.
+"""Kernels of matrix factorization: loops over ratings, and over Gaussians.
 
 Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
 loops themselves are C, in ``_loops.h``, compiled for each instruction set; what a
@@ -27,7 +27,7 @@ cdef enum:
 
 
 def table_width(intptr_t rank, bint biases, dtype):
-    """Return the entries of a table's row: a whole number of SIMD_BYTES."""
+    """Return the length of a row of a table, in whole SIMD_BYTES."""
     cdef intptr_t needed = rank * (rank + 1) // 2 + rank
     if biases:
         needed += rank + 3
@@ -35,13 +35,13 @@ def table_width(intptr_t rank, bint biases, dtype):
 
 
 def sums_width(intptr_t rank, bint biases):
-    """Return the entries of a row of sums: natural parameters and two more."""
+    """Return the length of a row of sums: natural parameters and two more numbers."""
     cdef intptr_t n_own = rank + biases
     return n_own * (n_own + 1) // 2 + n_own + 2
 
 
 cdef class _Ratings:
-    """Ratings of a block, as the C loops take them; keeps the arrays alive."""
+    """Ratings of a block as arguments of the loops in C, with references to arrays."""
 
     cdef ratings_block block
     cdef object kept
@@ -100,7 +100,7 @@ def own_sums(
     const int[::1] stop,
     room=None,
 ):
-    """Add up what ratings tell of the rows that they stand in.
+    """Sum the statistics of ratings for the rows of the matrix.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def other_sums(
     row_factors=None,
     room=None,
 ):
-    """Add up what ratings tell of those with whom they are: `own_sums`, transposed.
+    """Sum the statistics of ratings for the columns: `own_sums` of the transpose.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def other_sums(
 
 
 def _edges(const intptr_t[::1] starts, intptr_t most):
-    """Return where parts of the rows begin and end, each of so many ratings or a row."""
+    """Return the bounds of parts of the rows, with limited numbers of ratings."""
     cdef intptr_t row, first = 0
     edges = [0]
     for row in range(1, starts.shape[0] - 1):
@@ -264,7 +264,7 @@ cdef _turned(
     floating[::1] moved,
     moved_factors,
 ):
-    """Sort ratings of some rows by those with whom they are; ``places`` are zeros."""
+    """Sort ratings of some rows by column; ``places`` are zeros."""
     cdef const floating[::1] factor
     cdef floating[::1] moved_factor
     cdef bint has_factors = factors is not None
@@ -297,7 +297,7 @@ cdef _turned(
 
 
 def add_rows(double[:, ::1] total, parts, double factor, places=None):
-    """Add rows of some parts to a total, those of an item in the order of the parts.
+    """Add the rows of parts to a total; rows of an item in the order of the parts.
 
     Parameters
     ----------
@@ -355,7 +355,7 @@ def add_rows(double[:, ::1] total, parts, double factor, places=None):
 
 
 def counts(const int32_t[::1] others, intptr_t n_others):
-    """Return how often each number occurs, ndarray of float64 of shape (n_others,)."""
+    """Return the count of each number, ndarray of float64 of shape (n_others,)."""
     cdef intptr_t k
     cdef int32_t[::1] found = np.zeros(n_others, dtype=np.int32)
     with nogil:
@@ -365,7 +365,7 @@ def counts(const int32_t[::1] others, intptr_t n_others):
 
 
 def table_sums(const floating[:, ::1] table, const double[::1] factors):
-    """Return the sum of a table's rows, each times its factor, in float64."""
+    """Return the sum of the rows of a table times their factors, in float64."""
     cdef double[::1] sums = np.zeros(table.shape[1])
     if table.shape[0]:
         with nogil:
@@ -390,7 +390,7 @@ def moments(
     bint biases,
     const int[::1] stop,
 ):
-    """Return the moments of what ratings are expected to be.
+    """Return the first and second moments of the predictions of ratings.
 
     Parameters
     ----------
@@ -443,7 +443,7 @@ def gaussians(
     double[::1] products,
     double[::1] prior_products,
 ):
-    """Write the moments of Gaussians: natural parameters are prior + scales sums.
+    """Write the moments of Gaussians with natural parameters prior + scales * sums.
 
     Parameters
     ----------
