@@ -1,4 +1,4 @@
-"""Rows, mostly of CSR matrices, copied and looked at without the GIL."""
+"""Copies and checks of rows, mostly of CSR matrices, without the GIL."""
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def lengths_of_rows(
     intptr_t[::1] starts,
     intptr_t n_entries,
 ):
-    """Fill ``starts`` with where the rows begin once they follow one another."""
+    """Fill ``starts`` with the starts of the rows after they are joined."""
     cdef intptr_t i, row, total = 0, n_rows = indptr.shape[0] - 1
     cdef bint inside = True
     with nogil:
@@ -107,7 +107,7 @@ def is_canonical(const index[::1] starts, const column[::1] columns):
 
 
 def are_consecutive(const index[::1] rows):
-    """Return whether rows follow one another.
+    """Return whether rows are consecutive.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rows in an order, stored as runs because a list of all may be too long."""
+"""Ordered sequences of rows, stored as runs because a list of rows may be too long."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ __all__ = ["Rows"]
 
 
 class Rows:
-    """Consecutive runs of neighbouring rows.
+    """Sequence of rows that consists of runs of adjacent rows.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class Rows:
 
     @classmethod
     def of_parts(cls, ends, size):
-        """Return all rows of parts with these ends, in runs of at most ``size``."""
+        """Return all rows of parts that end at ``ends``, in runs of up to ``size``."""
         if size == 1:
             return cls(np.arange(ends[-1]))
         firsts = np.concatenate([[0], ends[:-1]])
@@ -45,7 +45,7 @@ class Rows:
         return Rows(self.starts[numbers], sizes)
 
     def at(self, places):
-        """Return the rows at some places of the order, as an array."""
+        """Return the rows at some places of the sequence, as an array."""
         if self.sizes is None:
             return self.starts[places]
         if isinstance(places, slice):
@@ -56,12 +56,12 @@ class Rows:
     def counted_runs(self, weight):
         """Return the numbers of the runs with a row of positive weight.
 
-        Only for `Rows` that are all rows of the data, in their order.
+        The sequence must consist of all rows of the data, in their order.
 
         Parameters
         ----------
         weight : ndarray of shape (n_rows,) or None
-            None means that all rows count.
+            None stands for weights of 1.
         """
         if weight is None:
             return np.arange(self.n_runs)
@@ -70,7 +70,7 @@ class Rows:
         return np.flatnonzero(weight)
 
     def counted(self, weight):
-        """Return the `Rows` of positive weight; all of them if there are no weights."""
+        """Return the rows with positive weights, or all if ``weight`` is None."""
         if weight is None:
             return self
         rows = self.at(slice(None))

@@ -1,4 +1,4 @@
-"""Wishart distributions: factors of matrices, and sums of special functions.
+"""Kernels of Wishart distributions: factors of matrices, and special functions.
 
 Arrays go in and come out.  The loops themselves are C, in ``_loops.h``, compiled for
 each instruction set.
@@ -128,7 +128,7 @@ def wishart_terms(
     const double[::1] freedom,
     const double[::1] log_determinants,
 ):
-    """Return what the bound has of Normal-Wishart distributions.
+    """Return the terms of Normal-Wishart distributions in the bound.
 
     Parameters
     ----------

@@ -1,18 +1,18 @@
-/* Wishart distributions of many components: factors of their scales, and what stands in
- * lower bounds.  In float64, whatever REAL is. */
+/* Wishart distributions of many components: factors of their scales, and terms of lower
+ * bounds.  Computations are in float64, whatever REAL is. */
 #include "gaussian_lanes.h"
 
-/* Of symmetric matrices, of which the lower triangle is read, F with F^T F = matrix^-1,
- * lower triangular, and log |matrix^-1|.  `scratch` has the room of two triangles and of a
- * row, in lanes.  Returns how many are not positive definite. */
+/* Computes the lower triangular F with F^T F = matrix^-1, and log |matrix^-1|, of symmetric
+ * matrices, of which only the lower triangle is read.  `scratch` has memory for two
+ * triangles and a vector in lanes.  Returns how many are not positive definite. */
 LOOP intptr_t NAME(inverse_factors)(intptr_t n, intptr_t d,
                                     const double *restrict matrices,
                                     double *restrict factors,
                                     double *restrict log_determinants,
                                     double *restrict scratch)
 {
-    double *restrict a = scratch, *restrict b = a + TRIANGLE(d);
-    double *restrict inverse = b + TRIANGLE(d);
+    double *restrict a = scratch, *restrict b = a + triangle_entries(d);
+    double *restrict inverse = b + triangle_entries(d);
     intptr_t n_bad = 0;
     for (intptr_t first = 0; first < n; first += LANES) {
         const intptr_t width = n - first < LANES ? n - first : LANES;
@@ -23,10 +23,10 @@ LOOP intptr_t NAME(inverse_factors)(intptr_t n, intptr_t d,
             least[lane] = 1;
             for (intptr_t i = 0; i < d; i++)
                 for (intptr_t j = 0; j <= i; j++)
-                    a[AT(i, j) + lane] = own[i * d + j];
+                    a[element_place(i, j) + lane] = own[i * d + j];
         }
-        NAME(factor_tiles)(d, a, inverse, least);
-        NAME(invert_tiles)(d, a, inverse, b);
+        factor_tiles(d, a, inverse, least);
+        invert_tiles(d, a, inverse, b);
         for (intptr_t i = 0; i < d; i++) {
             const double *restrict own = inverse + i * LANES;
             VECTORISE
@@ -38,11 +38,13 @@ LOOP intptr_t NAME(inverse_factors)(intptr_t n, intptr_t d,
             double top = 0;
             for (intptr_t i = 0; i < d; i++) {
                 for (intptr_t j = 0; j <= i; j++)
-                    own[i * d + j] = b[AT(i, j) + lane];
+                    own[i * d + j] = b[element_place(i, j) + lane];
                 for (intptr_t j = i + 1; j < d; j++)
                     own[i * d + j] = 0;
                 /* an infinite root has a finite inverse */
-                top = a[AT(i, i) + lane] > top ? a[AT(i, i) + lane] : top;
+                top = a[element_place(i, i) + lane] > top
+                          ? a[element_place(i, i) + lane]
+                          : top;
             }
             log_determinants[first + lane] = logs[lane];
             n_bad += !(least[lane] > 0) || !(top < HUGE_VAL);
@@ -51,7 +53,8 @@ LOOP intptr_t NAME(inverse_factors)(intptr_t n, intptr_t d,
     return n_bad;
 }
 
-/* Of the natural parameters of Normal-Wishart distributions, means and inverse scales. */
+/* Computes means and inverse scales from natural parameters of Normal-Wishart
+ * distributions. */
 LOOP void NAME(centred)(intptr_t n, intptr_t d, const double *restrict precisions,
                         const double *restrict sums, const double *restrict second,
                         double *restrict means, double *restrict inverse_scales)
@@ -180,4 +183,4 @@ LOOP void NAME(wishart_bounds)(intptr_t n, intptr_t d, double power,
     }
 }
 
-#include "gaussian_lanes_end.h"
+#undef LANES

@@ -1,4 +1,4 @@
-"""The best items of users: the loops are C, in ``_loops.h``."""
+"""Search of the best items of users, with loops in ``_loops.h``."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ include "_loops.pxi"
 
 
 cdef class _Ranking:
-    """A block as the C loops take it; keeps the arrays alive."""
+    """Arguments of the loops in C, with references to their arrays."""
 
     cdef ranking_block block
     cdef object kept
@@ -21,7 +21,7 @@ cdef class _Ranking:
 
 
 cdef _seen(_Ranking ranking, const int64_t[::1] starts, const int32_t[::1] seen):
-    """Say what each user has seen."""
+    """Set the items that each user has seen."""
     cdef int64_t[::1] next_seen
     kept = np.array(starts)
     next_seen = kept
@@ -34,7 +34,7 @@ cdef _seen(_Ranking ranking, const int64_t[::1] starts, const int32_t[::1] seen)
 cdef _start(
     _Ranking ranking, starts, seen, barred, floating[:, ::1] scores, int64_t[:, ::1] best
 ):
-    """Fill in what is the same for products and for scores."""
+    """Set the arguments that products and scores have in common."""
     cdef const uint8_t[::1] flags
     cdef floating[::1] least
     dtype = np.float32 if floating is float else np.float64
@@ -47,7 +47,7 @@ cdef _start(
     if barred is not None:
         flags = barred
         ranking.block.barred = &flags[0]
-    # lanes behind the last user are never beaten
+    # no score exceeds the least score of lanes after the last user
     kept = aligned(np.empty, padded(scores.shape[0], dtype) + SIMD_BYTES // 4, dtype)
     kept[: scores.shape[0]] = -np.inf
     kept[scores.shape[0] :] = np.inf
@@ -70,7 +70,7 @@ def best_products(
     floating[:, ::1] scores,
     int64_t[:, ::1] best,
 ):
-    """Find the items of which the product with each user is largest.
+    """Find the items with the largest products for each user.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def best_of_scores(
     floating[:, ::1] scores,
     int64_t[:, ::1] best,
 ):
-    """Find the items of which the score is largest; see `best_products`.
+    """Find the items with the largest scores for each user; see `best_products`.
 
     Parameters
     ----------

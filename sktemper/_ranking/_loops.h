@@ -73,23 +73,6 @@ static inline void NAME(offer)(ranking_block *block, intptr_t user, int64_t item
 /* Scores of ROWS items; returns 0 if none is larger than its user's least, or else -1,
  * with the scores in `out`, (ROWS, COLUMNS). */
 #ifdef VECTOR_BYTES
-#define START_WIDE(r)                                                                  \
-    VECTOR left##r = {0}, right##r = {0};                                              \
-    const REAL *restrict row##r = rows[r];
-#define ADD_WIDE(r)                                                                    \
-    left##r += row##r[i] * left;                                                       \
-    right##r += row##r[i] * right;
-#define BEATS_WIDE(r) beats |= (left##r > least_left) | (right##r > least_right);
-#define STORE_WIDE(r)                                                                  \
-    *(VECTOR *)(out + r * COLUMNS) = left##r;                                          \
-    *(VECTOR *)(out + r * COLUMNS + LANES) = right##r;
-#define START_NARROW(r)                                                                \
-    VECTOR sum##r = {0};                                                               \
-    const REAL *restrict row##r = rows[r];
-#define ADD_NARROW(r) sum##r += row##r[i] * column;
-#define BEATS_NARROW(r) beats |= sum##r > least_left;
-#define STORE_NARROW(r) *(VECTOR *)(out + r * COLUMNS) = sum##r;
-
 static inline int NAME(is_any)(MASK mask)
 {
     int64_t parts[VECTOR_BYTES / 8], any = 0;
@@ -99,44 +82,50 @@ static inline int NAME(is_any)(MASK mask)
     return any != 0;
 }
 
-static int NAME(score_tile)(intptr_t n_inner, const REAL *const *rows, const REAL *panel,
-                            int wide, const REAL *least, REAL *restrict out)
+ALWAYS_INLINE int NAME(score_vectors)(const int n_vectors, intptr_t n_inner,
+                                      const REAL *const *rows,
+                                      const VECTOR *restrict columns, const REAL *least,
+                                      REAL *restrict out)
 {
-    const VECTOR *restrict columns = (const VECTOR *)panel;
-    const VECTOR least_left = *(const VECTOR *)least;
+    const VECTOR zero = {0};
+    VECTOR sums[ROWS][2];
     MASK beats = {0};
-    if (wide) {
-        const VECTOR least_right = *(const VECTOR *)(least + LANES);
-        EACH_ROW(START_WIDE)
-        for (intptr_t i = 0; i < n_inner; i++) {
-            const VECTOR left = columns[2 * i], right = columns[2 * i + 1];
-            EACH_ROW(ADD_WIDE)
+    UNROLLED
+    for (int r = 0; r < ROWS; r++)
+        sums[r][0] = sums[r][1] = zero;
+    for (intptr_t i = 0; i < n_inner; i++) {
+        UNROLLED
+        for (int r = 0; r < ROWS; r++) {
+            UNROLLED
+            for (int v = 0; v < n_vectors; v++)
+                sums[r][v] += rows[r][i] * columns[i * n_vectors + v];
         }
-        EACH_ROW(BEATS_WIDE)
-        if (!NAME(is_any)(beats))
-            return 0;
-        EACH_ROW(STORE_WIDE)
-    } else {
-        EACH_ROW(START_NARROW)
-        for (intptr_t i = 0; i < n_inner; i++) {
-            const VECTOR column = columns[i];
-            EACH_ROW(ADD_NARROW)
-        }
-        EACH_ROW(BEATS_NARROW)
-        if (!NAME(is_any)(beats))
-            return 0;
-        EACH_ROW(STORE_NARROW)
+    }
+    UNROLLED
+    for (int r = 0; r < ROWS; r++) {
+        UNROLLED
+        for (int v = 0; v < n_vectors; v++)
+            beats |= sums[r][v] > *(const VECTOR *)(least + v * LANES);
+    }
+    if (!NAME(is_any)(beats))
+        return 0;
+    UNROLLED
+    for (int r = 0; r < ROWS; r++) {
+        UNROLLED
+        for (int v = 0; v < n_vectors; v++)
+            *(VECTOR *)(out + r * COLUMNS + v * LANES) = sums[r][v];
     }
     return -1;
 }
-#undef START_WIDE
-#undef ADD_WIDE
-#undef BEATS_WIDE
-#undef STORE_WIDE
-#undef START_NARROW
-#undef ADD_NARROW
-#undef BEATS_NARROW
-#undef STORE_NARROW
+
+static int NAME(score_tile)(intptr_t n_inner, const REAL *const *rows, const REAL *panel,
+                            int wide, const REAL *least, REAL *restrict out)
+{
+    const VECTOR *columns = (const VECTOR *)panel;
+    if (wide)
+        return NAME(score_vectors)(2, n_inner, rows, columns, least, out);
+    return NAME(score_vectors)(1, n_inner, rows, columns, least, out);
+}
 #else
 static int NAME(score_tile)(intptr_t n_inner, const REAL *const *rows, const REAL *panel,
                             int wide, const REAL *least, REAL *restrict out)
@@ -355,4 +344,3 @@ LOOP int NAME(best_of_scores)(ranking_block *block)
 #undef ROWS
 #undef TILES_AHEAD
 #undef FEW_USERS
-#undef EACH_ROW

@@ -14,7 +14,7 @@
 #define VECTORISE_REDUCTION(...) PRAGMA(omp simd reduction(__VA_ARGS__))
 #endif
 
-/* Before a function that a kernel calls by the table; and by other loops, or not. */
+/* Before a function that kernels call through the table.  Loops may call it, too. */
 #ifdef __GNUC__
 #define LOOP static __attribute__((unused))
 #else
@@ -28,12 +28,13 @@
 #endif
 
 #ifdef __clang__
-/* A loop that the compiler leaves scalar in spite of VECTORISE is slower, not wrong. */
+/* A loop that the compiler does not vectorize in spite of VECTORISE is only slower. */
 #pragma clang diagnostic ignored "-Wpass-failed"
 #endif
 
-/* Between them a product is rounded before it is added, by every instruction set, those
- * too that could do both at once: with a fixed order of sums, all give the same bits. */
+/* Between UNFUSED and FUSED, products are rounded before they are added, also with
+ * instruction sets that have fused operations.  With a fixed order of sums, the bits are the
+ * same for all instruction sets. */
 #if defined(__clang__)
 #define UNFUSED PRAGMA(STDC FP_CONTRACT OFF)
 #define FUSED PRAGMA(STDC FP_CONTRACT DEFAULT)
@@ -45,8 +46,23 @@
 #define FUSED __pragma(fp_contract(on))
 #endif
 
-#ifdef VECTOR_BYTES
+/* Before a short loop that is unrolled completely, so that its arrays stay in registers. */
+#if defined(__clang__)
+#define UNROLLED PRAGMA(unroll)
+#elif defined(__GNUC__)
+#define UNROLLED PRAGMA(GCC unroll 16)
+#else
+#define UNROLLED
+#endif
+
+/* Before a function whose loops are short, so that they are unrolled where it is called. */
+#ifdef __GNUC__
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE static inline
+#endif
+
+#ifdef VECTOR_BYTES
 #define FIRST_CACHE (40 * 1024)
 #ifdef __clang__
 #define SHUFFLE(x, y, type, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
@@ -96,11 +112,13 @@ static inline uint64_t random_stream(uint64_t seed, uint64_t number)
     return next_random(&state);
 }
 
-/* Sums of neighbours within two vectors. */
+/* Sums of adjacent elements of two vectors. */
 #define ADD_NEIGHBOURS(x, y) (EVENS(x, y) + ODDS(x, y))
 
 #define ATANH(i) (REAL)(1.0 / (2 * (i) + 1))
 
+/* The constants and polynomials of each type are macros, because functions.h and the loops
+ * are compiled once for each of them. */
 /* ---- float64 ------------------------------------------------------------------ */
 #define REAL double
 #define BITS uint64_t
@@ -133,8 +151,8 @@ static inline uint64_t random_stream(uint64_t seed, uint64_t number)
     (ATANH(1) + q * (ATANH(2) + q * (ATANH(3) + q * (ATANH(4) + q * (ATANH(5) + q *   \
     (ATANH(6) + q * (ATANH(7) + q * (ATANH(8) + q * (ATANH(9) + q *                   \
     (ATANH(10)))))))))))
-/* z = x + 7/2; R sums the three reciprocals of the recurrence and half of one.  Where its
- * fourth powers would overflow it is less than a rounding error of log z. */
+/* z = x + 7/2; R is the sum of the three reciprocals of the recurrence and half of one more.
+ * If its fourth powers would overflow, it is smaller than the rounding error of log z. */
 #define DIGAMMA_PARTS(x, z, s, R)                                                      \
     const REAL z = (x) + 3.5;                                                          \
     const REAL s = 1 / (z * z);                                                        \
@@ -209,7 +227,7 @@ static const double L_f64[9] = {
     * (1.f / 720 + r * (1.f / 5040))))))))
 #define ATANH_POLYNOMIAL(q)                                                           \
     (ATANH(1) + q * (ATANH(2) + q * (ATANH(3) + q * (ATANH(4) + q * (ATANH(5))))))
-/* z = x + 3/2; R sums the one reciprocal of the recurrence and half of the next. */
+/* z = x + 3/2; R is the sum of one reciprocal of the recurrence and half of the next. */
 #define DIGAMMA_PARTS(x, z, s, R)                                                      \
     const REAL z = (x) + 1.5f;                                                         \
     const REAL s = 1 / (z * z);                                                        \

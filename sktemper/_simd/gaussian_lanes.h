@@ -1,88 +1,119 @@
-/* Gaussians of natural parameters, precision and precision times mean: some at once, a
- * lane each.  In float64, whatever REAL is: a small precision beside a large one would
- * be lost.
+/* Gaussians of natural parameters, the precision and the precision times the mean: several at
+ * once, one in each lane.  They are solved in float64, whatever REAL is, because float32
+ * would lose a small precision next to a large one.
  *
- * A lower triangle lies in tiles, TILE by TILE, one after the other; what is missing from
- * the last ones is that of a unit matrix.  Every element is a sum in the order of its
- * terms, whatever lane it lies in. */
+ * A lower triangle consists of tiles of TILE by TILE elements, one after the other.  Tiles
+ * at the edge are filled up with elements of a unit matrix.  The terms of an element are
+ * added in the same order in every lane. */
+
+/* A macro, because other loops define the same name; undefine it at the end of the loops. */
 #define LANES (SIMD_BYTES / (intptr_t)sizeof(double))
 #include "turned_lanes.h"
 
-/* Elements of a tile: as many as fit into registers. */
-#if defined(VECTOR_BYTES) && VECTOR_BYTES == 64
-#define TILE 4
-#define EACH_LINE(X) X(0) X(1) X(2) X(3)
-#define EACH_COLUMN(X, r) X(r, 0) X(r, 1) X(r, 2) X(r, 3)
-#define EACH_ELEMENT(X)                                                                \
-    EACH_COLUMN(X, 0) EACH_COLUMN(X, 1) EACH_COLUMN(X, 2) EACH_COLUMN(X, 3)
-#else
-#define TILE 2
-#define EACH_LINE(X) X(0) X(1)
-#define EACH_COLUMN(X, r) X(r, 0) X(r, 1)
-#define EACH_ELEMENT(X) EACH_COLUMN(X, 0) EACH_COLUMN(X, 1)
-#endif
-#define TILE_LANES (TILE * TILE * LANES)
-/* Tiles beside each other, and all of a triangle; numbers that triangles and vectors of
- * so many entries take. */
-#define TILES(d) (((d) + TILE - 1) / TILE)
-#define TILE_AT(i, j) (((i) * ((i) + 1) / 2 + (j)) * TILE_LANES)
-#define TRIANGLE(d) TILE_AT(TILES(d), 0)
-#define TILED(d) (TILES(d) * TILE * LANES)
-/* Where an element of the lower triangle begins. */
-#define AT(i, j)                                                                       \
-    (TILE_AT((i) / TILE, (j) / TILE) + ((i) % TILE * TILE + (j) % TILE) * LANES)
+/* Everything below is compiled once, since it does not depend on REAL. */
+#ifndef SKTEMPER_GAUSSIAN_LANES_H
+#define SKTEMPER_GAUSSIAN_LANES_H
 
+/* TILE rows of a tile fit into registers.  The lanes are processed in PARTS parts. */
 #ifdef VECTOR_BYTES
-#define VECTOR NAME(lanes_vector)
-typedef double VECTOR
+enum { TILE = VECTOR_BYTES == 64 ? 4 : 2, PARTS = SIMD_BYTES / VECTOR_BYTES };
+typedef double gaussian_vector
     __attribute__((vector_size(VECTOR_BYTES), aligned(VECTOR_BYTES), may_alias));
-/* The lanes are treated in so many parts, one after the other. */
-#define PARTS (SIMD_BYTES / VECTOR_BYTES)
-#define TILED_INLINE ALWAYS_INLINE
-#define PLUS(x, y) ((x) + (y))
-#define MINUS(x, y) ((x) - (y))
-#define TIMES(x, y) ((x) * (y))
-#define NEGATIVE(x) (-(x))
 #else
-typedef struct {
-    double of[SIMD_BYTES / sizeof(double)];
-} NAME(lanes_vector);
-#define VECTOR NAME(lanes_vector)
-#define PARTS 1
-#define TILED_INLINE static inline
-#define OF_LANES(name, operator)                                                       \
-    static inline VECTOR NAME(name)(VECTOR x, VECTOR y)                                \
-    {                                                                                  \
-        for (intptr_t lane = 0; lane < LANES; lane++)                                  \
-            x.of[lane] = x.of[lane] operator y.of[lane];                               \
-        return x;                                                                      \
-    }
-OF_LANES(lanes_plus, +)
-OF_LANES(lanes_minus, -)
-OF_LANES(lanes_times, *)
-#undef OF_LANES
-#define PLUS(x, y) NAME(lanes_plus)(x, y)
-#define MINUS(x, y) NAME(lanes_minus)(x, y)
-#define TIMES(x, y) NAME(lanes_times)(x, y)
-#define NEGATIVE(x) NAME(lanes_minus)((VECTOR){{0}}, x)
+enum { TILE = 2, PARTS = SIMD_BYTES / sizeof(double) };
+typedef double gaussian_vector;
 #endif
+typedef gaussian_vector gaussian_tile[TILE][TILE];
 
-#define START(r, c) VECTOR s##r##c = {0};
-/* An element of a tile, or of a vector. */
-#define OF(tile, r, c) (tile)[((r) * TILE + (c)) * PARTS]
-#define ENTRY(vector, i) (vector)[(i) * PARTS]
-#define LOAD(r, c) VECTOR s##r##c = OF(to, r, c);
-#define STORE(r, c) OF(to, r, c) = s##r##c;
-/* The terms of x y^T, of x y and of x^T y. */
-#define LESS_ROWS(r, c)                                                                \
-    s##r##c = MINUS(s##r##c, TIMES(OF(x, r, k), OF(y, c, k)));
-#define PLUS_BOTH(r, c)                                                                \
-    s##r##c = PLUS(s##r##c, TIMES(OF(x, r, k), OF(y, k, c)));
-#define PLUS_COLUMNS(r, c)                                                             \
-    s##r##c = PLUS(s##r##c, TIMES(OF(x, k, r), OF(y, k, c)));
+/* Number of tiles in a column of d elements. */
+static inline intptr_t n_tiles(intptr_t d) { return (d + TILE - 1) / TILE; }
 
-/* A root in place of a pivot, and its inverse; one that is not positive is taken for 1. */
-TILED_INLINE void NAME(root_lanes)(VECTOR *pivot, VECTOR *inverse, double *least)
+/* Place of the tile in row i and column j of a triangle. */
+static inline intptr_t tile_place(intptr_t i, intptr_t j)
+{
+    return (i * (i + 1) / 2 + j) * (TILE * TILE * LANES);
+}
+
+/* Place of an element of the lower triangle. */
+static inline intptr_t element_place(intptr_t i, intptr_t j)
+{
+    return tile_place(i / TILE, j / TILE) + (i % TILE * TILE + j % TILE) * LANES;
+}
+
+/* Size of a triangle, and of a vector, with d entries in a column. */
+static inline intptr_t triangle_entries(intptr_t d) { return tile_place(n_tiles(d), 0); }
+static inline intptr_t vector_entries(intptr_t d) { return n_tiles(d) * TILE * LANES; }
+
+/* Place of an element within a tile, in vectors. */
+ALWAYS_INLINE int in_tile(int r, int c) { return (r * TILE + c) * PARTS; }
+
+ALWAYS_INLINE void load_tile(const gaussian_vector *from, gaussian_tile s)
+{
+    UNROLLED
+    for (int r = 0; r < TILE; r++)
+        UNROLLED
+        for (int c = 0; c < TILE; c++)
+            s[r][c] = from[in_tile(r, c)];
+}
+
+ALWAYS_INLINE void store_tile(gaussian_tile s, gaussian_vector *to)
+{
+    UNROLLED
+    for (int r = 0; r < TILE; r++)
+        UNROLLED
+        for (int c = 0; c < TILE; c++)
+            to[in_tile(r, c)] = s[r][c];
+}
+
+ALWAYS_INLINE void clear_tile(gaussian_tile s)
+{
+    const gaussian_vector zero = {0};
+    UNROLLED
+    for (int r = 0; r < TILE; r++)
+        UNROLLED
+        for (int c = 0; c < TILE; c++)
+            s[r][c] = zero;
+}
+
+/* s -= x y^T */
+ALWAYS_INLINE void subtract_rows(const gaussian_vector *x, const gaussian_vector *y,
+                                 gaussian_tile s)
+{
+    for (int k = 0; k < TILE; k++)
+        UNROLLED
+        for (int r = 0; r < TILE; r++)
+            UNROLLED
+            for (int c = 0; c < TILE; c++)
+                s[r][c] = s[r][c] - x[in_tile(r, k)] * y[in_tile(c, k)];
+}
+
+/* s += x y */
+ALWAYS_INLINE void add_tile_product(const gaussian_vector *x, const gaussian_vector *y,
+                                    gaussian_tile s)
+{
+    for (int k = 0; k < TILE; k++)
+        UNROLLED
+        for (int r = 0; r < TILE; r++)
+            UNROLLED
+            for (int c = 0; c < TILE; c++)
+                s[r][c] = s[r][c] + x[in_tile(r, k)] * y[in_tile(k, c)];
+}
+
+/* s += x^T y */
+ALWAYS_INLINE void add_columns(const gaussian_vector *x, const gaussian_vector *y,
+                               gaussian_tile s)
+{
+    for (int k = 0; k < TILE; k++)
+        UNROLLED
+        for (int r = 0; r < TILE; r++)
+            UNROLLED
+            for (int c = 0; c < TILE; c++)
+                s[r][c] = s[r][c] + x[in_tile(k, r)] * y[in_tile(k, c)];
+}
+
+/* Replaces a pivot by its root, or by 1 unless it is positive, and writes the inverse. */
+ALWAYS_INLINE void root_lanes(gaussian_vector *pivot, gaussian_vector *inverse,
+                              double *least)
 {
     double roots[LANES / PARTS], inverses[LANES / PARTS];
     memcpy(roots, pivot, sizeof(roots));
@@ -97,193 +128,185 @@ TILED_INLINE void NAME(root_lanes)(VECTOR *pivot, VECTOR *inverse, double *least
     memcpy(inverse, inverses, sizeof(inverses));
 }
 
-#define ROOT(c) NAME(root_lanes)(&s##c##c, &ENTRY(inverse, c), least);
-#define DIVIDE(r, c) s##r##c = TIMES(s##r##c, ENTRY(inverse, c));
-#define LESS(r, c, k) s##r##c = MINUS(s##r##c, TIMES(s##r##k, s##c##k));
-#define LESS_OWN(r, c, k) s##r##c = MINUS(s##r##c, TIMES(s##r##k, OF(own, c, k)));
-#define INVERTED(c) OF(w, c, c) = ENTRY(inverse, c);
-#define ABOVE(r, c) OF(w, r, c) = zero;
-#define PART(r, k, c) TIMES(OF(own, r, k), OF(w, k, c))
-#define BELOW(r, c, sum) OF(w, r, c) = NEGATIVE(TIMES(ENTRY(inverse, r), sum));
-#define SCALED(r, k, c) TIMES(OF(w, r, k), s##k##c)
-#if TILE == 4
-#define FACTOR_TILE                                                                    \
-    ROOT(0) DIVIDE(1, 0) DIVIDE(2, 0) DIVIDE(3, 0)                                     \
-    LESS(1, 1, 0) LESS(2, 1, 0) LESS(3, 1, 0) LESS(2, 2, 0) LESS(3, 2, 0) LESS(3, 3, 0)\
-    ROOT(1) DIVIDE(2, 1) DIVIDE(3, 1) LESS(2, 2, 1) LESS(3, 2, 1) LESS(3, 3, 1)        \
-    ROOT(2) DIVIDE(3, 2) LESS(3, 3, 2) ROOT(3)
-#define SOLVE_LINE(r)                                                                  \
-    DIVIDE(r, 0) LESS_OWN(r, 1, 0) DIVIDE(r, 1)                                        \
-    LESS_OWN(r, 2, 0) LESS_OWN(r, 2, 1) DIVIDE(r, 2)                                   \
-    LESS_OWN(r, 3, 0) LESS_OWN(r, 3, 1) LESS_OWN(r, 3, 2) DIVIDE(r, 3)
-#define INVERT_TILE                                                                    \
-    EACH_LINE(INVERTED) ABOVE(0, 1) ABOVE(0, 2) ABOVE(0, 3)                            \
-    ABOVE(1, 2) ABOVE(1, 3) ABOVE(2, 3)                                                \
-    BELOW(1, 0, PART(1, 0, 0)) BELOW(2, 1, PART(2, 1, 1)) BELOW(3, 2, PART(3, 2, 2))   \
-    BELOW(2, 0, PLUS(PART(2, 0, 0), PART(2, 1, 0)))                                    \
-    BELOW(3, 1, PLUS(PART(3, 1, 1), PART(3, 2, 1)))                                    \
-    BELOW(3, 0, PLUS(PLUS(PART(3, 0, 0), PART(3, 1, 0)), PART(3, 2, 0)))
-#define SCALE_COLUMN(c)                                                                \
-    OF(to, 3, c) = NEGATIVE(PLUS(PLUS(SCALED(3, 0, c), SCALED(3, 1, c)),               \
-                                     PLUS(SCALED(3, 2, c), SCALED(3, 3, c))));         \
-    OF(to, 2, c) =                                                                     \
-        NEGATIVE(PLUS(PLUS(SCALED(2, 0, c), SCALED(2, 1, c)), SCALED(2, 2, c)));       \
-    OF(to, 1, c) = NEGATIVE(PLUS(SCALED(1, 0, c), SCALED(1, 1, c)));                   \
-    OF(to, 0, c) = NEGATIVE(SCALED(0, 0, c));
-#else
-#define FACTOR_TILE ROOT(0) DIVIDE(1, 0) LESS(1, 1, 0) ROOT(1)
-#define SOLVE_LINE(r) DIVIDE(r, 0) LESS_OWN(r, 1, 0) DIVIDE(r, 1)
-#define INVERT_TILE EACH_LINE(INVERTED) ABOVE(0, 1) BELOW(1, 0, PART(1, 0, 0))
-#define SCALE_COLUMN(c)                                                                \
-    OF(to, 1, c) = NEGATIVE(PLUS(SCALED(1, 0, c), SCALED(1, 1, c)));                   \
-    OF(to, 0, c) = NEGATIVE(SCALED(0, 0, c));
-#endif
+/* The Cholesky factor of a tile on the diagonal, in its place. */
+ALWAYS_INLINE void factor_tile(gaussian_tile s, gaussian_vector *inverse, double *least)
+{
+    UNROLLED
+    for (int k = 0; k < TILE; k++) {
+        root_lanes(&s[k][k], inverse + k * PARTS, least);
+        UNROLLED
+        for (int r = k + 1; r < TILE; r++)
+            s[r][k] = s[r][k] * inverse[k * PARTS];
+        UNROLLED
+        for (int c = k + 1; c < TILE; c++)
+            UNROLLED
+            for (int r = c; r < TILE; r++)
+                s[r][c] = s[r][c] - s[r][k] * s[c][k];
+    }
+}
 
-/* The lower triangle L with precision = L L^T, in its place; inverse: 1 / its diagonal. */
-static inline void NAME(factor_lanes)(intptr_t n, double *a, double *inverses,
-                                      double *least)
+/* s = s own^-T, for a tile below the diagonal. */
+ALWAYS_INLINE void solve_tile(gaussian_tile s, const gaussian_vector *own,
+                              const gaussian_vector *inverse)
+{
+    UNROLLED
+    for (int r = 0; r < TILE; r++)
+        UNROLLED
+        for (int c = 0; c < TILE; c++) {
+            UNROLLED
+            for (int k = 0; k < c; k++)
+                s[r][c] = s[r][c] - s[r][k] * own[in_tile(c, k)];
+            s[r][c] = s[r][c] * inverse[c * PARTS];
+        }
+}
+
+/* w = own^-1, for a tile on the diagonal. */
+ALWAYS_INLINE void invert_tile(const gaussian_vector *own, const gaussian_vector *inverse,
+                               gaussian_vector *w)
+{
+    const gaussian_vector zero = {0};
+    UNROLLED
+    for (int c = 0; c < TILE; c++) {
+        UNROLLED
+        for (int r = 0; r < c; r++)
+            w[in_tile(r, c)] = zero;
+        w[in_tile(c, c)] = inverse[c * PARTS];
+        UNROLLED
+        for (int r = c + 1; r < TILE; r++) {
+            gaussian_vector sum = own[in_tile(r, c)] * w[in_tile(c, c)];
+            UNROLLED
+            for (int k = c + 1; k < r; k++)
+                sum = sum + own[in_tile(r, k)] * w[in_tile(k, c)];
+            w[in_tile(r, c)] = -(inverse[r * PARTS] * sum);
+        }
+    }
+}
+
+/* to = -w s, for a lower triangular w.  Pairs of terms are added first. */
+ALWAYS_INLINE void scale_tile(const gaussian_vector *w, gaussian_tile s,
+                              gaussian_vector *to)
+{
+    UNROLLED
+    for (int c = 0; c < TILE; c++)
+        UNROLLED
+        for (int r = TILE - 1; r >= 0; r--) {
+            gaussian_vector sum = w[in_tile(r, 0)] * s[0][c];
+            if (r > 0)
+                sum = sum + w[in_tile(r, 1)] * s[1][c];
+            UNROLLED
+            for (int k = 2; k <= r; k += 2) {
+                gaussian_vector pair = w[in_tile(r, k)] * s[k][c];
+                if (k < r)
+                    pair = pair + w[in_tile(r, k + 1)] * s[k + 1][c];
+                sum = sum + pair;
+            }
+            to[in_tile(r, c)] = -sum;
+        }
+}
+
+/* The lower triangle L with precision = L L^T, in its place, and the inverses of its
+ * diagonal. */
+static inline void factor_lanes(intptr_t n, double *a, double *inverses, double *least)
 {
     for (intptr_t j = 0; j < n; j++) {
-        VECTOR *inverse = (VECTOR *)inverses + j * TILE * PARTS;
-        const VECTOR *own = (const VECTOR *)(a + TILE_AT(j, j));
+        gaussian_vector *inverse = (gaussian_vector *)inverses + j * TILE * PARTS;
+        const gaussian_vector *own = (const gaussian_vector *)(a + tile_place(j, j));
         for (intptr_t i = j; i < n; i++) {
-            VECTOR *to = (VECTOR *)(a + TILE_AT(i, j));
-            const VECTOR *x = (const VECTOR *)(a + TILE_AT(i, 0));
-            const VECTOR *y = (const VECTOR *)(a + TILE_AT(j, 0));
-            EACH_ELEMENT(LOAD)
-            for (intptr_t t = 0; t < j; t++) {
-                for (intptr_t k = 0; k < TILE; k++) {
-                    EACH_ELEMENT(LESS_ROWS)
-                }
-                x += TILE * TILE * PARTS;
-                y += TILE * TILE * PARTS;
-            }
-            if (i == j) {
-                FACTOR_TILE
-            } else {
-                EACH_LINE(SOLVE_LINE)
-            }
-            EACH_ELEMENT(STORE)
+            gaussian_vector *to = (gaussian_vector *)(a + tile_place(i, j));
+            const gaussian_vector *x = (const gaussian_vector *)(a + tile_place(i, 0));
+            const gaussian_vector *y = (const gaussian_vector *)(a + tile_place(j, 0));
+            gaussian_tile s;
+            load_tile(to, s);
+            for (intptr_t t = 0; t < j; t++)
+                subtract_rows(x + t * TILE * TILE * PARTS, y + t * TILE * TILE * PARTS, s);
+            if (i == j)
+                factor_tile(s, inverse, least);
+            else
+                solve_tile(s, own, inverse);
+            store_tile(s, to);
         }
     }
 }
 
 /* b = L^-1. */
-static inline void NAME(invert_lanes)(intptr_t n, const double *a, const double *inverses,
-                                      double *b)
+static inline void invert_lanes(intptr_t n, const double *a, const double *inverses,
+                                double *b)
 {
     for (intptr_t i = 0; i < n; i++) {
-        VECTOR *w = (VECTOR *)(b + TILE_AT(i, i));
-        const VECTOR *own = (const VECTOR *)(a + TILE_AT(i, i));
-        const VECTOR *inverse = (const VECTOR *)inverses + i * TILE * PARTS;
-        const VECTOR zero = {0};
-        INVERT_TILE
+        gaussian_vector *w = (gaussian_vector *)(b + tile_place(i, i));
+        const gaussian_vector *own = (const gaussian_vector *)(a + tile_place(i, i));
+        invert_tile(own, (const gaussian_vector *)inverses + i * TILE * PARTS, w);
         for (intptr_t j = 0; j < i; j++) {
-            VECTOR *to = (VECTOR *)(b + TILE_AT(i, j));
-            EACH_ELEMENT(START)
-            for (intptr_t t = j; t < i; t++) {
-                const VECTOR *x = (const VECTOR *)(a + TILE_AT(i, t));
-                const VECTOR *y = (const VECTOR *)(b + TILE_AT(t, j));
-                for (intptr_t k = 0; k < TILE; k++) {
-                    EACH_ELEMENT(PLUS_BOTH)
-                }
-            }
-            EACH_LINE(SCALE_COLUMN)
+            gaussian_tile s;
+            clear_tile(s);
+            for (intptr_t t = j; t < i; t++)
+                add_tile_product((const gaussian_vector *)(a + tile_place(i, t)),
+                                 (const gaussian_vector *)(b + tile_place(t, j)), s);
+            scale_tile(w, s, (gaussian_vector *)(b + tile_place(i, j)));
         }
     }
 }
 
 /* a = the covariance L^-T L^-1. */
-static inline void NAME(covary_lanes)(intptr_t n, const double *b, double *a)
+static inline void covary_lanes(intptr_t n, const double *b, double *a)
 {
     for (intptr_t i = 0; i < n; i++)
         for (intptr_t j = 0; j <= i; j++) {
-            VECTOR *to = (VECTOR *)(a + TILE_AT(i, j));
-            EACH_ELEMENT(START)
-            for (intptr_t t = i; t < n; t++) {
-                const VECTOR *x = (const VECTOR *)(b + TILE_AT(t, i));
-                const VECTOR *y = (const VECTOR *)(b + TILE_AT(t, j));
-                for (intptr_t k = 0; k < TILE; k++) {
-                    EACH_ELEMENT(PLUS_COLUMNS)
-                }
-            }
-            EACH_ELEMENT(STORE)
+            gaussian_tile s;
+            clear_tile(s);
+            for (intptr_t t = i; t < n; t++)
+                add_columns((const gaussian_vector *)(b + tile_place(t, i)),
+                            (const gaussian_vector *)(b + tile_place(t, j)), s);
+            store_tile(s, (gaussian_vector *)(a + tile_place(i, j)));
         }
 }
 
-#define TERM_OF_LINE(r) t##r = PLUS(t##r, TIMES(OF(x, r, k), ENTRY(from, k)));
-#define TERM_OF_COLUMN(r) t##r = PLUS(t##r, TIMES(OF(x, k, r), ENTRY(from, k)));
-#define START_LINE(r) VECTOR t##r = {0};
-#define STORE_LINE(r) ENTRY(to, r) = t##r;
-
-/* m = b^T b m: of precision times mean, the mean. */
-static inline void NAME(mean_lanes)(intptr_t n, const double *b, double *m)
+/* t += x y, or x^T y if `turned`. */
+ALWAYS_INLINE void add_vector_product(const int turned, const gaussian_vector *x,
+                                      const gaussian_vector *y, gaussian_vector *t)
 {
+    for (int k = 0; k < TILE; k++)
+        UNROLLED
+        for (int r = 0; r < TILE; r++)
+            t[r] = t[r] + x[turned ? in_tile(k, r) : in_tile(r, k)] * y[k * PARTS];
+}
+
+/* m = b^T b m: the mean, from the precision times the mean. */
+static inline void mean_lanes(intptr_t n, const double *b, double *m)
+{
+    const gaussian_vector zero = {0};
     for (intptr_t i = n; i-- > 0;) {
-        VECTOR *to = (VECTOR *)m + i * TILE * PARTS;
-        EACH_LINE(START_LINE)
-        for (intptr_t j = 0; j <= i; j++) {
-            const VECTOR *x = (const VECTOR *)(b + TILE_AT(i, j));
-            const VECTOR *from = (const VECTOR *)m + j * TILE * PARTS;
-            for (intptr_t k = 0; k < TILE; k++) {
-                EACH_LINE(TERM_OF_LINE)
-            }
-        }
-        EACH_LINE(STORE_LINE)
+        gaussian_vector *to = (gaussian_vector *)m + i * TILE * PARTS;
+        gaussian_vector t[TILE];
+        UNROLLED
+        for (int r = 0; r < TILE; r++)
+            t[r] = zero;
+        for (intptr_t j = 0; j <= i; j++)
+            add_vector_product(0, (const gaussian_vector *)(b + tile_place(i, j)),
+                               (const gaussian_vector *)m + j * TILE * PARTS, t);
+        UNROLLED
+        for (int r = 0; r < TILE; r++)
+            to[r * PARTS] = t[r];
     }
     for (intptr_t i = 0; i < n; i++) {
-        VECTOR *to = (VECTOR *)m + i * TILE * PARTS;
-        EACH_LINE(START_LINE)
-        for (intptr_t j = i; j < n; j++) {
-            const VECTOR *x = (const VECTOR *)(b + TILE_AT(j, i));
-            const VECTOR *from = (const VECTOR *)m + j * TILE * PARTS;
-            for (intptr_t k = 0; k < TILE; k++) {
-                EACH_LINE(TERM_OF_COLUMN)
-            }
-        }
-        EACH_LINE(STORE_LINE)
+        gaussian_vector *to = (gaussian_vector *)m + i * TILE * PARTS;
+        gaussian_vector t[TILE];
+        UNROLLED
+        for (int r = 0; r < TILE; r++)
+            t[r] = zero;
+        for (intptr_t j = i; j < n; j++)
+            add_vector_product(1, (const gaussian_vector *)(b + tile_place(j, i)),
+                               (const gaussian_vector *)m + j * TILE * PARTS, t);
+        UNROLLED
+        for (int r = 0; r < TILE; r++)
+            to[r * PARTS] = t[r];
     }
 }
 
-#undef START
-#undef OF
-#undef ENTRY
-#undef LOAD
-#undef STORE
-#undef LESS_ROWS
-#undef PLUS_BOTH
-#undef PLUS_COLUMNS
-#undef ROOT
-#undef DIVIDE
-#undef LESS
-#undef LESS_OWN
-#undef INVERTED
-#undef ABOVE
-#undef PART
-#undef BELOW
-#undef SCALED
-#undef FACTOR_TILE
-#undef SOLVE_LINE
-#undef INVERT_TILE
-#undef SCALE_COLUMN
-#undef TERM_OF_LINE
-#undef TERM_OF_COLUMN
-#undef START_LINE
-#undef STORE_LINE
-#undef VECTOR
-#undef TILED_INLINE
-#undef PLUS
-#undef MINUS
-#undef TIMES
-#undef NEGATIVE
-#undef EACH_LINE
-#undef EACH_COLUMN
-#undef EACH_ELEMENT
-
-/* The sum of the logs of the diagonal of L, twice: the mantissas are multiplied, the
- * exponents are added up. */
-static inline void NAME(log_lanes)(intptr_t d, const double *restrict a,
-                                   double *restrict log_determinant)
+/* Twice the sum of the logarithms of the diagonal of L: mantissas are multiplied, and
+ * exponents are added. */
+static inline void log_lanes(intptr_t d, const double *restrict a,
+                             double *restrict log_determinant)
 {
     double products[LANES], exponents[LANES], infinite[LANES];
     for (intptr_t lane = 0; lane < LANES; lane++) {
@@ -291,13 +314,13 @@ static inline void NAME(log_lanes)(intptr_t d, const double *restrict a,
         exponents[lane] = infinite[lane] = 0;
     }
     for (intptr_t i = 0; i < d; i++) {
-        const double *restrict root = a + AT(i, i);
+        const double *restrict root = a + element_place(i, i);
         for (intptr_t lane = 0; lane < LANES; lane++) {
             const double product = products[lane] * root[lane];
             uint64_t bits;
             memcpy(&bits, &product, sizeof(bits));
             exponents[lane] += (double)(int64_t)(bits >> 52) - 1023;
-            infinite[lane] += root[lane] * 0; /* not a number, of what is infinite */
+            infinite[lane] += root[lane] * 0; /* NAN if the root is infinite */
             bits = (bits & UINT64_C(0xfffffffffffff)) | UINT64_C(0x3ff0000000000000);
             memcpy(products + lane, &bits, sizeof(bits));
         }
@@ -308,48 +331,47 @@ static inline void NAME(log_lanes)(intptr_t d, const double *restrict a,
             + infinite[lane];
 }
 
-/* Factors triangles in tiles, whose missing elements become those of a unit matrix;
- * `least` becomes 0 where one is not positive definite. */
-static inline void NAME(factor_tiles)(intptr_t d, double *a, double *inverse,
-                                      double *least)
+/* Factors triangles in tiles, which are filled up with elements of a unit matrix.  `least`
+ * becomes 0 for those that are not positive definite. */
+static inline void factor_tiles(intptr_t d, double *a, double *inverse, double *least)
 {
-    const intptr_t n = TILES(d);
+    const intptr_t n = n_tiles(d);
     for (intptr_t i = d; i < n * TILE; i++)
         for (intptr_t j = 0; j <= i; j++)
             for (intptr_t lane = 0; lane < LANES; lane++)
-                a[AT(i, j) + lane] = i == j;
+                a[element_place(i, j) + lane] = i == j;
     for (intptr_t part = 0; part < LANES; part += LANES / PARTS)
-        NAME(factor_lanes)(n, a + part, inverse + part, least + part);
+        factor_lanes(n, a + part, inverse + part, least + part);
 }
 
-/* b = the inverses of these factors. */
-static inline void NAME(invert_tiles)(intptr_t d, const double *a, const double *inverse,
-                                      double *b)
+/* b = the inverses of the factors `a`. */
+static inline void invert_tiles(intptr_t d, const double *a, const double *inverse,
+                                double *b)
 {
     for (intptr_t part = 0; part < LANES; part += LANES / PARTS)
-        NAME(invert_lanes)(TILES(d), a + part, inverse + part, b + part);
+        invert_lanes(n_tiles(d), a + part, inverse + part, b + part);
 }
 
-/* Of precisions `a`, in tiles, and precisions times means `m`: the covariances in place
- * of `a`, the means in place of `m`, and the logs of the precisions' determinants, which
- * are NAN where these are not positive definite.  `b` has the room of `a`, `inverse` that
- * of `m`.  Returns how many of the first `n_lanes` are not positive definite. */
-static inline intptr_t NAME(solve_lanes)(intptr_t d, intptr_t n_lanes, double *a,
-                                         double *b, double *m, double *inverse,
-                                         double *log_determinant)
+/* Solves Gaussians with precisions `a`, in tiles, and precisions times means `m`.  Replaces
+ * `a` by the covariances and `m` by the means, and writes the logarithms of the determinants
+ * of the precisions, or NAN for those that are not positive definite.  `b` is scratch memory
+ * of the size of `a`, and `inverse` of the size of `m`.  Returns how many of the first
+ * `n_lanes` precisions are not positive definite. */
+static inline intptr_t solve_lanes(intptr_t d, intptr_t n_lanes, double *a, double *b,
+                                   double *m, double *inverse, double *log_determinant)
 {
-    const intptr_t n = TILES(d);
+    const intptr_t n = n_tiles(d);
     double least[LANES];
     intptr_t n_indefinite = 0;
     for (intptr_t lane = 0; lane < LANES; lane++)
         least[lane] = 1;
     memset(m + d * LANES, 0, (size_t)(n * TILE - d) * LANES * sizeof(double));
-    NAME(factor_tiles)(d, a, inverse, least);
-    NAME(log_lanes)(d, a, log_determinant);
-    NAME(invert_tiles)(d, a, inverse, b);
+    factor_tiles(d, a, inverse, least);
+    log_lanes(d, a, log_determinant);
+    invert_tiles(d, a, inverse, b);
     for (intptr_t part = 0; part < LANES; part += LANES / PARTS) {
-        NAME(mean_lanes)(n, b + part, m + part);
-        NAME(covary_lanes)(n, b + part, a + part);
+        mean_lanes(n, b + part, m + part);
+        covary_lanes(n, b + part, a + part);
     }
     for (intptr_t lane = 0; lane < n_lanes; lane++)
         if (!(least[lane] > 0)) {
@@ -358,4 +380,4 @@ static inline intptr_t NAME(solve_lanes)(intptr_t d, intptr_t n_lanes, double *a
         }
     return n_indefinite;
 }
-#undef PARTS
+#endif

@@ -1,7 +1,7 @@
-/* Products of matrices, for one floating type.  Every element of a product is summed over
- * the inner dimension in its order, each term by the same instruction: a row's bits depend
- * neither on how many rows there are nor on its place among them, as they do in a BLAS,
- * which has other loops for the rows that its panels leave over. */
+/* Products of matrices, for one floating type.  Every element is summed over the inner
+ * dimension in the same order and with the same instructions.  Therefore the bits of a row
+ * do not depend on the number of rows or on its place.  In a BLAS they do, because it has
+ * other loops for the rows that do not fill a panel. */
 
 #include "tiles.h"
 
@@ -10,16 +10,16 @@
 typedef REAL VECTOR
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 #endif
-/* Terms that are summed before the next tile, and rows before the next panel: the part
- * of a panel stays in the first cache, that of the rows in the second.  Where terms are
- * few, it is the product that should be written in its order. */
+/* Number of terms that are summed before the next tile, and of rows before the next panel.
+ * Part of a panel then stays in the first cache, and part of the rows in the second.  With
+ * fewer than FEW_TERMS terms, the product is written row by row instead. */
 #define TERMS 256
 #define FEW_TERMS 128
 #define MANY_ROWS (8 * ROWS)
 
-/* A matrix, whose strides are in elements, as panels, one after the other: each is
- * (n_inner, COLUMNS), the last one (n_inner, LANES) if that is enough, with zeros behind
- * the last column. */
+/* Copies a matrix into panels, one after the other.  A panel has the shape (n_inner,
+ * COLUMNS), or (n_inner, LANES) for the last one if that suffices, with zeros after the last
+ * column.  Strides are in elements. */
 LOOP void NAME(pack_columns)(intptr_t n_inner, intptr_t n_columns,
                                const REAL *restrict matrix, intptr_t row_stride,
                                intptr_t column_stride, REAL *restrict panels)
@@ -39,57 +39,48 @@ LOOP void NAME(pack_columns)(intptr_t n_inner, intptr_t n_columns,
     }
 }
 
-/* out += rows times panel, of a tile of ROWS rows; from 0 if `first`.  Here and below,
- * `wide` says whether the panel has COLUMNS or LANES columns. */
+/* out = rows times panel for a tile of ROWS rows if `first`, else out += that product.  Here
+ * and below, `wide` tells whether the panel has COLUMNS columns or only LANES. */
 #ifdef VECTOR_BYTES
-#define START_WIDE(r)                                                                  \
-    VECTOR left##r = {0}, right##r = {0};                                              \
-    const REAL *restrict row##r = rows[r];                                             \
-    if (!first) {                                                                      \
-        left##r = *(const VECTOR *)(out + r * stride);                                 \
-        right##r = *(const VECTOR *)(out + r * stride + LANES);                        \
+ALWAYS_INLINE void NAME(add_product_tile)(const int n_vectors, intptr_t n_inner,
+                                          const REAL *const *rows,
+                                          const VECTOR *restrict columns, int first,
+                                          REAL *out, intptr_t stride)
+{
+    const VECTOR zero = {0};
+    VECTOR sums[ROWS][2];
+    UNROLLED
+    for (int r = 0; r < ROWS; r++) {
+        UNROLLED
+        for (int v = 0; v < n_vectors; v++)
+            sums[r][v] = first ? zero : *(const VECTOR *)(out + r * stride + v * LANES);
     }
-#define ADD_WIDE(r)                                                                    \
-    left##r += row##r[i] * left;                                                       \
-    right##r += row##r[i] * right;
-#define STORE_WIDE(r)                                                                  \
-    *(VECTOR *)(out + r * stride) = left##r;                                           \
-    *(VECTOR *)(out + r * stride + LANES) = right##r;
-#define START_NARROW(r)                                                                \
-    VECTOR sum##r = {0};                                                               \
-    const REAL *restrict row##r = rows[r];                                             \
-    if (!first)                                                                        \
-        sum##r = *(const VECTOR *)(out + r * stride);
-#define ADD_NARROW(r) sum##r += row##r[i] * column;
-#define STORE_NARROW(r) *(VECTOR *)(out + r * stride) = sum##r;
+    for (intptr_t i = 0; i < n_inner; i++) {
+        UNROLLED
+        for (int r = 0; r < ROWS; r++) {
+            UNROLLED
+            for (int v = 0; v < n_vectors; v++)
+                sums[r][v] += rows[r][i] * columns[i * n_vectors + v];
+        }
+    }
+    UNROLLED
+    for (int r = 0; r < ROWS; r++) {
+        UNROLLED
+        for (int v = 0; v < n_vectors; v++)
+            *(VECTOR *)(out + r * stride + v * LANES) = sums[r][v];
+    }
+}
 
 static void NAME(product_tile)(intptr_t n_inner, const REAL *const *rows,
                                const REAL *panel, int wide, int first,
                                REAL *out, intptr_t stride)
 {
-    const VECTOR *restrict columns = (const VECTOR *)panel;
-    if (wide) {
-        EACH_ROW(START_WIDE)
-        for (intptr_t i = 0; i < n_inner; i++) {
-            const VECTOR left = columns[2 * i], right = columns[2 * i + 1];
-            EACH_ROW(ADD_WIDE)
-        }
-        EACH_ROW(STORE_WIDE)
-    } else {
-        EACH_ROW(START_NARROW)
-        for (intptr_t i = 0; i < n_inner; i++) {
-            const VECTOR column = columns[i];
-            EACH_ROW(ADD_NARROW)
-        }
-        EACH_ROW(STORE_NARROW)
-    }
+    const VECTOR *columns = (const VECTOR *)panel;
+    if (wide)
+        NAME(add_product_tile)(2, n_inner, rows, columns, first, out, stride);
+    else
+        NAME(add_product_tile)(1, n_inner, rows, columns, first, out, stride);
 }
-#undef START_WIDE
-#undef ADD_WIDE
-#undef STORE_WIDE
-#undef START_NARROW
-#undef ADD_NARROW
-#undef STORE_NARROW
 #undef VECTOR
 #else
 static void NAME(product_tile)(intptr_t n_inner, const REAL *const *rows,
@@ -136,7 +127,7 @@ static void NAME(product_part)(intptr_t n_rows, intptr_t n_inner, const REAL *x,
             out[r * stride + j] = tile[r * COLUMNS + j];
 }
 
-/* out = x times what was packed; rows of x are `x_stride` elements apart. */
+/* out = x times the packed matrix.  Rows of x are `x_stride` elements apart. */
 LOOP void NAME(product)(intptr_t n_rows, intptr_t n_inner, intptr_t n_columns,
                           const REAL *x, intptr_t x_stride, const REAL *panels, REAL *out)
 {
@@ -163,7 +154,6 @@ LOOP void NAME(product)(intptr_t n_rows, intptr_t n_inner, intptr_t n_columns,
 #undef LANES
 #undef COLUMNS
 #undef ROWS
-#undef EACH_ROW
 #undef TERMS
 #undef FEW_TERMS
 #undef MANY_ROWS

@@ -1,12 +1,12 @@
-/* What the kernels of all models share, and no floating type or instruction set matters
- * to.  How a model's kernel is laid out stands in `__init__.py` beside this. */
+/* Common parts of all kernels that do not depend on the floating type or the instruction
+ * set.  The docstring of `__init__.py` in this folder describes the layout of a kernel. */
 #ifndef SKTEMPER_SIMD_H
 #define SKTEMPER_SIMD_H
 
 #include <stdint.h>
 
-/* The widest vector of any instruction set.  Rows that are padded to a multiple of this
- * many bytes need no loop for a remainder. */
+/* Size of the widest vector of any instruction set.  Rows that are padded to a multiple of
+ * it need no loop for remaining elements. */
 #define SIMD_BYTES 64
 
 /* Flush subnormals to zero in this thread; restore the caller's mode. */

@@ -1,4 +1,4 @@
-"""Special functions, products of matrices, and arrays as kernels like them."""
+"""Special functions, products of matrices, and arrays with the alignment of kernels."""
 
 from math import prod
 
@@ -10,13 +10,13 @@ include "_loops.pxi"
 
 
 def padded(length, dtype):
-    """Return the length of a row in whole vectors of the widest kind."""
+    """Return the length of a row, rounded up to whole vectors of the widest kind."""
     lanes = SIMD_BYTES // np.dtype(dtype).itemsize
     return -(-length // lanes) * lanes
 
 
 def aligned(make, shape, dtype):
-    """Return an array that begins at a whole vector: a load crosses no cache line.
+    """Return an array that is aligned to vectors, so that loads cross no cache line.
 
     Its rows do, too, if they are `padded`.  ``make`` is `numpy.zeros` or `numpy.empty`.
     """
@@ -30,16 +30,17 @@ def aligned(make, shape, dtype):
 
 
 def lanes_scratch(d, n_vectors, n_turned):
-    """Return the numbers that ``gaussian_lanes.h`` needs room for, in tiles of 4 by 4.
+    """Return the size of the scratch memory of ``gaussian_lanes.h``, for 4 by 4 tiles.
 
     Parameters
     ----------
     d : int
         Length of the Gaussians.
     n_vectors : int
-        Vectors of that length, beside two triangles,
+        Number of vectors of that length, in addition to two triangles.
     n_turned : int
-        and entries of rows that are turned in the room of the second triangle.
+        Number of entries of rows that are transposed in the memory of the second
+        triangle.
     """
     tiles = -(-d // 4)
     triangle = 8 * tiles * (tiles + 1)
@@ -48,7 +49,7 @@ def lanes_scratch(d, n_vectors, n_turned):
 
 
 def packed_columns(const floating[:, :] matrix):
-    """Return a matrix as `multiply` reads it, in an order of this instruction set."""
+    """Return a matrix in the layout of `multiply`, which differs by instruction set."""
     cdef intptr_t n_inner = matrix.shape[0], n_columns = matrix.shape[1]
     cdef intptr_t size = sizeof(floating)
     cdef intptr_t row_stride = matrix.strides[0] // size
@@ -74,7 +75,7 @@ def packed_columns(const floating[:, :] matrix):
 def multiply(
     const floating[:, :] rows, const floating[::1] columns, floating[:, ::1] out
 ):
-    """Write rows times columns into ``out``; each row's bits are its own.
+    """Write rows times columns into ``out``; the bits of a row depend only on it.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ def multiply(
 
 
 def evaluate(str name, const floating[::1] x, double b=1.0):
-    """Evaluate one of the shared special functions: exact where the model needs it."""
+    """Evaluate one of the shared special functions on an array."""
     dtype = np.float32 if floating is float else np.float64
     precise_names = "log_gamma", "trigamma"
     out = np.empty(x.shape[0], dtype=np.float64 if name in precise_names else dtype)

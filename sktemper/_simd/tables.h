@@ -1,5 +1,5 @@
-/* Where a table of a model's loops is found.  The header that setup.py generates for the
- * model includes this, behind the type `simd_table`; SIMD_TABLE(isa) names its tables. */
+/* Look-up of the table of a model's loops.  The header that setup.py generates for a model
+ * includes this after the type `simd_table`; SIMD_TABLE(isa) is the name of a table. */
 #include "dispatch.h"
 
 #if defined(__GNUC__) && !defined(_WIN32)
@@ -12,7 +12,7 @@
 SIMD_EACH_ISA(DECLARE)
 #undef DECLARE
 
-/* The table of an instruction set that was chosen. */
+/* Returns the table of the chosen instruction set. */
 static inline const simd_table *simd_table_of(const char *name)
 {
 #define FIND(isa)                                                                      \

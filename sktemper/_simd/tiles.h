@@ -1,6 +1,8 @@
-/* The tiles of products, for one floating type: ROWS rows and COLUMNS columns, as many
- * sums as fit into registers.  Packed columns lie in panels of COLUMNS, the last one of
- * LANES if that is enough; whoever reads panels needs the sizes of who packed them. */
+/* Sizes of the tiles of products, for one floating type.  The sums of a tile of ROWS rows and
+ * COLUMNS columns fit into registers.  Packed columns are in panels of COLUMNS; the last
+ * panel has LANES columns if these suffice.  Panels are read with the sizes with which they
+ * were packed.  These are macros because each type has its own, and because headers that
+ * include this undefine them. */
 #ifdef VECTOR_BYTES
 #define LANES (VECTOR_BYTES / (intptr_t)sizeof(REAL))
 #else
@@ -9,8 +11,6 @@
 #define COLUMNS (2 * LANES)
 #if defined(VECTOR_BYTES) && VECTOR_BYTES == 64
 #define ROWS 12
-#define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 #else
 #define ROWS 6
-#define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5)
 #endif

@@ -1,4 +1,5 @@
-/* Rows into lanes and back, for one floating type: a block of TURNED by TURNED at once. */
+/* Transposition of rows to lanes and back, for one floating type, in blocks of TURNED by
+ * TURNED numbers. */
 #if defined(VECTOR_BYTES) && (defined(__clang__) || __GNUC__ >= 9)
 #define TURNED (VECTOR_BYTES / (intptr_t)sizeof(double))
 #define VECTOR NAME(turned_vector)
@@ -15,7 +16,7 @@ typedef double VECTOR
 #define HIGH 1, 3
 #endif
 
-/* Transposes a block: in rounds, the first half of the rows interleaved with the other. */
+/* Transposes a block.  Each round interleaves the first half of the rows with the second. */
 ALWAYS_INLINE void NAME(turn_block)(VECTOR *rows)
 {
     VECTOR next[TURNED];
@@ -30,7 +31,7 @@ ALWAYS_INLINE void NAME(turn_block)(VECTOR *rows)
 }
 #undef LOW
 #undef HIGH
-/* As many entries of a row, of another type. */
+/* The same number of entries, in the type of rows. */
 typedef REAL NAME(turned_row)
     __attribute__((vector_size(VECTOR_BYTES / sizeof(double) * sizeof(REAL)),
                    aligned(sizeof(REAL)), may_alias));
@@ -46,7 +47,8 @@ typedef REAL NAME(turned_row)
 static inline void NAME(turn_block)(VECTOR *rows) { (void)rows; }
 #endif
 
-/* to = some entries of LANES rows, each entry's lanes together. */
+/* Copies n entries of LANES rows to `to`, so that the lanes of an entry are adjacent.  A
+ * macro, because it is defined for two types of rows. */
 #define INTO_LANES(name, TYPE, kind)                                                   \
     static inline void NAME(name)(intptr_t n, const TYPE *const *rows, double *to)     \
     {                                                                                  \
@@ -68,7 +70,7 @@ INTO_LANES(into_lanes, REAL, row)
 INTO_LANES(doubles_into_lanes, double, vector)
 #undef INTO_LANES
 
-/* The way back, to rows of REAL. */
+/* Copies lanes back to rows of REAL. */
 static inline void NAME(from_lanes)(intptr_t n, const double *from, REAL *const *rows)
 {
     const intptr_t whole = n / TURNED * TURNED;

@@ -1,10 +1,10 @@
-/* A panel of samples with binary latent features has at most as many as fit into this. */
+/* Size of the probabilities of a feature in a panel of samples. */
 #define BINARY_BYTES (8 * SIMD_BYTES)
-/* The same where each sample has a gram of its own. */
+/* The same for samples with their own grams. */
 #define OWN_BYTES (4 * SIMD_BYTES)
 
-/* A block of samples with binary latent features: what `binary_local_step` reads and
- * writes.  Given the rest of a sample's features, the logit of one is
+/* A block of samples with binary latent features: input and output of `binary_local_step`.
+ * Given the other features of a sample, the logit of a feature is
  *     power (products[k] + offsets[k] - sum_{j != k} gram[k][j] nu[j]). */
 typedef struct {
     intptr_t n_samples, n_features;
@@ -12,12 +12,12 @@ typedef struct {
     const void *gram;                    /* (n_features, n_features), symmetric */
     const void *offsets;                 /* (n_features,): prior_logits - diagonal / 2 */
     const void *prior_logits;            /* (n_features,) */
-    /* whether each sample has a gram, its upper triangle, and offsets of its own */
+    /* whether each sample has its own gram (an upper triangle) and offsets */
     int gram_per_sample;
     const double *powers;                /* one, or one a sample */
     int power_per_sample;
-    /* the first sweep is at `heats`, one a gram, times the temperature, each that
-     * follows at 1 / `cooling` of that, until it is 1 */
+    /* the first sweep is at `heats` (one for each gram) times the temperature; this factor
+     * is divided by `cooling` after each sweep, until it is 1 */
     const double *heats;
     double cooling;
     double tol;
@@ -30,12 +30,12 @@ typedef struct {
     double *scores;                      /* the same and nu . prior_logits */
     double *entropies;
     intptr_t n_iterations;
-    /* (4 n_features, BINARY_BYTES), and as many OWN_BYTES as a gram has entries */
+    /* (4 n_features, BINARY_BYTES), and (entries of a gram, OWN_BYTES) */
     void *scratch;
 } binary_block;
 
-/* Samples that miss values: what `binary_grams` reads and writes.  Triangles are upper
- * ones, row by row. */
+/* Samples with missing values: input and output of `binary_grams`.  Triangles are upper
+ * triangles, row by row. */
 typedef struct {
     intptr_t n_samples, n_dimensions, n_features;
     intptr_t width;                      /* n_features, rounded up to whole SIMD_BYTES */

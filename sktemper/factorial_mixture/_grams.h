@@ -1,7 +1,7 @@
-/* The grams of samples that miss values. */
+/* Grams of samples with missing values. */
 
-/* sums[k][j] of `n_rows` rows and the columns from `first` of `means`, of products over
- * the listed dimensions: those of the upper triangle. */
+/* sums[k][j] = sum of means[i][k] means[i][j] over the listed dimensions i, for the upper
+ * triangle. */
 #ifdef VECTOR_BYTES
 typedef double NAME(gram_vector)
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(double)), may_alias));

@@ -1,4 +1,4 @@
-"""Factorial mixture: the loops over samples and their binary features.
+"""Kernels of the factorial mixture: loops over samples and their binary features.
 
 Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
 loops themselves are C, in ``_loops.h``, compiled for each instruction set.
@@ -31,7 +31,7 @@ def local_step(
     double[::1] scores,
     double[::1] entropies,
 ):
-    """Bring each sample's probabilities to the optimum of its (tempered) bound.
+    """Optimize the (tempered) bound of each sample over its probabilities.
 
     Sweeps over the features in their order; each sets ``logit(p_k) = power *
     (products_k + offsets_k - sum_{j != k} gram_kj p_j)``.
@@ -124,7 +124,7 @@ def grams(
     floating[:, ::1] out,
     double[:, ::1] diagonals,
 ):
-    """Write the gram of each sample, of what it does not miss, into ``out``.
+    """Write the gram of each sample, from its observed dimensions, into ``out``.
 
     Triangles are upper ones, row by row: n_features (n_features + 1) / 2 entries.
 
@@ -182,7 +182,7 @@ def grams(
 
 
 def row_squares(const floating[:, :] rows, double[::1] out):
-    """Write the rows' sums of squares, added up in float64, into ``out``.
+    """Write the sums of squares of rows into ``out``; the sums are in float64.
 
     Raises
     ------

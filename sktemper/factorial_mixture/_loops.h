@@ -1,18 +1,18 @@
-/* Binary latent features of samples, for one floating type: coordinate sweeps over
- * their mean-field probabilities, a panel of samples at a time, one a lane.  A sample
- * that has converged leaves its lane to the next one; no lane reads another, so that no
- * sample depends on its neighbours.  Those that leave are collected until they fill a
- * vector, for the terms of their bounds. */
+/* Local step of binary latent features, for one floating type: coordinate sweeps over the
+ * mean-field probabilities of a panel of samples, with one sample in each lane.  When a
+ * sample has converged, the next one takes its lane.  Lanes do not read each other, so
+ * that results do not depend on other samples.  Converged samples are collected until they
+ * fill a vector, and then the entropies in their bounds are computed. */
 
 #include "_grams.h"
 #include "_sweeps.h"
 
-/* The most bytes of the grams of a panel that is not made narrower: of many features
- * they are read from a far cache. */
+/* Panels whose grams would have more bytes are made narrower, so that the grams stay in a
+ * near cache. */
 #define MOST_GRAM_BYTES ((intptr_t)5 << 17)
-/* Of more features, a panel of all vectors does not stay in the nearest cache. */
+/* With more features, a panel of all vectors does not fit into the nearest cache. */
 #define FEW_FEATURES 72
-/* Lanes whose flags fit into a word. */
+/* Number of lanes whose flags fit into one word. */
 #define FLAGGED (8 * (int)sizeof(INTEGER))
 #define PANEL NAME(binary_panel)
 
@@ -33,7 +33,7 @@ typedef struct {
     REAL *left_pairs;                    /* (n_features, FEW_LANES, 2): nu, exponents */
 } PANEL;
 
-/* The lowest bit that is set. */
+/* Place of the lowest bit that is set. */
 static inline intptr_t NAME(lowest_bit)(uint64_t bits)
 {
 #ifdef __GNUC__
@@ -46,7 +46,7 @@ static inline intptr_t NAME(lowest_bit)(uint64_t bits)
 #endif
 }
 
-/* The entropies of those that have left: -log max(p, 1 - p) + |logit p| min(p, 1 - p). */
+/* Entropies of the samples that have left: -log max(p, 1 - p) + |logit p| min(p, 1 - p). */
 static void NAME(binary_entropies)(PANEL *panel)
 {
     const intptr_t K = panel->block->n_features;
@@ -77,8 +77,8 @@ static void NAME(binary_entropies)(PANEL *panel)
     panel->n_left = 0;
 }
 
-/* Takes a sample out of its lane. */
-INLINE void NAME(leave_lane)(PANEL *panel, intptr_t lane)
+/* Removes a sample from its lane. */
+ALWAYS_INLINE void NAME(leave_lane)(PANEL *panel, intptr_t lane)
 {
     const binary_block *block = panel->block;
     const intptr_t K = block->n_features, lanes = panel->lanes;
@@ -105,7 +105,7 @@ INLINE void NAME(leave_lane)(PANEL *panel, intptr_t lane)
     panel->n_busy--;
 }
 
-/* 1 / heat; 1, and so no cooling, of a heat that is infinite, none or less than 1. */
+/* 1 / heat, or 1, which means no cooling, for an infinite or NAN heat or one below 1. */
 static inline REAL NAME(first_coolness)(double heat)
 {
     const REAL coolness = (REAL)(1 / heat);
@@ -113,7 +113,7 @@ static inline REAL NAME(first_coolness)(double heat)
 }
 
 /* Puts the next sample into a lane. */
-INLINE void NAME(enter_lane)(PANEL *panel, intptr_t lane)
+ALWAYS_INLINE void NAME(enter_lane)(PANEL *panel, intptr_t lane)
 {
     const binary_block *block = panel->block;
     const intptr_t K = block->n_features, lanes = panel->lanes;
@@ -144,7 +144,7 @@ INLINE void NAME(enter_lane)(PANEL *panel, intptr_t lane)
     panel->n_busy++;
 }
 
-/* Lets samples leave the lanes that are flagged to the next ones. */
+/* Replaces the samples in flagged lanes by the next ones. */
 static PLAIN_LOOPS void NAME(change_lanes)(PANEL *panel, intptr_t first, uint64_t flags)
 {
     for (; flags; flags &= flags - 1) {
@@ -156,8 +156,8 @@ static PLAIN_LOOPS void NAME(change_lanes)(PANEL *panel, intptr_t first, uint64_
     }
 }
 
-/* What follows from a sweep: who is done leaves, and the next sweep is cooler. */
-INLINE void NAME(binary_outcome)(PANEL *panel, const int parts)
+/* Ends a sweep: replaces the samples that have converged, and cools the others. */
+ALWAYS_INLINE void NAME(binary_outcome)(PANEL *panel, const int parts)
 {
     const binary_block *block = panel->block;
     const int64_t wanted = block->max_iter, most = SIZE_BITS;
@@ -165,7 +165,7 @@ INLINE void NAME(binary_outcome)(PANEL *panel, const int parts)
     const REAL tol = (REAL)block->tol, cooling = (REAL)block->cooling;
     WORDS done[PARTS];
     for (int i = 0; i < parts; i++) {
-        /* while it cools, a sweep does not count, and nothing has converged */
+        /* sweeps during cooling do not count, and convergence is not tested */
         const VECTOR coolness = panel->coolness[i], cooler = coolness * cooling;
         const WORDS cold = WHERE(coolness >= 1);
         const WORDS still = WHERE(TO_REALS(panel->results.changes[i]) < tol);
@@ -193,7 +193,7 @@ INLINE void NAME(binary_outcome)(PANEL *panel, const int parts)
     }
 }
 
-/* Puts the first samples into a panel of so many vectors. */
+/* Puts the first samples into a panel of `parts` vectors. */
 static void NAME(binary_begin)(PANEL *panel, binary_block *block, int own, int parts)
 {
     const intptr_t K = block->n_features, lanes = parts * WIDTH;
@@ -218,8 +218,8 @@ static void NAME(binary_begin)(PANEL *panel, binary_block *block, int own, int p
     }
 }
 
-/* The optimum of every sample, by panels of so many vectors; 0, or -1 when told to stop. */
-INLINE int NAME(binary_optimise)(binary_block *block, const int own, const int parts)
+/* Optimizes all samples in panels of `parts` vectors.  Returns 0, or -1 if `stop` is set. */
+ALWAYS_INLINE int NAME(binary_optimise)(binary_block *block, const int own, const int parts)
 {
     const intptr_t K = block->n_features;
     PANEL panel;
@@ -248,8 +248,8 @@ INLINE int NAME(binary_optimise)(binary_block *block, const int own, const int p
     return 0;
 }
 
-/* Brings the features of every sample to the optimum of its bound; 0, or -1 when told to
- * stop. */
+/* Optimizes the bound of every sample over its features.  Returns 0, or -1 if `stop` is
+ * set. */
 LOOP int NAME(binary_local_step)(binary_block *block)
 {
     const intptr_t K = block->n_features;
@@ -282,7 +282,6 @@ LOOP void NAME(row_squares)(intptr_t n_rows, intptr_t n_columns, intptr_t stride
 #undef LN2
 #undef TRIANGLE
 #undef PLAIN_LOOPS
-#undef INLINE
 #undef PARTS
 #undef OWN_PARTS
 #undef FEW_PARTS

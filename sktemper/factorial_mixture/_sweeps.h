@@ -1,18 +1,18 @@
-/* One sweep over the binary features of a panel of samples, one a lane: the field of each
- * feature, given the others, and the probability that follows from it.
+/* One sweep over the binary features of a panel of samples, with one sample in each lane.
+ * It computes the logit of each feature given the others, and then its probability.
  *
- * Samples that miss values have a gram each: its upper triangle, row by row.  In a panel
- * each entry of it is one of the lanes, as the probabilities are. */
+ * Samples with missing values have their own grams: upper triangles, row by row.  In a
+ * panel, each entry of the gram has a value in each lane, as have the probabilities. */
 
-/* Probabilities, one half at least, whose product is no subnormal number. */
+/* Number of probabilities of at least 1/2 whose product is not subnormal. */
 #define FACTORS 64
 #define LOG2_E 1.4426950408889634074
 #define LN2 0.69314718055994530942
-/* Where row k of an upper triangle begins, at its diagonal. */
+/* Place of the diagonal element of row k of an upper triangle. */
 #define TRIANGLE(n, k) ((k) * (2 * (n) - (k) + 1) / 2)
 
-/* Before a function whose loops are short and stay as they are: copies of them for whole
- * vectors, and for arrays that do not overlap, would take longer to choose from. */
+/* Before a function with short loops, which the compiler should not vectorize: the choice
+ * between several versions of a loop would take longer than the loop. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define PLAIN_LOOPS                                                                    \
     __attribute__((noinline,                                                           \
@@ -21,10 +21,9 @@
 #define PLAIN_LOOPS
 #endif
 
-/* As many vectors as hide the latency of a sum and of a probability; fewer where each
- * sample has a gram, and one where that would not fit into a cache. */
+/* Number of vectors of a panel, so that the latencies of sums and divisions are hidden; it
+ * is smaller if samples have their own grams, and 1 if these do not fit into a cache. */
 #ifdef VECTOR_BYTES
-#define INLINE ALWAYS_INLINE
 #define PARTS (BINARY_BYTES / SIMD_BYTES)
 #define OWN_PARTS (OWN_BYTES / SIMD_BYTES)
 #define FEW_PARTS 1
@@ -36,7 +35,6 @@ typedef INTEGER WORDS __attribute__((vector_size(VECTOR_BYTES), may_alias));
 #define TO_REALS(words) ((VECTOR)(words))
 #define WHERE(condition) ((WORDS)(condition))
 #else
-#define INLINE static inline
 #define PARTS (SIMD_BYTES / (int)sizeof(REAL))
 #define OWN_PARTS PARTS
 #define FEW_PARTS PARTS
@@ -49,14 +47,15 @@ typedef INTEGER WORDS __attribute__((vector_size(VECTOR_BYTES), may_alias));
 #define WIDTH ((int)(sizeof(VECTOR) / sizeof(REAL)))
 #define LANES (PARTS * WIDTH)
 #define FEW_LANES (FEW_PARTS * WIDTH)
-/* Of words; what is chosen `WHERE` something holds. */
+/* SELECT is x where a mask from WHERE is true, and y elsewhere.  These are macros because
+ * they apply to vectors as well as to numbers. */
 #define SELECT(choice, x, y) (((x) & (choice)) | ((y) & ~(choice)))
 #define SELECT_REALS(choice, x, y) TO_REALS(SELECT(choice, TO_WORDS(x), TO_WORDS(y)))
-/* All bits but the sign; words without it are ordered as the numbers are. */
+/* All bits except the sign.  Absolute values are ordered like these bits. */
 #define SIZE_BITS ((INTEGER)(~(BITS)0 >> 1))
 
-/* 2^f for -1/2 <= f <= 1/2, relative error < eps / 5: Chebyshev's interpolation.  Beyond
- * 2^FARTHEST_POWER a probability is 0 or 1. */
+/* Coefficients of 2^f for -1/2 <= f <= 1/2, by Chebyshev interpolation with a relative
+ * error below eps / 5.  Beyond 2^FARTHEST_POWER a probability is 0 or 1. */
 #if MANTISSA_BITS == 52
 #define FARTHEST_POWER 1000.0
 static const double NAME(power_of_two)[] = {
@@ -73,8 +72,8 @@ static const float NAME(power_of_two)[] = {1.54614447e-4f, 1.340042818e-3f,
 #define DEGREE ((int)(sizeof(NAME(power_of_two)) / sizeof(REAL)) - 1)
 
 /* p = 1 / (1 + 2^x) */
-INLINE void NAME(binary_probabilities)(const int parts, const VECTOR *restrict x,
-                                       VECTOR *restrict p)
+ALWAYS_INLINE void NAME(binary_probabilities)(const int parts, const VECTOR *restrict x,
+                                              VECTOR *restrict p)
 {
     VECTOR f[PARTS], scale[PARTS];
     for (int i = 0; i < parts; i++)
@@ -86,7 +85,7 @@ INLINE void NAME(binary_probabilities)(const int parts, const VECTOR *restrict x
         const WORDS near = WHERE(size < farthest);
         const WORDS nearest = SELECT(near, size, farthest);
         const VECTOR shifted = TO_REALS(nearest | (words & ~SIZE_BITS)) + ROUNDER;
-        /* of a number too large for `ROUNDER` f is any; what is no number stays none */
+        /* f is arbitrary if x is too large for `ROUNDER`; NAN stays NAN */
         f[i] = TO_REALS(TO_WORDS(f[i]) & (near | WHERE(size > infinite)));
         scale[i] = TO_REALS((TO_WORDS(shifted) + EXPONENT_BIAS) << MANTISSA_BITS);
     }
@@ -99,18 +98,20 @@ INLINE void NAME(binary_probabilities)(const int parts, const VECTOR *restrict x
         p[i] = 1 / (1 + scale[i] * p[i]);
 }
 
-/* What a sweep says of each lane's sample: its score, and the largest change, a word. */
+/* Results of a sweep for each lane: the score, and the bits of the largest change. */
 typedef struct {
     VECTOR scores[PARTS];
     WORDS changes[PARTS];
 } NAME(binary_results);
 
-/* The new probabilities of a feature: x = slope * (before + after), where `before` is the
- * product less what the features before it tell.  So each pair is in the score once. */
-INLINE void NAME(binary_update)(const int parts, const VECTOR *restrict slopes,
-                                const VECTOR *restrict before, VECTOR *restrict after,
-                                VECTOR *restrict nu, VECTOR *restrict exponents,
-                                NAME(binary_results) *restrict results)
+/* Computes the new probabilities of a feature from x = slope * (before + after), where
+ * `before` is the product minus the terms of previous features, and `after` has the terms
+ * of later ones.  Thus the score contains each pair of features once. */
+ALWAYS_INLINE void NAME(binary_update)(const int parts, const VECTOR *restrict slopes,
+                                       const VECTOR *restrict before,
+                                       VECTOR *restrict after,
+                                       VECTOR *restrict nu, VECTOR *restrict exponents,
+                                       NAME(binary_results) *restrict results)
 {
     VECTOR p[PARTS];
     for (int i = 0; i < parts; i++)
@@ -126,13 +127,14 @@ INLINE void NAME(binary_update)(const int parts, const VECTOR *restrict slopes,
     }
 }
 
-/* One sweep over the features of a panel, which leaves each x in `exponents`.  The newest
- * term, that of k - 1, is the last, so that the others do not wait for it. */
-INLINE void NAME(binary_sweep)(const int parts, intptr_t n_features,
-                               const REAL *restrict gram, const VECTOR *restrict products,
-                               const VECTOR *restrict slopes, VECTOR *restrict nu,
-                               VECTOR *restrict exponents,
-                               NAME(binary_results) *restrict results)
+/* Makes one sweep over the features of a panel, and writes x into `exponents`.  The term of
+ * feature k - 1, which was computed last, is added last, so that the others need not wait. */
+ALWAYS_INLINE void NAME(binary_sweep)(const int parts, intptr_t n_features,
+                                      const REAL *restrict gram,
+                                      const VECTOR *restrict products,
+                                      const VECTOR *restrict slopes, VECTOR *restrict nu,
+                                      VECTOR *restrict exponents,
+                                      NAME(binary_results) *restrict results)
 {
     memset(results, 0, sizeof(*results));
     for (intptr_t k = 0; k < n_features; k++) {
@@ -153,13 +155,13 @@ INLINE void NAME(binary_sweep)(const int parts, intptr_t n_features,
     }
 }
 
-/* The same where each lane has a gram of its own. */
-INLINE void NAME(binary_own_sweep)(const int parts, intptr_t n_features,
-                                   const VECTOR *restrict grams,
-                                   const VECTOR *restrict products,
-                                   const VECTOR *restrict slopes, VECTOR *restrict nu,
-                                   VECTOR *restrict exponents,
-                                   NAME(binary_results) *restrict results)
+/* The same sweep for samples with their own grams. */
+ALWAYS_INLINE void NAME(binary_own_sweep)(const int parts, intptr_t n_features,
+                                          const VECTOR *restrict grams,
+                                          const VECTOR *restrict products,
+                                          const VECTOR *restrict slopes, VECTOR *restrict nu,
+                                          VECTOR *restrict exponents,
+                                          NAME(binary_results) *restrict results)
 {
     memset(results, 0, sizeof(*results));
     for (intptr_t k = 0; k < n_features; k++) {
@@ -184,14 +186,14 @@ INLINE void NAME(binary_own_sweep)(const int parts, intptr_t n_features,
 }
 
 #ifdef VECTOR_BYTES
-/* The same where lanes are few.  In place of exponents that are still to come are the
- * products less what features before have told: so all that is read of the grams is each
- * row of their triangle, once.  Terms are added up in turns: a lone sum would wait. */
-INLINE void NAME(binary_few_sweep)(intptr_t n_features, const VECTOR *restrict row,
-                                   const VECTOR *restrict products,
-                                   const VECTOR *restrict slopes, VECTOR *restrict nu,
-                                   VECTOR *restrict exponents,
-                                   NAME(binary_results) *restrict results)
+/* The same sweep for few lanes.  Later entries of `exponents` have the products minus the
+ * terms of previous features, so that each row of the triangles is read only once.  Several
+ * partial sums hide the latency of additions. */
+ALWAYS_INLINE void NAME(binary_few_sweep)(intptr_t n_features, const VECTOR *restrict row,
+                                          const VECTOR *restrict products,
+                                          const VECTOR *restrict slopes, VECTOR *restrict nu,
+                                          VECTOR *restrict exponents,
+                                          NAME(binary_results) *restrict results)
 {
     memset(results, 0, sizeof(*results));
     memcpy(exponents, products, (size_t)n_features * sizeof(VECTOR));

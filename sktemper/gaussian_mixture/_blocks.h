@@ -1,10 +1,10 @@
 /* Bytes of a panel of samples of a mixture, at most. */
 #define MIXTURE_BYTES (4 * SIMD_BYTES)
-/* Samples and moments of them that lie beside each other while they are summed. */
+/* Numbers of samples and of moments in a table whose columns are summed together. */
 #define MOMENT_ROWS 128
 #define MOMENT_COLUMNS 256
 
-/* A block of samples of a Gaussian mixture: what `mixture_local_step` reads and writes.
+/* A block of samples of a Gaussian mixture: input and output of `mixture_local_step`.
  * The expected log density of a sample under a component, its weight included, is
  *     constants[k] - |factors[k] (samples[i] - means[k])|^2 / 2. */
 typedef struct {

@@ -1,4 +1,4 @@
-"""Gaussian mixture: the loops over samples and components.
+"""Kernels of the Gaussian mixture: loops over samples and components.
 
 Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
 loops themselves are C, in ``_loops.h``, compiled for each instruction set.
@@ -24,7 +24,7 @@ def local_step(
     double[::1] bounds,
     double[::1] scores,
 ):
-    """Compute responsibilities: softmax of power * log density over the components.
+    """Compute responsibilities, the softmax of power * log density over components.
 
     The log density of a sample under a component, its weight included, is
     ``constants_k - |factors_k (sample - means_k)|^2 / 2``.
@@ -142,7 +142,7 @@ def weighted_moments(
     const int[::1] stop,
     double[:, ::1] out,
 ):
-    """Sum 1, x and as many second moments of x as ``out`` has room for.
+    """Write weighted sums of 1, x and second moments of x into ``out``.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def weighted_moments(
     block.n_features = samples.shape[1]
     block.n_components = shares.shape[1]
     block.n_moments = out.shape[1]
-    # tiles are even in height, and at least half full
+    # the height of tiles is even
     width = block.n_components + block.n_components // 3 + 2
     row = width + block.n_features + min(block.n_moments, MOMENT_COLUMNS) + SIMD_BYTES
     n_sums = width * (block.n_moments + SIMD_BYTES)

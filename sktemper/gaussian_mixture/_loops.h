@@ -1,9 +1,9 @@
-/* Responsibilities of Gaussian components for samples, for one floating type: a panel
- * of samples at a time, one a lane.  Means are subtracted before anything is squared, so
- * that far from the origin no more digits are lost than in the samples. */
+/* Responsibilities of Gaussian components for samples, for one floating type.  A panel of
+ * samples, one in each lane, is processed at a time.  Means are subtracted before squares
+ * are computed, so that samples far from the origin lose no additional digits. */
 #include "_panels.h"
 
-/* total += p^2, over the rows i to i + 3 of a triangle: p = F z. */
+/* total += p^2 for p = F z, for the rows i to i + 3 of the triangle F. */
 static inline void NAME(add_four_rows)(intptr_t i, const REAL *restrict a,
                                        const REAL *restrict z, VECTOR *restrict total)
 {
@@ -77,8 +77,8 @@ static inline void NAME(diagonal_distances)(intptr_t n_features,
     EACH AT(distances, v) = total[v];
 }
 
-/* Of the logarithms of a panel their shares, not yet divided by `sums`; and what is said
- * of all of them. */
+/* Replaces the logarithms of a panel by responsibilities that are not divided by `sums`
+ * yet, and computes the bounds and scores of its samples. */
 static inline void NAME(shares)(intptr_t n_components, const REAL *restrict powers,
                                 REAL *restrict logs, REAL *restrict sums,
                                 double *restrict bounds, double *restrict scores)
@@ -118,7 +118,8 @@ static inline void NAME(shares)(intptr_t n_components, const REAL *restrict powe
     }
 }
 
-/* The squared distances of a panel, or its log densities; 0, or -1 when told to stop. */
+/* Computes the squared distances of a panel, or its log densities.  Returns 0, or -1 if
+ * `stop` is set. */
 static inline int NAME(densities)(const mixture_block *block, const REAL *restrict shifts,
                                   const REAL *restrict x, REAL *restrict z,
                                   REAL *restrict logs)
@@ -135,7 +136,7 @@ static inline int NAME(densities)(const mixture_block *block, const REAL *restri
                                        own);
         else
             NAME(diagonal_distances)(D, factors + k * factor_size, shifts + k * D, x, own);
-        /* of what overflowed, NaN among it, only that it is far is known */
+        /* distances that overflowed, also to NAN, are replaced by FARTHEST */
         const REAL constant = block->only_distances ? 0 : (REAL)block->constants[k];
         const REAL scale = block->only_distances ? 1 : (REAL)-0.5;
         VECTORISE
@@ -147,7 +148,7 @@ static inline int NAME(densities)(const mixture_block *block, const REAL *restri
     return 0;
 }
 
-/* The responsibilities of a block; 0, or -1 when told to stop. */
+/* Computes the responsibilities of a block.  Returns 0, or -1 if `stop` is set. */
 LOOP int NAME(mixture_local_step)(mixture_block *block)
 {
     const intptr_t D = block->n_features, K = block->n_components, n = block->n_samples;
@@ -186,8 +187,8 @@ LOOP int NAME(mixture_local_step)(mixture_block *block)
     return 0;
 }
 
-/* Each row of out: 1, x, and the products x_i x_j for i <= j, or only x_i^2; in
- * float64, as sums of them lose digits. */
+/* Writes 1, x, and the products x_i x_j for i <= j, or only x_i^2, into each row of `out`.
+ * They are in float64, because their sums lose digits. */
 LOOP void NAME(moments)(intptr_t n, intptr_t n_features, int triangular,
                           const REAL *restrict x, const double *restrict origin,
                           double *restrict out)

@@ -23,14 +23,14 @@ typedef double DOUBLES;
 #endif
 #define COLUMNS (2 * SIZE)
 
-/* A vector of moments: y[i] times those from y[j] on, or, for i < 0, these squared; those
- * behind the last that is wanted are overwritten by the next. */
+/* A vector of adjacent moments: y[i] times the vector that begins at y[j], or for i < 0 the
+ * squares of that vector.  Elements after the end of a row are overwritten later. */
 typedef struct {
     intptr_t to, i, j;
 } NAME(piece);
 
-/* The pieces of `n` moments, from that of row i and column j on; moves i and j behind
- * them, and returns how many pieces there are. */
+/* Divides `n` moments into pieces, beginning with row i and column j.  Moves i and j to the
+ * next moment, and returns the number of pieces. */
 static intptr_t NAME(cut_moments)(intptr_t n, intptr_t end, int squares, intptr_t *i,
                                   intptr_t *j, NAME(piece) * pieces)
 {
@@ -62,13 +62,9 @@ static void NAME(write_moments)(intptr_t n, intptr_t n_pieces,
         }
 }
 
-/* out (+)= shares^T moments, of a tile; `height` and `wide` are known when it is compiled. */
-#ifdef ALWAYS_INLINE
-ALWAYS_INLINE
-#else
-static
-#endif
-void NAME(moment_tile)(const int height, const int wide, intptr_t n,
+/* out = shares^T moments for a tile if `first`, else out += that product.  `height` and
+ * `wide` are constants of the caller. */
+ALWAYS_INLINE void NAME(moment_tile)(const int height, const int wide, intptr_t n,
                                      const double *restrict shares, intptr_t shares_stride,
                                      const double *restrict moments, intptr_t stride,
                                      int first, double *restrict out)
@@ -98,7 +94,7 @@ void NAME(moment_tile)(const int height, const int wide, intptr_t n,
     }
 }
 
-/* All tiles of some columns; `sums` has a tile after the other. */
+/* Computes all tiles of some columns; `sums` has one tile after the other. */
 static void NAME(add_moments)(intptr_t n, intptr_t n_tiles, intptr_t height,
                               intptr_t n_columns, const double *restrict shares,
                               const double *restrict table, intptr_t stride, int first,
@@ -123,8 +119,8 @@ static void NAME(add_moments)(intptr_t n, intptr_t n_tiles, intptr_t height,
         }
 }
 
-/* A part of the samples: y, behind which is room for a vector, and the shares in float64,
- * each row `width` numbers. */
+/* Prepares some samples: y, with memory for a further vector after it, and the shares in
+ * float64, with `width` numbers in each row. */
 static void NAME(begin_part)(const moments_block *block, intptr_t first, intptr_t n,
                              intptr_t y_width, double *restrict y, intptr_t width,
                              double *restrict shares)
@@ -148,7 +144,7 @@ static void NAME(begin_part)(const moments_block *block, intptr_t first, intptr_
     }
 }
 
-/* From the order of tiles to that of rows. */
+/* Copies sums from tiles to rows. */
 static void NAME(end_moments)(const moments_block *block, intptr_t n_tiles,
                               intptr_t height, const double *restrict sums)
 {
@@ -161,7 +157,7 @@ static void NAME(end_moments)(const moments_block *block, intptr_t n_tiles,
     }
 }
 
-/* 0, or -1 when told to stop. */
+/* Computes weighted sums of moments.  Returns 0, or -1 if `stop` is set. */
 LOOP int NAME(weighted_moments)(moments_block *block)
 {
     const intptr_t K = block->n_components, M = block->n_moments;

@@ -1,5 +1,5 @@
-/* Panels of samples, one a lane: VECTORS vectors of WIDTH numbers.  With 32 registers there
- * is room for the sums of four rows of a triangle times four vectors, with 16 times two. */
+/* Panels of samples, one in each lane of VECTORS vectors of WIDTH numbers.  The sums of four
+ * rows of a triangle fit into registers: of four vectors with 32 registers, of two with 16. */
 #define VECTOR NAME(mixture_vector)
 #ifdef VECTOR_BYTES
 typedef REAL VECTOR
@@ -24,8 +24,8 @@ typedef REAL VECTOR;
 #endif
 #define EACH for (int v = 0; v < VECTORS; v++)
 
-/* A square of WIDTH vectors: each round moves the lowest bit of a number's place to the
- * top, until rows and columns have changed places. */
+/* Transposes a square of WIDTH vectors.  Each round moves the lowest bit of the place of a
+ * number to the top, until rows and columns are exchanged. */
 static inline void NAME(transpose)(VECTOR *square)
 {
 #ifdef VECTOR_BYTES
@@ -43,7 +43,7 @@ static inline void NAME(transpose)(VECTOR *square)
 #endif
 }
 
-/* x[column * LANES + lane] = rows[lane * n_columns + column]; lanes behind the last row
+/* x[column * LANES + lane] = rows[lane * n_columns + column].  Lanes after the last row
  * repeat it. */
 static inline void NAME(load_panel)(intptr_t n_rows, intptr_t n_columns,
                                     const REAL *restrict rows, REAL *restrict x)
@@ -67,7 +67,7 @@ static inline void NAME(load_panel)(intptr_t n_rows, intptr_t n_columns,
     }
 }
 
-/* The other way. */
+/* rows[lane * n_columns + column] = x[column * LANES + lane] */
 static inline void NAME(store_panel)(intptr_t n_rows, intptr_t n_columns,
                                      const REAL *restrict x, REAL *restrict rows)
 {

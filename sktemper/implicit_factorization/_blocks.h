@@ -1,36 +1,36 @@
-/* Bytes of a row of a panel: some whole vectors, of which sums stay in registers. */
+/* Size of a row of a panel: several vectors, whose sums fit into registers. */
 #define PANEL_BYTES 128
 
-/* Pairs of some rows, users or items, see `_loops.h`. */
+/* Pairs of some rows, which are users or items: arguments of `pair_sums`, see `_loops.h`. */
 typedef struct {
     intptr_t n_rows, n_others;
     intptr_t n_panels, n_square_panels;
     const intptr_t *starts;              /* row r has the pairs starts[r] .. [r + 1] */
-    const int32_t *others;               /* of each pair, a row of the table */
-    const void *square_factors;          /* of each pair, for the panels of E[x x^T] */
-    const void *linear_factors;          /* and for those of E[x] */
+    const int32_t *others;               /* row of the table, for each pair */
+    const void *square_factors;          /* factor of E[x x^T], for each pair */
+    const void *linear_factors;          /* factor of E[x], for each pair */
     const void *table;                   /* (n_panels, n_others, panel) */
     const volatile int *stop;
     void *sums;                          /* out: (n_panels, n_rows, panel) */
 } pairs_block;
 
-/* Gaussians, see `_loops.h`. */
+/* Arguments of `gaussians`, see `_loops.h`. */
 typedef struct {
     intptr_t n_rows, rank, n_square_panels;
-    intptr_t first, last;                /* the rows to do; counted from the arrays' */
+    intptr_t first, last;                /* range of the rows to compute */
     const void *sums;                    /* (n_panels, n_rows, panel) */
     const double *scales;                /* of each row; NULL: 1 */
-    const double *prior;                 /* natural parameters of all */
+    const double *prior;                 /* natural parameters of the prior */
     const double *shared;                /* packed, added to all sums; NULL: 0 */
     const double *traced;                /* packed */
     const double *weights;               /* of each row in `total`; NULL: 1 */
     const volatile int *stop;
     /* out */
-    void *table;                         /* (n_panels, n_rows, panel): `sums` or other */
+    void *table;                         /* (n_panels, n_rows, panel); may be `sums` */
     double *means;                       /* (n_rows, rank) */
     double *log_determinants;            /* of the precisions */
     double *traces;                      /* trace(traced E[x x^T]) */
     double *products;                    /* E[x] . linear sums */
-    double *total;                       /* added to: weights E[x x^T], packed; E[x] */
+    double *total;                       /* += weights E[x x^T], packed, and E[x] */
     double *scratch;                     /* see `gaussians` of _kernels.pyx */
 } gaussians_block;

@@ -1,4 +1,4 @@
-"""Implicit feedback: sums over pairs, and the Gaussians of both sides.
+"""Kernels of implicit feedback: sums over pairs, and Gaussians of users and items.
 
 Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
 loops themselves are C, in ``_loops.h``, compiled for each instruction set; how sums and
@@ -65,7 +65,7 @@ def pair_sums(
     cdef int status
     cdef unsigned int mode
     dtype = np.float32 if floating is float else np.float64
-    # of no rows or no pairs too there is memory to point to
+    # empty arrays need an address, too
     out = empty(room, (table.shape[0], max(n_rows, 1), table.shape[2]), dtype)
     cdef floating[:, :, ::1] sums = out
     block.n_rows, block.n_others = n_rows, table.shape[1]
@@ -88,7 +88,7 @@ def pair_sums(
 
 
 def row_sums(const intptr_t[::1] starts, const double[::1] values):
-    """Return the sums of each row's values, ndarray of shape (n_rows,).
+    """Return the sum of the values of each row, ndarray of shape (n_rows,).
 
     Parameters
     ----------

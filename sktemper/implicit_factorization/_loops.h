@@ -1,41 +1,28 @@
 /* Implicit feedback, for one floating type.
  *
- * What pairs need of the Gaussian posteriors of the other side stands in a table of
+ * A table has the moments of the Gaussian posteriors of the other side.  It is divided into
  * panels, one after the other; a row of a panel has PANEL entries of one posterior.  The
- * first panels have the packed lower triangle of E[x x^T], the others E[x], each with
- * zeros up to whole panels.  Sums over pairs are laid out in the same way.  While a panel
- * is summed, it alone is read: it stays in a core's own cache, where a whole table
- * does not. */
+ * first panels have the packed lower triangle of E[x x^T], and the others E[x], each padded
+ * with zeros to whole panels.  Sums over pairs have the same layout.  One panel is
+ * summed at a time, because it fits into the cache of a core, and a whole table does
+ * not. */
 #include "gaussian_lanes.h"
 
 #define PANEL (PANEL_BYTES / (intptr_t)sizeof(REAL))
-/* Pairs that are added at once, and after how many a sum begins anew: the rounding error
- * of many terms of one sign grows with their number. */
+/* Number of pairs that are added at once, and largest number in one partial sum, because the
+ * rounding error of a sum grows with the number of its terms. */
 #define AT_ONCE 4
 #define MOST_ADDED 512
 
 #ifdef VECTOR_BYTES
 #define VECTOR NAME(panel_vector)
 typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), may_alias));
-#define N_VECTORS (PANEL_BYTES / VECTOR_BYTES)
-#if N_VECTORS == 2
-#define EACH_VECTOR(X) X(0) X(1)
-#elif N_VECTORS == 4
-#define EACH_VECTOR(X) X(0) X(1) X(2) X(3)
-#else
-#define EACH_VECTOR(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-#endif
-#define ZERO(i) VECTOR sum##i = {0};
-#define ADD(i) sum##i += (fa * a[i] + fb * b[i]) + (fc * c[i] + fd * d[i]);
-#define ADD_ONE(i) sum##i += fa * a[i];
-#define WRITE(i) to[i] = sum##i;
-#define ADD_TO(i) to[i] += sum##i;
 #else
 #define VECTOR REAL
-#define N_VECTORS PANEL
 #endif
+#define N_VECTORS ((int)(PANEL_BYTES / sizeof(VECTOR)))
 
-/* out = the sum of factor times row, or that added to it, of some pairs. */
+/* out = sum of factor times row over some pairs if `first`, else out += that sum. */
 static inline void NAME(add_pairs)(intptr_t n_pairs, const int32_t *restrict others,
                                    const REAL *restrict factors,
                                    const REAL *restrict panel, int first,
@@ -43,17 +30,12 @@ static inline void NAME(add_pairs)(intptr_t n_pairs, const int32_t *restrict oth
 {
     const VECTOR *restrict rows = (const VECTOR *)panel;
     VECTOR *restrict to = (VECTOR *)out;
+    const VECTOR zero = {0};
+    VECTOR sums[N_VECTORS];
     intptr_t k = 0;
-#ifdef VECTOR_BYTES
-    EACH_VECTOR(ZERO)
-#else
-    REAL sums[PANEL] = {0};
-#define EACH_VECTOR(X) for (intptr_t i = 0; i < PANEL; i++) { X(i) }
-#define ADD(i) sums[i] += (fa * a[i] + fb * b[i]) + (fc * c[i] + fd * d[i]);
-#define ADD_ONE(i) sums[i] += fa * a[i];
-#define WRITE(i) to[i] = sums[i];
-#define ADD_TO(i) to[i] += sums[i];
-#endif
+    UNROLLED
+    for (int i = 0; i < N_VECTORS; i++)
+        sums[i] = zero;
     for (; k + AT_ONCE <= n_pairs; k += AT_ONCE) {
         const VECTOR *restrict a = rows + (intptr_t)others[k] * N_VECTORS;
         const VECTOR *restrict b = rows + (intptr_t)others[k + 1] * N_VECTORS;
@@ -61,29 +43,29 @@ static inline void NAME(add_pairs)(intptr_t n_pairs, const int32_t *restrict oth
         const VECTOR *restrict d = rows + (intptr_t)others[k + 3] * N_VECTORS;
         const REAL fa = factors[k], fb = factors[k + 1];
         const REAL fc = factors[k + 2], fd = factors[k + 3];
-        EACH_VECTOR(ADD)
+        UNROLLED
+        for (int i = 0; i < N_VECTORS; i++)
+            sums[i] += (fa * a[i] + fb * b[i]) + (fc * c[i] + fd * d[i]);
     }
     for (; k < n_pairs; k++) {
         const VECTOR *restrict a = rows + (intptr_t)others[k] * N_VECTORS;
         const REAL fa = factors[k];
-        EACH_VECTOR(ADD_ONE)
+        UNROLLED
+        for (int i = 0; i < N_VECTORS; i++)
+            sums[i] += fa * a[i];
     }
-    if (first) {
-        EACH_VECTOR(WRITE)
-    } else {
-        EACH_VECTOR(ADD_TO)
+    UNROLLED
+    for (int i = 0; i < N_VECTORS; i++) {
+        if (first)
+            to[i] = sums[i];
+        else
+            to[i] += sums[i];
     }
 }
-#undef ZERO
-#undef ADD
-#undef ADD_ONE
-#undef WRITE
-#undef ADD_TO
-#undef EACH_VECTOR
 #undef N_VECTORS
 #undef VECTOR
 
-/* Writes the sums over the pairs of each row; 0, or -1 when told to stop. */
+/* Writes the sums over the pairs of each row.  Returns 0, or -1 if `stop` is set. */
 LOOP int NAME(pair_sums)(pairs_block *block)
 {
     const intptr_t n_rows = block->n_rows, n_others = block->n_others;
@@ -109,8 +91,8 @@ LOOP int NAME(pair_sums)(pairs_block *block)
     return 0;
 }
 
-/* total += factor part; a row of the part is the row
- * `places[r]` of the total, or NULL: r. */
+/* total += factor part.  Row r of the part is added to row `places[r]` of the total, or to
+ * row r if `places` is NULL. */
 LOOP int NAME(add_sums)(intptr_t n_panels, intptr_t n_rows, intptr_t n_part,
                         const int32_t *places, double factor,
                         const REAL *restrict part, REAL *restrict total,
@@ -131,7 +113,7 @@ LOOP int NAME(add_sums)(intptr_t n_panels, intptr_t n_rows, intptr_t n_part,
     return 0;
 }
 
-/* Natural parameters of some rows, from their sums, turned, in `b`. */
+/* Computes the natural parameters of some rows from their transposed sums in `b`. */
 static void NAME(natural_lanes)(const gaussians_block *block, const double *scales,
                                 const double *b, double *a, double *m)
 {
@@ -140,7 +122,7 @@ static void NAME(natural_lanes)(const gaussians_block *block, const double *scal
     for (intptr_t i = 0; i < d; i++)
         for (intptr_t j = 0; j <= i; j++, from += LANES) {
             const double base = *prior++, more = shared ? *shared++ : 0;
-            double *restrict to = a + AT(i, j);
+            double *restrict to = a + element_place(i, j);
             VECTORISE
             for (intptr_t lane = 0; lane < LANES; lane++)
                 to[lane] = base + scales[lane] * (more + from[lane]);
@@ -154,7 +136,7 @@ static void NAME(natural_lanes)(const gaussians_block *block, const double *scal
     }
 }
 
-/* Rows of a table, of covariances `a` and means `m`; adds them to the total. */
+/* Computes rows of a table from covariances `a` and means `m`, and adds them to the total. */
 static void NAME(table_lanes)(const gaussians_block *block, const double *weights,
                               const double *a, const double *m, double *rows,
                               double *trace)
@@ -167,7 +149,8 @@ static void NAME(table_lanes)(const gaussians_block *block, const double *weight
         const double *restrict x = m + i * LANES;
         for (intptr_t j = 0; j <= i; j++, out += LANES) {
             const double share = (i == j ? 1 : 2) * *traced++;
-            const double *restrict y = m + j * LANES, *restrict covariance = a + AT(i, j);
+            const double *restrict y = m + j * LANES;
+            const double *restrict covariance = a + element_place(i, j);
             double *restrict to = out;
             double sum = 0;
             for (intptr_t lane = 0; lane < LANES; lane++) {
@@ -189,16 +172,17 @@ static void NAME(table_lanes)(const gaussians_block *block, const double *weight
            (size_t)((PANEL - d % PANEL) % PANEL * LANES) * sizeof(double));
 }
 
-/* The moments of Gaussians whose natural parameters are those of the prior, and scales
- * times shared ones and sums.  Returns how many precisions are not positive definite, or
- * -1 when told to stop. */
+/* Computes the moments of Gaussians.  Their natural parameters are those of the prior plus
+ * `scales` times the sums and the shared parameters.  Returns the number of precisions that
+ * are not positive definite, or -1 if `stop` is set. */
 LOOP intptr_t NAME(gaussians)(gaussians_block *block)
 {
     const intptr_t d = block->rank, n_rows = block->n_rows;
     const intptr_t n_panels = block->n_square_panels + (d + PANEL - 1) / PANEL;
-    double *a = block->scratch, *m = a + TRIANGLE(d), *inverse = m + TILED(d);
-    double *linear = inverse + TILED(d);
-    double *b = linear + TILED(d); /* and before and after, rows that are turned */
+    double *a = block->scratch, *m = a + triangle_entries(d);
+    double *inverse = m + vector_entries(d);
+    double *linear = inverse + vector_entries(d);
+    double *b = linear + vector_entries(d); /* transposed rows are before and after it */
     intptr_t n_indefinite = 0;
     for (intptr_t first = block->first; first < block->last; first += LANES) {
         const intptr_t left = block->last - first, n_lanes = left < LANES ? left : LANES;
@@ -208,7 +192,7 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
         if (*block->stop)
             return -1;
         for (intptr_t lane = 0; lane < LANES; lane++) {
-            /* lanes behind the last row repeat it, and count nothing */
+            /* lanes after the last row repeat it with weight 0 */
             const intptr_t row = first + (lane < n_lanes ? lane : n_lanes - 1);
             const double weight = block->weights ? block->weights[row] : 1;
             own[lane] = row;
@@ -224,7 +208,7 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
         NAME(natural_lanes)(block, scales, b, a, m);
         memcpy(linear, b + block->n_square_panels * PANEL * LANES,
                (size_t)(d * LANES) * sizeof(double));
-        n_indefinite += NAME(solve_lanes)(d, n_lanes, a, b, m, inverse, log_determinant);
+        n_indefinite += solve_lanes(d, n_lanes, a, b, m, inverse, log_determinant);
         NAME(table_lanes)(block, weights, a, m, b, trace);
         for (intptr_t i = 0; i < d * LANES; i++)
             product[i % LANES] += m[i] * linear[i];
@@ -249,4 +233,4 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
 #undef PANEL
 #undef AT_ONCE
 #undef MOST_ADDED
-#include "gaussian_lanes_end.h"
+#undef LANES

@@ -321,7 +321,8 @@ static void NAME(fill_abreast)(GROUP *g, int lane, intptr_t i)
     NAME(into_lane)(g, gamma, lane, g->gamma);
     ((REAL *)&g->top)[lane] = NAME(largest)(g->height, gamma);
     for (intptr_t n = 0; n < n_words; n++) {
-        const REAL *row = (const REAL *)block->rows + block->slots[start + n] * width;
+        const REAL *row =
+            (const REAL *)block->scratch.rows + block->slots[start + n] * width;
         g->counts[n * LANES + lane] = counts[n];
         if (block->temperature_per_document) {
             NAME(exp_scaled)(n_topics, row, b, g->d->weights);
@@ -346,7 +347,7 @@ static void NAME(renew_abreast)(GROUP *g)
         const double change = (double)((const REAL *)&g->change)[lane];
         int done = g->ending[lane];
         if (underflown[lane]) {
-            block->abreast_order[g->n_refused++] = i;
+            block->scratch.abreast_order[g->n_refused++] = i;
             done = 1;
         } else if (done) {
             NAME(end_abreast)(g, lane);
@@ -362,7 +363,8 @@ static void NAME(renew_abreast)(GROUP *g)
             const int some = g->next < g->n_documents;
             g->n_iterations += underflown[lane] ? 0 : g->iterations[lane];
             g->n_busy -= !some;
-            NAME(fill_abreast)(g, lane, some ? block->abreast_order[g->next++] : -1);
+            NAME(fill_abreast)(
+                g, lane, some ? block->scratch.abreast_order[g->next++] : -1);
         }
         longest = g->n_words[lane] > longest ? g->n_words[lane] : longest;
     }
@@ -372,7 +374,7 @@ static void NAME(renew_abreast)(GROUP *g)
 /* Sorts the documents that are done abreast, the longest first; returns their number. */
 static intptr_t NAME(sort_abreast)(const lda_block *block)
 {
-    intptr_t *order = block->abreast_order, *places = order + block->n_documents;
+    intptr_t *order = block->scratch.abreast_order, *places = order + block->n_documents;
     intptr_t total = 0;
     for (intptr_t n = 0; n <= block->longest_abreast; n++)
         places[n] = 0;
@@ -393,7 +395,7 @@ static intptr_t NAME(sort_abreast)(const lda_block *block)
 /* Sets the arrays of a group, and their initial contents. */
 static void NAME(lay_out_abreast)(GROUP *g, const lda_block *block)
 {
-    const intptr_t *first = block->starts + block->abreast_order[0];
+    const intptr_t *first = block->starts + block->scratch.abreast_order[0];
     const intptr_t height = (block->n_topics + CHUNK - 1) / CHUNK * CHUNK;
     const intptr_t plane = height * LANES;
     g->block = block;
@@ -402,7 +404,7 @@ static void NAME(lay_out_abreast)(GROUP *g, const lda_block *block)
     g->n_steps = (first[1] - first[0] + ABREAST - 1) / ABREAST * ABREAST;
     g->raised = block->temperature_per_document || block->inverse_temperatures[0] != 1.0;
     g->sweep = block->statistics || block->bounds;
-    g->gamma = block->abreast_scratch;
+    g->gamma = block->scratch.abreast_scratch;
     g->weights = g->gamma + plane;
     g->sums = g->weights + plane;
     g->prior = g->sums + plane;
@@ -436,7 +438,7 @@ static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
     for (int lane = 0; lane < LANES; lane++) {
         const int some = g.next < g.n_documents;
         g.n_busy += some;
-        NAME(fill_abreast)(&g, lane, some ? block->abreast_order[g.next++] : -1);
+        NAME(fill_abreast)(&g, lane, some ? block->scratch.abreast_order[g.next++] : -1);
     }
     while (g.n_busy) {
         if (*block->stop)

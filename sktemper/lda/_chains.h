@@ -172,7 +172,7 @@ static void NAME(fill_own)(const CHAIN *c, REAL *restrict rows, REAL *restrict m
     const intptr_t width = c->block->width;
     for (intptr_t n = 0; n < c->n_words; n++, rows += width) {
         NAME(raise)(c->block->n_topics,
-                    (const REAL *)c->block->rows + c->words[n] * width, c->b, rows);
+                    (const REAL *)c->block->scratch.rows + c->words[n] * width, c->b, rows);
         masses[n] = NAME(ordered_sum)(width, c->prior, rows);
     }
 }
@@ -188,36 +188,36 @@ static int NAME(sample_chains)(lda_block *block)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;
     const int own = block->temperature_per_document;
-    REAL *prior = block->chain_weights, *masses = block->word_scratch;
+    REAL *prior = block->scratch.chain_weights, *masses = block->scratch.word_scratch;
     CHAIN c = {0};
     c.block = block;
-    c.rows = own ? block->own_rows : block->rows;
+    c.rows = own ? block->scratch.own_rows : block->scratch.rows;
     c.prior = prior;
     c.gains = prior + width;
     c.cumulated = c.gains + width;
     c.masses = masses;
-    c.tokens = block->chain_tokens;
-    c.n = block->chain_topics;
+    c.tokens = block->scratch.chain_tokens;
+    c.n = block->scratch.chain_topics;
     c.present = c.n + n_topics;
     c.place = c.present + n_topics;
     c.of_word = c.place + n_topics;
     NAME(fill_powers)(block, block->inverse_temperatures[0], prior);
     for (intptr_t n = 0; block->n_in_chains && !own && n < block->n_words; n++)
-        block->row_tops[n] = NAME(ordered_sum)(width, prior, c.rows + n * width);
+        block->scratch.row_tops[n] = NAME(ordered_sum)(width, prior, c.rows + n * width);
     for (intptr_t j = 0; j < block->n_in_chains; j++) {
         const intptr_t i = block->in_chains[j], start = block->starts[i];
         c.n_words = block->starts[i + 1] - start;
         c.counts = (const REAL *)block->counts + start;
         c.words = block->slots + start;
-        c.slots = own ? block->own_slots : c.words;
+        c.slots = own ? block->scratch.own_slots : c.words;
         c.b = block->inverse_temperatures[own ? i : 0];
         c.random = random_stream(block->seed, (uint64_t)i);
         if (own) {
             NAME(fill_powers)(block, c.b, prior);
-            NAME(fill_own)(&c, block->own_rows, masses);
+            NAME(fill_own)(&c, block->scratch.own_rows, masses);
         } else {
             for (intptr_t n = 0; n < c.n_words; n++)
-                masses[n] = (REAL)block->row_tops[c.words[n]];
+                masses[n] = (REAL)block->scratch.row_tops[c.words[n]];
         }
         REAL *gamma = (REAL *)block->gamma + i * n_topics;
         if (NAME(sample_document)(&c, block->factors[i], gamma, block->statistics))

@@ -20,10 +20,11 @@ static void NAME(open_document)(DOCUMENT *d, intptr_t i)
     if (!block->temperature_per_document)
         return;
     d->b = block->inverse_temperatures[i];
-    d->slots = block->own_slots;
+    d->slots = block->scratch.own_slots;
     for (intptr_t n = 0; n < d->n_words; n++)
-        NAME(exp_scaled)(n_topics, (const REAL *)block->rows + d->words[n] * width, d->b,
-                         (REAL *)block->own_rows + n * width);
+        NAME(exp_scaled)(n_topics,
+                         (const REAL *)block->scratch.rows + d->words[n] * width, d->b,
+                         (REAL *)block->scratch.own_rows + n * width);
 }
 
 /* Adds a document at its optimum to the statistics, and computes its bound. */
@@ -36,7 +37,8 @@ static void NAME(tell_document)(DOCUMENT *d, intptr_t i, int counted)
         NAME(add_own_statistics)(d, block->factors[i]);
     if (block->bounds)
         block->bounds[i] = NAME(words_bound)(d)
-                           + NAME(theta_bound)(d, block->double_scratch + block->n_topics);
+                           + NAME(theta_bound)(
+                                d, block->scratch.double_scratch + block->n_topics);
 }
 
 #include "_abreast.h"
@@ -67,14 +69,14 @@ static DOCUMENT NAME(document_of)(lda_block *block)
     d.block = block;
     d.n_topics = block->n_topics;
     d.width = width;
-    d.rows = own ? block->own_rows : block->rows;
-    d.weights = block->topic_scratch;
+    d.rows = own ? block->scratch.own_rows : block->scratch.rows;
+    d.weights = block->scratch.topic_scratch;
     d.sums = d.weights + width;
-    d.ratios = block->word_scratch;
+    d.ratios = block->scratch.word_scratch;
     d.mass = d.ratios + block->longest;
     d.counts = d.mass + block->longest;
     d.zeros = d.rows + (own ? block->longest : block->n_words) * width;
-    d.phi = block->double_scratch;
+    d.phi = block->scratch.double_scratch;
     REAL *gamma = d.weights + 4 * width, *prior = gamma + width;
     for (intptr_t k = 0; k < block->n_topics; k++)
         prior[k] = (REAL)block->doc_topic_prior[k];
@@ -107,7 +109,7 @@ LOOP int NAME(lda_local_step)(lda_block *block)
         if (!NAME(is_abreast)(block, i) && NAME(fit_alone)(&d, block, i))
             return -1;
     for (intptr_t j = 0; j < n_refused; j++)
-        if (NAME(fit_alone)(&d, block, block->abreast_order[j]))
+        if (NAME(fit_alone)(&d, block, block->scratch.abreast_order[j]))
             return -1;
     if (noted)
         NAME(collect_statistics)(&d);
@@ -118,7 +120,7 @@ LOOP int NAME(lda_local_step)(lda_block *block)
 LOOP int NAME(lda_scores)(lda_block *block)
 {
     const intptr_t width = block->width, n_topics = block->n_topics;
-    REAL *rows = block->rows, *theta = block->topic_scratch;
+    REAL *rows = block->scratch.rows, *theta = block->scratch.topic_scratch;
     for (intptr_t n = 0; n < block->n_words; n++) {
         NAME(mean_row)(block, n, rows + n * width);
         for (intptr_t k = n_topics; k < width; k++)

@@ -2,7 +2,10 @@
  * have. */
 
 /* A topic is relevant for a document if its gamma exceeds the prior times this. */
-#define LEAST_CHOSEN(d) (1 + (REAL)(d)->block->drop_tol)
+static inline REAL NAME(least_chosen)(const DOCUMENT *d)
+{
+    return 1 + (REAL)d->block->drop_tol;
+}
 
 /* Adds words whose masses underflowed to the sums, computed in logarithms.  The sums
  * are multiplied by the weights, which are 1 afterwards. */
@@ -24,7 +27,7 @@ static void NAME(add_logarithms)(DOCUMENT *d)
  * relevant topics. */
 static double NAME(update_gamma)(DOCUMENT *d, intptr_t underflown, intptr_t *n_chosen)
 {
-    const REAL b = (REAL)d->b, least = LEAST_CHOSEN(d);
+    const REAL b = (REAL)d->b, least = NAME(least_chosen)(d);
     const REAL *restrict prior = d->prior;
     const REAL *restrict w = d->weights;
     const REAL *restrict sums = d->sums;
@@ -63,7 +66,8 @@ static int NAME(are_few)(const DOCUMENT *d, intptr_t n)
 /* Finds the relevant topics of the document, and returns their number. */
 static intptr_t NAME(choose_topics)(const DOCUMENT *d, int32_t *restrict chosen)
 {
-    const REAL least = LEAST_CHOSEN(d), *restrict prior = d->prior, *restrict gamma = d->gamma;
+    const REAL least = NAME(least_chosen)(d), *restrict prior = d->prior,
+               *restrict gamma = d->gamma;
     intptr_t n = 0;
     for (intptr_t k = 0; k < d->n_topics; k++) {
         chosen[n] = (int32_t)k;
@@ -76,7 +80,7 @@ static intptr_t NAME(choose_topics)(const DOCUMENT *d, int32_t *restrict chosen)
  * entry moves back. */
 static void NAME(fill_panels)(DOCUMENT *d, const int32_t *restrict chosen, intptr_t n)
 {
-    REAL *panel = d->block->kept_rows;
+    REAL *panel = d->block->scratch.kept_rows;
     const REAL *wide = d->panels;
     for (intptr_t start = 0; start < d->n_words; start += PANEL, panel += n * PANEL) {
         const REAL *row[PANEL];
@@ -92,23 +96,23 @@ static void NAME(fill_panels)(DOCUMENT *d, const int32_t *restrict chosen, intpt
             for (int i = 0; i < PANEL; i++)
                 panel[j * PANEL + i] = row[i][chosen[j]];
     }
-    d->panels = d->block->kept_rows;
+    d->panels = d->block->scratch.kept_rows;
 }
 
 /* Leaves out all but the chosen topics. */
 static void NAME(keep_topics)(DOCUMENT *d, const int32_t *restrict chosen, intptr_t n)
 {
     const lda_block *block = d->block;
-    REAL *gamma = block->kept_gamma, *prior = gamma + d->width;
+    REAL *gamma = block->scratch.kept_gamma, *prior = gamma + d->width;
     NAME(fill_panels)(d, chosen, n);
     for (intptr_t k = 0; d->kept && k < d->n_topics; k++)
         d->all_gamma[d->kept[k]] = d->gamma[k];
     for (intptr_t j = 0; j < n; j++) {
         gamma[j] = d->gamma[chosen[j]];
         prior[j] = d->prior[chosen[j]];
-        block->kept_topics[j] = d->kept ? d->kept[chosen[j]] : chosen[j];
+        block->scratch.kept_topics[j] = d->kept ? d->kept[chosen[j]] : chosen[j];
     }
-    d->kept = block->kept_topics;
+    d->kept = block->scratch.kept_topics;
     d->gamma = gamma;
     d->prior = prior;
     d->n_topics = n;
@@ -118,14 +122,14 @@ static void NAME(keep_topics)(DOCUMENT *d, const int32_t *restrict chosen, intpt
 /* Leaves out the topics that are not relevant for the document. */
 static void NAME(drop_topics)(DOCUMENT *d)
 {
-    int32_t *chosen = d->block->kept_topics + d->block->width;
+    int32_t *chosen = d->block->scratch.kept_topics + d->block->width;
     NAME(keep_topics)(d, chosen, NAME(choose_topics)(d, chosen));
 }
 
 /* Makes panels of all topics at the start, if topics are few. */
 static void NAME(keep_few_topics)(DOCUMENT *d)
 {
-    int32_t *all = d->block->kept_topics + d->block->width;
+    int32_t *all = d->block->scratch.kept_topics + d->block->width;
     for (intptr_t k = 0; k < d->n_topics; k++)
         all[k] = (int32_t)k;
     NAME(keep_topics)(d, all, d->n_topics);
@@ -209,4 +213,3 @@ static intptr_t NAME(fit_document)(DOCUMENT *d, intptr_t max_iter, int sweep)
     return iterations;
 }
 
-#undef LEAST_CHOSEN

@@ -1,4 +1,4 @@
-"""Latent Dirichlet allocation: the loops over documents and words.
+"""Kernels of latent Dirichlet allocation: loops over documents and words.
 
 Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
 loops themselves are C, in ``_loops.h``, compiled for each instruction set.
@@ -26,7 +26,7 @@ ctypedef fused index:
 
 
 def distinct_words(const index[::1] indices, intptr_t n_features):
-    """Return the sorted distinct ``indices`` and where each entry stands in them.
+    """Return the sorted distinct ``indices`` and the place of each entry in them.
 
     Raises
     ------
@@ -67,14 +67,14 @@ cdef void *address(floating[:, ::1] array) noexcept:
 
 
 cdef void *first_aligned(unsigned char *start) noexcept:
-    """Return the first address from ``start`` on that loops may read vectors from."""
+    """Return the first address from ``start`` on that is aligned to vectors."""
     return start + (SIMD_BYTES - <intptr_t>start % SIMD_BYTES) % SIMD_BYTES
 
 
 cdef void describe(
     lda_block *block, documents, topics, floating[:, ::1] gamma
 ) except *:
-    """Say where a block's documents and topics are; the caller keeps them alive.
+    """Set the documents and topics of a block; the caller keeps references to them.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ cdef tuple _lanes_and_chains(
     const unsigned char[::1] sampled,
     set forced,
 ):
-    """Say how documents are sampled, which for each depends on itself alone.
+    """Set the route of each sampled document, which depends on that document only.
 
     Returns
     -------
@@ -186,7 +186,7 @@ def local_step(
     bint want_statistics,
     double[::1] bounds,
 ):
-    """Bring each document's gamma and phi to the optimum of its (tempered) bound.
+    """Optimize the (tempered) bound of each document over gamma and phi.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def local_step(
     forced = forced_routes()
     block.abreast = ("abreast" in forced) - ("alone" in forced)
 
-    # The last row stays zero: it stands for words behind the end of a document.
+    # The last row stays zero, for words after the end of a document.
     rows_array = aligned(np.empty, (block.n_words + 1, block.width), dtype)
     cdef floating[:, ::1] rows = rows_array, sums
     cdef intptr_t[::1] in_lanes, in_chains
@@ -282,7 +282,7 @@ def local_step(
         block.seed = seed
         block.n_burn_in = n_burn_in
         block.n_kept = n_kept
-    block.rows = address(rows)
+    block.scratch.rows = address(rows)
     block.statistics = NULL
     statistics = None
     if want_statistics:
@@ -344,7 +344,7 @@ def log_predictive(
     floating[:, ::1] gamma,
     double[::1] scores,
 ):
-    """Compute each document's log-likelihood at the means of theta and the topics.
+    """Compute the log-likelihood of documents at the means of theta and of the topics.
 
     Parameters
     ----------
@@ -376,9 +376,9 @@ def log_predictive(
     block.totals = &totals[0]
     block.stop = &stop[0]
     block.bounds = &scores[0] if scores.shape[0] else NULL
-    block.rows = address(rows)
-    block.topic_scratch = address(topic_scratch)
-    block.double_scratch = &double_scratch[0]
+    block.scratch.rows = address(rows)
+    block.scratch.topic_scratch = address(topic_scratch)
+    block.scratch.double_scratch = &double_scratch[0]
     with nogil:
         mode = simd_flush_subnormals()
         if floating is float:

@@ -21,7 +21,6 @@ typedef INTEGER CHOICE __attribute__((vector_size(VECTOR_BYTES),
 #define SELECT(choice, x, y) (((x) & (choice)) | ((y) & ~(choice)))
 #define SELECT_REAL(choice, x, y) \
     ((VECTOR)SELECT(choice, (CHOICE)(x), (CHOICE)(y)))
-#define LANES_INLINE ALWAYS_INLINE
 #else
 #define LANES 1
 #define VECTOR REAL
@@ -30,7 +29,6 @@ typedef INTEGER CHOICE __attribute__((vector_size(VECTOR_BYTES),
 #define EQUALS(x, y) (-(INTEGER)((x) == (y)))
 #define SELECT(choice, x, y) ((choice) ? (x) : (y))
 #define SELECT_REAL SELECT
-#define LANES_INLINE static inline
 #endif
 /* So many tokens of a word are many. */
 #define MANY 32
@@ -110,7 +108,7 @@ static void NAME(place_documents)(GROUP *g, intptr_t first)
 }
 
 /* Vectors of LANES rows' entries become vectors of entries of LANES rows. */
-LANES_INLINE void NAME(transpose)(VECTOR *v)
+ALWAYS_INLINE void NAME(transpose)(VECTOR *v)
 {
 #ifdef VECTOR_BYTES
     for (int left = LANES; left > 1; left /= 2) {
@@ -131,7 +129,7 @@ LANES_INLINE void NAME(transpose)(VECTOR *v)
 static void NAME(fill_panel)(const GROUP *g, const int32_t *slots, REAL *panel)
 {
     const intptr_t width = g->block->width, height = g->height;
-    const REAL *rows = g->block->rows, *row[LANES];
+    const REAL *rows = g->block->scratch.rows, *row[LANES];
     for (int lane = 0; lane < LANES; lane++)
         row[lane] = rows + slots[lane] * width;
     for (intptr_t k = 0; k < height; k += LANES) {
@@ -152,8 +150,8 @@ static void NAME(fill_panel)(const GROUP *g, const int32_t *slots, REAL *panel)
 }
 
 /* weights = base^b */
-LANES_INLINE void NAME(raise_lanes)(const GROUP *g, const REAL *restrict base,
-                                    REAL *restrict weights)
+ALWAYS_INLINE void NAME(raise_lanes)(const GROUP *g, const REAL *restrict base,
+                                     REAL *restrict weights)
 {
     const int raised = g->raised;
     VECTORISE
@@ -185,8 +183,8 @@ static void NAME(begin_lanes)(GROUP *g)
 }
 
 /* One token more, or less, at a place in each lane. */
-LANES_INLINE void NAME(count_tokens)(GROUP *g, const int weighted, REAL change,
-                                     const INTEGER *places)
+ALWAYS_INLINE void NAME(count_tokens)(GROUP *g, const int weighted, REAL change,
+                                      const INTEGER *places)
 {
     /* read from memory: a vector is not taken apart */
     const volatile BITS *at = (const volatile BITS *)places;
@@ -206,8 +204,8 @@ LANES_INLINE void NAME(count_tokens)(GROUP *g, const int weighted, REAL change,
 }
 
 /* The sums of weight * row over the topics, in `cumulated` all on the way there. */
-LANES_INLINE void NAME(sum_up)(GROUP *groups, const int weighted, const int n, intptr_t t,
-                               VECTOR (*sums)[LANE_SUMS])
+ALWAYS_INLINE void NAME(sum_up)(GROUP *groups, const int weighted, const int n,
+                                intptr_t t, VECTOR (*sums)[LANE_SUMS])
 {
     const intptr_t height = groups->height;
     const VECTOR prior = (VECTOR){0} + groups->prior[0];
@@ -232,7 +230,7 @@ LANES_INLINE void NAME(sum_up)(GROUP *groups, const int weighted, const int n, i
 }
 
 /* The topic where the sums pass a uniform share of them all. */
-LANES_INLINE CHOICE NAME(topic_of)(const GROUP *g, const VECTOR *sums, VECTOR uniform)
+ALWAYS_INLINE CHOICE NAME(topic_of)(const GROUP *g, const VECTOR *sums, VECTOR uniform)
 {
     const REAL *cumulated = g->cumulated;
     VECTOR below = sums[0], left = (VECTOR){0}, total = sums[0];
@@ -266,8 +264,8 @@ LANES_INLINE CHOICE NAME(topic_of)(const GROUP *g, const VECTOR *sums, VECTOR un
 
 /* Draws the topics of the t-th tokens, in the first sweep given the earlier tokens
  * only. */
-LANES_INLINE void NAME(step_lanes)(GROUP *groups, const int weighted, const int n,
-                                   intptr_t sweep, intptr_t t)
+ALWAYS_INLINE void NAME(step_lanes)(GROUP *groups, const int weighted, const int n,
+                                    intptr_t sweep, intptr_t t)
 {
     const intptr_t n_burn_in = groups->block->n_burn_in;
     const intptr_t kept = sweep < n_burn_in ? 0 : sweep - n_burn_in + 1;
@@ -356,7 +354,7 @@ static void NAME(end_lanes)(const GROUP *g)
 
 /* Samples the documents of some groups.  The groups alternate, so that the processor
  * can overlap their draws. */
-LANES_INLINE int NAME(sample_groups)(GROUP *groups, const int weighted, const int n)
+ALWAYS_INLINE int NAME(sample_groups)(GROUP *groups, const int weighted, const int n)
 {
     const lda_block *block = groups->block;
     intptr_t shared = groups->n_steps;
@@ -399,14 +397,14 @@ static GROUP NAME(group)(const lda_block *block, intptr_t i)
     g.block = block;
     g.n_topics = block->n_topics;
     g.height = (block->n_topics + LANE_SUMS - 1) / LANE_SUMS * LANE_SUMS;
-    g.prior = block->lane_prior;
+    g.prior = block->scratch.lane_prior;
     g.raised = block->temperature_per_document || block->inverse_temperatures[0] != 1.0;
     const intptr_t rows = (g.height + 1) * LANES;
-    g.counts = (REAL *)block->lane_scratch + 4 * i * rows;
+    g.counts = (REAL *)block->scratch.lane_scratch + 4 * i * rows;
     g.weights = g.counts + rows;
     g.cumulated = g.weights + rows;
     g.kept = g.cumulated + rows;
-    g.of_word = block->chain_topics;
+    g.of_word = block->scratch.chain_topics;
     for (int lane = 0; lane < LANES; lane++)
         g.numbers[lane] = lane;
     return g;
@@ -416,9 +414,9 @@ static GROUP NAME(group)(const lda_block *block, intptr_t i)
 static void NAME(place_groups)(GROUP *groups, int n, intptr_t first)
 {
     const lda_block *block = groups->block;
-    REAL *panels = block->lane_panels;
-    INTEGER *places = block->lane_places;
-    int32_t *slots = block->lane_slots;
+    REAL *panels = block->scratch.lane_panels;
+    INTEGER *places = block->scratch.lane_places;
+    int32_t *slots = block->scratch.lane_slots;
     for (int i = 0; i < n; i++) {
         GROUP *g = groups + i;
         g->panels = panels;
@@ -457,6 +455,5 @@ static int NAME(sample_lanes)(const lda_block *block)
 #undef EQUALS
 #undef SELECT
 #undef SELECT_REAL
-#undef LANES_INLINE
 #undef MANY
 #undef GROUP

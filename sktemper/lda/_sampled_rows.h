@@ -38,11 +38,11 @@ static int NAME(fill_mean_rows)(const lda_block *block)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;
     const double b = block->inverse_temperatures[0];
-    REAL *restrict row = block->rows;
+    REAL *restrict row = block->scratch.rows;
     for (intptr_t n = 0; n < block->n_words; n++, row += width) {
         if (*block->stop)
             return -1;
-        NAME(unfused_lambda_row)(block, n, block->double_scratch);
+        NAME(unfused_lambda_row)(block, n, block->scratch.double_scratch);
         NAME(normalise_row)(block, row);
         if (block->temperature_per_document || b != 1.0)
             VECTORISE

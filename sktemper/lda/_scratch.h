@@ -8,6 +8,7 @@ static inline void *NAME(cut)(char **at, intptr_t n_bytes)
     return piece;
 }
 
+/* A macro, because it casts to a type. */
 #define CUT(type, n) ((type *)NAME(cut)(&at, (intptr_t)(n) * (intptr_t)sizeof(type)))
 
 /* Arrays for sampling; those that must be zeros come first. */
@@ -17,21 +18,21 @@ static char *NAME(cut_for_samples)(lda_block *block, char *at, char *start)
     const intptr_t height = (n_topics + LANE_SUMS - 1) / LANE_SUMS * LANE_SUMS;
     const intptr_t tokens = block->longest_in_lanes * block->n_lane_groups;
     char *zeros = at;
-    block->chain_topics = CUT(int32_t, 4 * n_topics);
-    block->chain_weights = CUT(REAL, 3 * block->width);
+    block->scratch.chain_topics = CUT(int32_t, 4 * n_topics);
+    block->scratch.chain_weights = CUT(REAL, 3 * block->width);
     REAL *prior = CUT(REAL, height + 1);
-    block->lane_prior = prior;
+    block->scratch.lane_prior = prior;
     if (start) {
         memset(zeros, 0, (size_t)(at - zeros));
         for (intptr_t k = 0; k < n_topics; k++)
             prior[k] = (REAL)block->untempered_prior[k];
         prior[height] = 1;
     }
-    block->chain_tokens = CUT(int32_t, block->longest_in_chains);
-    block->lane_panels = CUT(REAL, tokens * height * lanes);
-    block->lane_scratch = CUT(REAL, 4 * block->n_lane_groups * (height + 1) * lanes);
-    block->lane_places = CUT(REAL, (1 + block->n_kept) * tokens * lanes);
-    block->lane_slots = CUT(int32_t, (tokens + 1) * lanes);
+    block->scratch.chain_tokens = CUT(int32_t, block->longest_in_chains);
+    block->scratch.lane_panels = CUT(REAL, tokens * height * lanes);
+    block->scratch.lane_scratch = CUT(REAL, 4 * block->n_lane_groups * (height + 1) * lanes);
+    block->scratch.lane_places = CUT(REAL, (1 + block->n_kept) * tokens * lanes);
+    block->scratch.lane_slots = CUT(int32_t, (tokens + 1) * lanes);
     return at;
 }
 
@@ -40,12 +41,12 @@ static char *NAME(cut_for_notes)(lda_block *block, char *at)
 {
     const intptr_t n_documents = block->n_documents, width = block->width;
     const intptr_t n_entries = block->starts[n_documents];
-    block->places = CUT(intptr_t, block->n_words);
-    block->noted_documents = CUT(int32_t, n_entries);
-    block->noted_ratios = CUT(REAL, n_entries);
-    block->shares = CUT(REAL, n_documents * width);
-    block->share_topics = CUT(int32_t, n_documents * width);
-    block->n_shares = CUT(intptr_t, n_documents);
+    block->scratch.places = CUT(intptr_t, block->n_words);
+    block->scratch.noted_documents = CUT(int32_t, n_entries);
+    block->scratch.noted_ratios = CUT(REAL, n_entries);
+    block->scratch.shares = CUT(REAL, n_documents * width);
+    block->scratch.share_topics = CUT(int32_t, n_documents * width);
+    block->scratch.n_shares = CUT(intptr_t, n_documents);
     return at;
 }
 
@@ -55,8 +56,8 @@ static char *NAME(cut_for_abreast)(lda_block *block, char *at)
     const intptr_t lanes = SIMD_BYTES / sizeof(REAL);
     const intptr_t words = block->longest_abreast + MOST_ABREAST;
     const intptr_t height = block->n_topics + MOST_ABREAST;
-    block->abreast_order = CUT(intptr_t, block->n_documents + words);
-    block->abreast_scratch = CUT(REAL, (4 * height + words * (3 + height)) * lanes);
+    block->scratch.abreast_order = CUT(intptr_t, block->n_documents + words);
+    block->scratch.abreast_scratch = CUT(REAL, (4 * height + words * (3 + height)) * lanes);
     return at;
 }
 
@@ -70,22 +71,22 @@ LOOP intptr_t NAME(lda_scratch)(lda_block *block, void *start)
     /* an address that is none, so that no difference of pointers begins at NULL */
     char *const origin = start ? start : (char *)(uintptr_t)SIMD_BYTES;
     char *at = origin;
-    block->own_rows = CUT(REAL, own * width);
-    block->topic_scratch = CUT(REAL, 6 * width);
-    block->word_scratch = CUT(REAL, 3 * block->longest);
-    block->row_tops = CUT(double, block->n_words + 1);
-    block->double_scratch = CUT(double, 3 * n_topics);
+    block->scratch.own_rows = CUT(REAL, own * width);
+    block->scratch.topic_scratch = CUT(REAL, 6 * width);
+    block->scratch.word_scratch = CUT(REAL, 3 * block->longest);
+    block->scratch.row_tops = CUT(double, block->n_words + 1);
+    block->scratch.double_scratch = CUT(double, 3 * n_topics);
     if (start)
         memset(origin, 0, (size_t)(at - origin));
     intptr_t *own_slots = CUT(intptr_t, own);
     for (intptr_t n = 0; start && n < own; n++)
         own_slots[n] = n;
-    block->own_slots = own_slots;
-    block->kept_topics = CUT(int32_t, 2 * width);
-    block->kept_gamma = CUT(REAL, 2 * width);
+    block->scratch.own_slots = own_slots;
+    block->scratch.kept_topics = CUT(int32_t, 2 * width);
+    block->scratch.kept_gamma = CUT(REAL, 2 * width);
     /* panels hold all of few topics, and a quarter of many */
-    block->kept_rows = CUT(REAL, block->longest * (quarter > few ? quarter : few));
-    block->panel_sums = CUT(REAL, width * (SIMD_BYTES / (intptr_t)sizeof(REAL)));
+    block->scratch.kept_rows = CUT(REAL, block->longest * (quarter > few ? quarter : few));
+    block->scratch.panel_sums = CUT(REAL, width * (SIMD_BYTES / (intptr_t)sizeof(REAL)));
     if (block->sampled)
         at = NAME(cut_for_samples)(block, at, start);
     block->longest_abreast = NAME(longest_abreast)(block);

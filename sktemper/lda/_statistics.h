@@ -4,7 +4,7 @@
  * log(normaliser). */
 static double NAME(words_bound)(DOCUMENT *d)
 {
-    const double *restrict row_tops = d->block->row_tops;
+    const double *restrict row_tops = d->block->scratch.row_tops;
     const REAL *restrict counts = d->counts, *restrict ratios = d->ratios;
     const REAL *restrict mass = d->mass;
     const intptr_t *restrict words = d->words;
@@ -78,18 +78,19 @@ static intptr_t NAME(few_topics)(const DOCUMENT *d, int32_t *restrict chosen)
 static void NAME(note_statistics)(DOCUMENT *d, intptr_t i, double weight)
 {
     const lda_block *block = d->block;
-    REAL *shares = (REAL *)block->shares + i * d->width, *ratios = block->noted_ratios;
-    int32_t *topics = block->share_topics + i * d->width;
+    REAL *shares = (REAL *)block->scratch.shares + i * d->width;
+    REAL *ratios = block->scratch.noted_ratios;
+    int32_t *topics = block->scratch.share_topics + i * d->width;
     const intptr_t few = NAME(few_topics)(d, topics);
-    block->n_shares[i] = few;
+    block->scratch.n_shares[i] = few;
     for (intptr_t j = 0; j < few; j++)
         shares[j] = d->weights[topics[j]];
     if (!few)
         memcpy(shares, d->weights, d->width * sizeof(REAL));
     for (intptr_t n = 0; n < d->n_words; n++) {
         const int underflown = d->ratios[n] == 0 && d->counts[n] > 0;
-        const intptr_t place = block->places[d->words[n]]++;
-        block->noted_documents[place] = (int32_t)(underflown ? ~i : i);
+        const intptr_t place = block->scratch.places[d->words[n]]++;
+        block->scratch.noted_documents[place] = (int32_t)(underflown ? ~i : i);
         ratios[place] = (REAL)weight * (underflown ? d->counts[n] : d->ratios[n]);
     }
 }
@@ -97,7 +98,7 @@ static void NAME(note_statistics)(DOCUMENT *d, intptr_t i, double weight)
 /* Finds the first pair of each word. */
 static void NAME(find_places)(const lda_block *block)
 {
-    intptr_t *places = block->places, total = 0;
+    intptr_t *places = block->scratch.places, total = 0;
     for (intptr_t v = 0; v < block->n_words; v++)
         places[v] = 0;
     for (intptr_t i = 0; i < block->n_documents; i++)
@@ -116,13 +117,13 @@ static void NAME(add_underflown)(DOCUMENT *d, intptr_t word, intptr_t start, int
     const lda_block *block = d->block;
     REAL *sum = (REAL *)block->statistics + word * d->width;
     for (intptr_t e = start; e < stop; e++) {
-        const intptr_t i = ~block->noted_documents[e];
+        const intptr_t i = ~block->scratch.noted_documents[e];
         if (i < 0)
             continue;
         d->gamma = (REAL *)block->gamma + i * d->n_topics;
         NAME(underflown_phi)(d, word);
         for (intptr_t k = 0; k < d->n_topics; k++)
-            sum[k] += ((const REAL *)block->noted_ratios)[e] * (REAL)d->phi[k];
+            sum[k] += ((const REAL *)block->scratch.noted_ratios)[e] * (REAL)d->phi[k];
     }
 }
 
@@ -132,17 +133,17 @@ static void NAME(add_pairs)(const lda_block *block, intptr_t start, intptr_t sto
                             REAL *restrict sums)
 {
     const intptr_t width = block->width;
-    const REAL *ratios = block->noted_ratios;
+    const REAL *ratios = block->scratch.noted_ratios;
     for (intptr_t k = 0; k < width; k++)
         sums[k] = 0;
     for (intptr_t e = start; e < stop; e++) {
         const REAL ratio = ratios[e];
-        const intptr_t i = block->noted_documents[e];
+        const intptr_t i = block->scratch.noted_documents[e];
         if (i < 0)
             continue;
-        const REAL *restrict shares = (const REAL *)block->shares + i * width;
-        const int32_t *restrict topics = block->share_topics + i * width;
-        const intptr_t few = block->n_shares[i];
+        const REAL *restrict shares = (const REAL *)block->scratch.shares + i * width;
+        const int32_t *restrict topics = block->scratch.share_topics + i * width;
+        const intptr_t few = block->scratch.n_shares[i];
         for (intptr_t j = 0; j < few; j++)
             sums[topics[j]] += ratio * shares[j];
         if (few)
@@ -164,8 +165,9 @@ ALWAYS_INLINE void NAME(add_panels)(const lda_block *block, intptr_t start, intp
                                     intptr_t k, const int n, REAL *sums)
 {
     const intptr_t width = block->width;
-    const int32_t *documents = block->noted_documents;
-    const REAL *ratios = block->noted_ratios, *all = (const REAL *)block->shares + k;
+    const int32_t *documents = block->scratch.noted_documents;
+    const REAL *ratios = block->scratch.noted_ratios;
+    const REAL *all = (const REAL *)block->scratch.shares + k;
     VECTOR total[2 * PARTS];
     for (int j = 0; j < n * PARTS; j++)
         total[j] = (VECTOR){0};
@@ -208,14 +210,14 @@ static void NAME(collect_statistics)(DOCUMENT *d)
     const intptr_t width = d->width;
     REAL *restrict sums = d->sums;
     for (intptr_t v = 0, start = 0; v < block->n_words; v++) {
-        const intptr_t stop = block->places[v];
+        const intptr_t stop = block->scratch.places[v];
         int underflown = 0;
         if (width <= FEW_PANELS * PANEL)
             NAME(add_all_panels)(block, start, stop, sums);
         else
             NAME(add_pairs)(block, start, stop, sums);
         for (intptr_t e = start; e < stop; e++)
-            underflown |= block->noted_documents[e] < 0;
+            underflown |= block->scratch.noted_documents[e] < 0;
         const REAL *row = d->rows + v * width;
         REAL *sum = (REAL *)block->statistics + v * width;
         if (block->sampled)

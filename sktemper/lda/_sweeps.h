@@ -171,7 +171,7 @@ ALWAYS_INLINE void NAME(sweep_some)(DOCUMENT *d, intptr_t n, const VECTOR *panel
 {
     const intptr_t n_topics = d->n_topics;
     const REAL *weights = d->weights;
-    VECTOR *totals = d->block->panel_sums, even[MOST * PARTS], odd[MOST * PARTS];
+    VECTOR *totals = d->block->scratch.panel_sums, even[MOST * PARTS], odd[MOST * PARTS];
     VECTOR ratio[MOST * PARTS];
     const VECTOR *at[MOST];
     intptr_t k = 0;
@@ -220,7 +220,7 @@ static intptr_t NAME(sweep_panels)(DOCUMENT *d)
 {
     const intptr_t n_topics = d->n_topics, whole = d->n_words - (MOST - 1) * PANEL;
     const VECTOR *panel = (const VECTOR *)d->panels;
-    VECTOR *totals = d->block->panel_sums;
+    VECTOR *totals = d->block->scratch.panel_sums;
     MASK underflown = {0};
     intptr_t n = 0;
     for (intptr_t i = 0; i < n_topics * PARTS; i++)
@@ -285,7 +285,7 @@ static intptr_t NAME(sweep)(DOCUMENT *d)
     const intptr_t width = d->width;
     const REAL *restrict w = d->weights;
     REAL *restrict sums = d->sums;
-    REAL *restrict partial = (REAL *)d->block->topic_scratch + 2 * width;
+    REAL *restrict partial = (REAL *)d->block->scratch.topic_scratch + 2 * width;
     intptr_t underflown = 0;
     for (intptr_t k = 0; k < width; k++)
         sums[k] = partial[k] = 0;

@@ -1,7 +1,7 @@
 /* Rows of topics for the words of a block, which its documents use. */
 
-/* lambda of a word.  Where the prior is the same for all topics, as it mostly is, the
- * loop has no strides. */
+/* Computes lambda of a word.  The loop for a prior that is the same for all topics, the usual
+ * case, has no strides.  A macro, because it writes rows of two types. */
 #define LAMBDA_ROW(block, slot, out, TYPE)                                            \
     const intptr_t v = block->words[slot], stride = block->prior_topic_stride;        \
     const double *restrict u = block->u + v * block->n_topics;                        \
@@ -80,7 +80,7 @@ static void NAME(fill_some_rows)(const lda_block *block, intptr_t n, intptr_t m,
                                  const REAL *restrict factors, double least)
 {
     const intptr_t width = block->width;
-    REAL *restrict rows = (REAL *)block->rows + n * width;
+    REAL *restrict rows = (REAL *)block->scratch.rows + n * width;
     REAL tops[ROWS_AT_ONCE], shifts[ROWS_AT_ONCE];
     for (intptr_t j = m; j < ROWS_AT_ONCE; j++)
         tops[j] = 1;
@@ -94,7 +94,7 @@ static void NAME(fill_some_rows)(const lda_block *block, intptr_t n, intptr_t m,
     }
     for (intptr_t j = 0; j < m; j++, rows += width) {
         const REAL shift = shifts[j];
-        block->row_tops[n + j] = -(double)shift - least;
+        block->scratch.row_tops[n + j] = -(double)shift - least;
         VECTORISE
         for (intptr_t k = 0; k < width; k++) {
             DIGAMMA_PARTS(rows[k], z, s, R);
@@ -107,11 +107,12 @@ static void NAME(fill_some_rows)(const lda_block *block, intptr_t n, intptr_t m,
 static void NAME(fill_raised_rows)(const lda_block *block, intptr_t n, intptr_t m, double b)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;
-    REAL *restrict rows = (REAL *)block->rows + n * width;
-    REAL *restrict x = (REAL *)block->topic_scratch + 2 * width;
+    REAL *restrict rows = (REAL *)block->scratch.rows + n * width;
+    REAL *restrict x = (REAL *)block->scratch.topic_scratch + 2 * width;
     for (intptr_t j = 0; j < m; j++, rows += width) {
         NAME(rounded_row)(block, n + j, x);
-        block->row_tops[n + j] = NAME(log_row)(n_topics, x, block->digamma_totals, rows);
+        block->scratch.row_tops[n + j] =
+            NAME(log_row)(n_topics, x, block->digamma_totals, rows);
         if (!block->temperature_per_document)
             NAME(exp_scaled)(n_topics, rows, b, rows);
         for (intptr_t k = n_topics; k < width; k++)
@@ -127,8 +128,8 @@ static int NAME(fill_rows)(const lda_block *block)
     const intptr_t n_topics = block->n_topics, width = block->width;
     const double b = block->inverse_temperatures[0];
     const int raised = block->temperature_per_document || b != 1.0;
-    REAL *restrict factors = (REAL *)block->topic_scratch + 3 * width;
-    REAL *restrict last = (REAL *)block->rows + block->n_words * width;
+    REAL *restrict factors = (REAL *)block->scratch.topic_scratch + 3 * width;
+    REAL *restrict last = (REAL *)block->scratch.rows + block->n_words * width;
     double least = block->digamma_totals[0];
     for (intptr_t k = 0; k < n_topics; k++)
         least = block->digamma_totals[k] < least ? block->digamma_totals[k] : least;
@@ -153,7 +154,8 @@ static int NAME(fill_rows)(const lda_block *block)
 /* lambda / sum lambda of a word, from the lambda in `double_scratch`. */
 static void NAME(normalise_row)(const lda_block *block, REAL *restrict row)
 {
-    const double *restrict totals = block->totals, *restrict lambda = block->double_scratch;
+    const double *restrict totals = block->totals;
+    const double *restrict lambda = block->scratch.double_scratch;
     VECTORISE
     for (intptr_t k = 0; k < block->n_topics; k++) {
         const REAL mean = (REAL)(lambda[k] / totals[k]);
@@ -164,7 +166,7 @@ static void NAME(normalise_row)(const lda_block *block, REAL *restrict row)
 /* The mean of a topic-word distribution for a word. */
 static void NAME(mean_row)(const lda_block *block, intptr_t slot, REAL *restrict row)
 {
-    NAME(lambda_row)(block, slot, block->double_scratch);
+    NAME(lambda_row)(block, slot, block->scratch.double_scratch);
     NAME(normalise_row)(block, row);
 }
 

@@ -75,7 +75,8 @@ static inline void NAME(table_lanes)(intptr_t d, intptr_t biases, intptr_t width
             out = mixed;
         for (intptr_t j = 0; j <= i; j++, out += LANES, prior++) {
             const double share = (i == j ? 1 : 2) * *prior;
-            const double *restrict y = m + j * LANES, *restrict covariance = a + AT(i, j);
+            const double *restrict y = m + j * LANES;
+            const double *restrict covariance = a + element_place(i, j);
             double *restrict to = i == d && j == d ? out + LANES : out;
             VECTORISE
             for (intptr_t lane = 0; lane < LANES; lane++) {
@@ -115,7 +116,7 @@ static void NAME(write_lanes)(const gaussians_block *block, intptr_t first,
         double *to = block->covariances + row * n_own;
         for (intptr_t i = 0; i < E; i++)
             for (intptr_t j = 0; j <= i; j++)
-                *to++ = a[AT(i, j) + lane];
+                *to++ = a[element_place(i, j) + lane];
     }
     NAME(from_lanes)(block->width, table, (REAL *const *)rows);
 }
@@ -128,9 +129,10 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
     const intptr_t d = block->rank, E = d + block->biases, n_own = E * (E + 1) / 2;
     const intptr_t n_natural = n_own + E;
     const double *prior = block->prior;
-    double *a = block->scratch, *m = a + TRIANGLE(E), *inverse = m + TILED(E);
-    double *linear = inverse + TILED(E);
-    double *b = linear + TILED(E); /* transposed rows are before and after it */
+    double *a = block->scratch, *m = a + triangle_entries(E);
+    double *inverse = m + vector_entries(E);
+    double *linear = inverse + vector_entries(E);
+    double *b = linear + vector_entries(E); /* transposed rows are before and after it */
     intptr_t n_indefinite = 0;
     for (intptr_t first = 0; first < block->n_rows; first += LANES) {
         const intptr_t n = block->n_rows - first;
@@ -150,14 +152,14 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
         const double *from = b, *base = prior;
         for (intptr_t i = 0; i <= E; i++)
             for (intptr_t j = 0; j < (i < E ? i + 1 : E); j++, from += LANES, base++) {
-                double *restrict to = i < E ? a + AT(i, j) : m + j * LANES;
+                double *restrict to = i < E ? a + element_place(i, j) : m + j * LANES;
                 const double at_least = *base;
                 VECTORISE
                 for (intptr_t lane = 0; lane < LANES; lane++)
                     to[lane] = at_least + scales[lane] * from[lane];
             }
         memcpy(linear, b + n_own * LANES, (size_t)(E * LANES) * sizeof(double));
-        n_indefinite += NAME(solve_lanes)(E, n_lanes, a, b, m, inverse, log_determinant);
+        n_indefinite += solve_lanes(E, n_lanes, a, b, m, inverse, log_determinant);
         NAME(table_lanes)(d, block->biases, block->width, prior, a, m, b, trace);
         NAME(add_products)(E, m, linear, product);
         for (intptr_t i = 0; i < E; i++)
@@ -175,4 +177,4 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
     return n_indefinite;
 }
 
-#include "gaussian_lanes_end.h"
+#undef LANES

@@ -8,9 +8,9 @@ from scipy.optimize import brentq
 from scipy.special import gammaln, psi
 from scipy.stats import norm, t
 
-#: Initial shape of the users' noise, and the range in which it is learned.
+#: Initial shape of the Gamma prior of users' precisions, and range of learned shapes.
 START_SHAPE, SHAPES = 5.0, (1.5, 1e4)
-#: Shape and rate of a precision that is known to be 1.
+#: Shape and rate of the posterior of a precision that is known to be 1.
 CERTAIN = 1e100
 
 
@@ -74,7 +74,7 @@ def best_shape(log_noise):
 
 
 def log_densities(residuals, variances, freedom=None):
-    """Return the log densities of residuals: Gaussian, or Student's t."""
+    """Return log densities of residuals: Gaussian, or Student's t with ``freedom``."""
     scale = np.sqrt(variances)
     if freedom is None:
         return norm.logpdf(residuals, scale=scale)

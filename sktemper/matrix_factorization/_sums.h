@@ -1,8 +1,8 @@
-/* Sums over ratings of rows of a table, for one floating type.  Some columns at once, a
- * panel: their sums stay in registers while the ratings of a row are gone through, and of
- * a packed panel all rows stay in a core's own cache. */
+/* Sums over ratings of rows of a table, for one floating type.  The columns are summed in
+ * panels: the sums of a panel stay in registers during the loop over the ratings of a row,
+ * and a packed panel of all rows stays in the cache of a core. */
 
-/* Vectors of a panel, and ratings whose rows of it are added at once. */
+/* Largest number of vectors of a panel, and number of ratings that are added at once. */
 #ifdef VECTOR_BYTES
 #define SUM_LANES (VECTOR_BYTES / (intptr_t)sizeof(REAL))
 #if VECTOR_BYTES == 64
@@ -15,15 +15,15 @@
 #define MOST_VECTORS 16
 #endif
 #define AT_ONCE 4
-/* After so many ratings sums go on in float64. */
+/* Partial sums of at most this number of ratings are added in float64. */
 #define MOST_ADDED 256
 #define PANEL_COLUMNS (MOST_VECTORS * SUM_LANES)
 
-/* The columns of a panel, their sums by factors, and those by factors times values. */
+/* Columns of a panel, their sums times factors, and their sums times factors and values. */
 typedef struct {
     const REAL *rows;
     intptr_t stride, first, n_vectors;
-    int is_weighted;                     /* whether it has columns of the latter */
+    int is_weighted;                     /* whether the latter are needed */
     REAL sums[PANEL_COLUMNS], weighted[PANEL_COLUMNS];
 } NAME(panel);
 
@@ -31,89 +31,70 @@ typedef struct {
 #define VECTOR NAME(sums_vector)
 typedef REAL VECTOR
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
-#define EACH_1(X) X(0)
-#define EACH_2(X) EACH_1(X) X(1)
-#define EACH_3(X) EACH_2(X) X(2)
-#define EACH_4(X) EACH_3(X) X(3)
-#define EACH_5(X) EACH_4(X) X(4)
-#define ROW(name, i)                                                                   \
-    const VECTOR *const name = (const VECTOR *)(rows + (intptr_t)others[k + i] * stride);
-#define START(i) VECTOR sum##i = {0};
-#define ADD(i) sum##i += (fa * a[i] + fb * b[i]) + (fc * c[i] + fd * d[i]);
-#define ADD_ONE(i) sum##i += fa * a[i];
-#define WRITE(i) *(VECTOR *)(panel->sums + i * SUM_LANES) = sum##i;
-#define START_WEIGHTED(i) VECTOR other##i = {0};
-#define ADD_WEIGHTED(i) other##i += (ya * a[i] + yb * b[i]) + (yc * c[i] + yd * d[i]);
-#define ADD_ONE_WEIGHTED(i) other##i += ya * a[i];
-#define WRITE_WEIGHTED(i) *(VECTOR *)(panel->weighted + i * SUM_LANES) = other##i;
-#define ADDERS(n)                                                                      \
-    static void NAME(add_##n)(intptr_t n_ratings, const int32_t *restrict others,      \
-                              const REAL *restrict factors, NAME(panel) *panel)        \
-    {                                                                                  \
-        const REAL *const rows = panel->rows;                                          \
-        const intptr_t stride = panel->stride;                                         \
-        intptr_t k = 0;                                                                \
-        EACH_##n(START)                                                                \
-        for (; k + AT_ONCE <= n_ratings; k += AT_ONCE) {                               \
-            ROW(a, 0) ROW(b, 1) ROW(c, 2) ROW(d, 3)                                    \
-            const REAL fa = factors[k], fb = factors[k + 1];                           \
-            const REAL fc = factors[k + 2], fd = factors[k + 3];                       \
-            EACH_##n(ADD)                                                              \
-        }                                                                              \
-        for (; k < n_ratings; k++) {                                                   \
-            ROW(a, 0)                                                                  \
-            const REAL fa = factors[k];                                                \
-            EACH_##n(ADD_ONE)                                                          \
-        }                                                                              \
-        EACH_##n(WRITE)                                                                \
-    }                                                                                  \
-    static void NAME(add_both_##n)(intptr_t n_ratings, const int32_t *restrict others, \
-                                   const REAL *restrict factors,                       \
-                                   const REAL *restrict weighted, NAME(panel) *panel)  \
-    {                                                                                  \
-        const REAL *const rows = panel->rows;                                          \
-        const intptr_t stride = panel->stride;                                         \
-        intptr_t k = 0;                                                                \
-        EACH_##n(START)                                                                \
-        EACH_##n(START_WEIGHTED)                                                       \
-        for (; k + AT_ONCE <= n_ratings; k += AT_ONCE) {                               \
-            ROW(a, 0) ROW(b, 1) ROW(c, 2) ROW(d, 3)                                    \
-            const REAL fa = factors[k], fb = factors[k + 1];                           \
-            const REAL fc = factors[k + 2], fd = factors[k + 3];                       \
-            const REAL ya = weighted[k], yb = weighted[k + 1];                         \
-            const REAL yc = weighted[k + 2], yd = weighted[k + 3];                     \
-            EACH_##n(ADD)                                                              \
-            EACH_##n(ADD_WEIGHTED)                                                     \
-        }                                                                              \
-        for (; k < n_ratings; k++) {                                                   \
-            ROW(a, 0)                                                                  \
-            const REAL fa = factors[k], ya = weighted[k];                              \
-            EACH_##n(ADD_ONE)                                                          \
-            EACH_##n(ADD_ONE_WEIGHTED)                                                 \
-        }                                                                              \
-        EACH_##n(WRITE)                                                                \
-        EACH_##n(WRITE_WEIGHTED)                                                       \
-    }
-ADDERS(1)
-ADDERS(2)
-ADDERS(3)
-#if MOST_VECTORS == 5
-ADDERS(4)
-ADDERS(5)
-#endif
-#define CASE(n)                                                                        \
-    case n:                                                                            \
-        if (panel->is_weighted)                                                        \
-            NAME(add_both_##n)(n_ratings, others, factors, weighted, panel);           \
-        else                                                                           \
-            NAME(add_##n)(n_ratings, others, factors, panel);                          \
-        break;
 
-/* The sums of a panel over some ratings, in place of what it had. */
+/* The row of the k-th rating. */
+ALWAYS_INLINE const VECTOR *NAME(panel_row)(const NAME(panel) *panel, int32_t other)
+{
+    return (const VECTOR *)(panel->rows + (intptr_t)other * panel->stride);
+}
+
+/* Sums of a panel with n vectors over some ratings: n and `both`, whether the sums of factors
+ * times values are among them, are constants of the caller, so that the sums stay in
+ * registers. */
+ALWAYS_INLINE void NAME(add_vectors)(const int n, const int both, intptr_t n_ratings,
+                                     const int32_t *restrict others,
+                                     const REAL *restrict factors,
+                                     const REAL *restrict weighted, NAME(panel) *panel)
+{
+    const VECTOR zero = {0};
+    VECTOR sum[MOST_VECTORS], other[MOST_VECTORS];
+    intptr_t k = 0;
+    UNROLLED
+    for (int i = 0; i < n; i++)
+        sum[i] = other[i] = zero;
+    for (; k + AT_ONCE <= n_ratings; k += AT_ONCE) {
+        const VECTOR *const a = NAME(panel_row)(panel, others[k]);
+        const VECTOR *const b = NAME(panel_row)(panel, others[k + 1]);
+        const VECTOR *const c = NAME(panel_row)(panel, others[k + 2]);
+        const VECTOR *const d = NAME(panel_row)(panel, others[k + 3]);
+        const REAL *f = factors + k, *y = weighted + k;
+        UNROLLED
+        for (int i = 0; i < n; i++)
+            sum[i] += (f[0] * a[i] + f[1] * b[i]) + (f[2] * c[i] + f[3] * d[i]);
+        UNROLLED
+        for (int i = 0; both && i < n; i++)
+            other[i] += (y[0] * a[i] + y[1] * b[i]) + (y[2] * c[i] + y[3] * d[i]);
+    }
+    for (; k < n_ratings; k++) {
+        const VECTOR *const a = NAME(panel_row)(panel, others[k]);
+        UNROLLED
+        for (int i = 0; i < n; i++)
+            sum[i] += factors[k] * a[i];
+        UNROLLED
+        for (int i = 0; both && i < n; i++)
+            other[i] += weighted[k] * a[i];
+    }
+    UNROLLED
+    for (int i = 0; i < n; i++) {
+        *(VECTOR *)(panel->sums + i * SUM_LANES) = sum[i];
+        if (both)
+            *(VECTOR *)(panel->weighted + i * SUM_LANES) = other[i];
+    }
+}
+
+/* The sums of a panel over some ratings, in place of the previous ones. */
 static inline void NAME(add_ratings)(intptr_t n_ratings, const int32_t *others,
                                      const REAL *factors, const REAL *weighted,
                                      NAME(panel) *panel)
 {
+/* A macro, because the number of vectors has to be a constant in each call. */
+#define CASE(n)                                                                        \
+    case n:                                                                            \
+        if (panel->is_weighted)                                                        \
+            NAME(add_vectors)(n, 1, n_ratings, others, factors, weighted, panel);      \
+        else                                                                           \
+            NAME(add_vectors)(n, 0, n_ratings, others, factors, weighted, panel);      \
+        break;
     switch (panel->n_vectors) {
         CASE(1)
         CASE(2)
@@ -123,24 +104,9 @@ static inline void NAME(add_ratings)(intptr_t n_ratings, const int32_t *others,
         CASE(5)
 #endif
     }
+#undef CASE
 }
 #undef VECTOR
-#undef EACH_1
-#undef EACH_2
-#undef EACH_3
-#undef EACH_4
-#undef EACH_5
-#undef ROW
-#undef START
-#undef ADD
-#undef ADD_ONE
-#undef WRITE
-#undef START_WEIGHTED
-#undef ADD_WEIGHTED
-#undef ADD_ONE_WEIGHTED
-#undef WRITE_WEIGHTED
-#undef ADDERS
-#undef CASE
 #else
 static inline void NAME(add_ratings)(intptr_t n_ratings, const int32_t *others,
                                      const REAL *factors, const REAL *weighted,
@@ -158,7 +124,7 @@ static inline void NAME(add_ratings)(intptr_t n_ratings, const int32_t *others,
 }
 #endif
 
-/* Adds a panel's sums to those of a row, which begin at `out`. */
+/* Adds the sums of a panel to those of a row, which begin at `out`. */
 static void NAME(add_panel)(const ratings_block *block, const NAME(panel) *panel,
                             double *restrict out)
 {
@@ -189,7 +155,7 @@ static void NAME(add_panel)(const ratings_block *block, const NAME(panel) *panel
         linear[E] += (double)sums[square];
 }
 
-/* Columns of the table one row after the other, times the rows' factors. */
+/* Packs the columns of a panel, row after row, multiplied by the factors of the rows. */
 static void NAME(pack_panel)(const ratings_block *block, NAME(panel) *panel)
 {
     const REAL *from = (const REAL *)block->table + panel->first;
@@ -229,7 +195,8 @@ static void NAME(add_squares)(const ratings_block *block, intptr_t at, intptr_t 
     }
 }
 
-/* Adds what ratings tell of their rows to sums; 0, or -1 when told to stop. */
+/* Adds the statistics of ratings to the sums of their rows.  Returns 0, or -1 if `stop` is
+ * set. */
 LOOP int NAME(rating_sums)(ratings_block *block)
 {
     const intptr_t d = block->rank, E = d + block->biases, n_own = E * (E + 1) / 2;
@@ -272,7 +239,7 @@ LOOP int NAME(rating_sums)(ratings_block *block)
     return 0;
 }
 
-/* The sum of the rows of a table, each times its factor. */
+/* sums += the rows of a table times their factors. */
 LOOP void NAME(table_sums)(intptr_t n_rows, intptr_t width, const double *factors,
                            const REAL *table, double *sums)
 {

@@ -60,7 +60,7 @@ class MixedMixtureModel(MixtureModel):
         )
 
     def auto_batch_size(self, X, total):
-        """Return a tenth of the samples, from 20 a component to 5,000."""
+        """Return a tenth of the samples, at least 20 per component, at most 5,000."""
         fewest = 20 * self.n_components
         if total is None:
             return max(1000, fewest)
