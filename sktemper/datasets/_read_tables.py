@@ -282,7 +282,7 @@ class _Labels:
 
     @staticmethod
     def _check_texts(values, name, file, row):
-        """Raise if a label is empty or ends with a null character, as NumPy strips it."""
+        """Raise if a label is empty or ends with a null character (NumPy strips it)."""
         compute = _pyarrow().compute
         if _ending(file) != ".parquet":  # an empty field of a text file is missing
             _refuse_row(compute.equal(values, ""), name, file, row, "missing")
