@@ -10,9 +10,9 @@ from ._texts import Reader, tinted_pieces
 
 __all__ = ["Texts", "shown_documents"]
 
-#: Largest number of characters of a text, and of words of a document without a text.
+#: Letters of a text, and words of a document without one, that are shown.
 MOST_LETTERS, MOST_WORDS = 2000, 40
-#: Largest number of topics above a document, and smallest weight of such a topic.
+#: Maximum number, and least weight, of the topics that are named above a document.
 MOST_TOPICS, LEAST_WEIGHT = 4, 0.05
 
 
