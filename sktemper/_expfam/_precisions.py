@@ -83,8 +83,8 @@ class WishartPrecision:
         -------
         log_precisions, log_normalisers, log_densities : ndarray of shape \
                 (n_components,)
-            E log |Lambda|; the logarithm of the density's normaliser, but for
-            |Lambda|; and the expected log density of samples, but for their distance.
+            E log |Lambda|; the logarithm of the density's normaliser, without the
+            factor |Lambda|; and the expected log density of samples at distance 0.
         """
         return _kernels.wishart_terms(
             self.n_features, precision, freedom, log_determinants

@@ -48,11 +48,16 @@ Loops may use:
 ``TINY_MASS``, ``NEGLIGIBLE``, ``FARTHEST``
     The smallest mass that is a divisor, a negligible share, and the largest distance
     that matters.
-``VECTOR_BYTES``, ``ALWAYS_INLINE``
-    ``VECTOR_BYTES`` is defined if the compiler has vector types, and is their size.
+``VECTOR_BYTES``
+    The size of vectors.  It is defined only if the compiler has vector types.
     Models define LANES, the number of samples that are processed at once, from it or
-    from ``SIMD_BYTES``.  Macros must be undefined at the end of the loops, because
-    these are compiled twice.
+    from ``SIMD_BYTES``.
+``ALWAYS_INLINE``, ``UNROLLED``
+    The beginning of a function that is always inlined, and a line before a short loop
+    that is unrolled completely, so that arrays of vectors stay in registers.  Loops use
+    such functions instead of macros.  Macros are only for types, for sizes that depend
+    on types, and for code that is compiled for several types.  They must be undefined
+    at the end of the loops, because these are compiled twice.
 ``SIMD_BYTES``
     The size of the widest vector.  `special.padded` and `special.aligned` make arrays
     whose rows are multiples of it.

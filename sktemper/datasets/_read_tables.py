@@ -14,9 +14,9 @@ __all__ = ["read_text", "read_triples"]
 
 #: Bytes of a table of comma-separated values that are parsed at a time.
 BLOCK = 2**22
-#: Names of columns that a message lists, and characters of each.
+#: Largest number of column names in a message, and of characters of each.
 MOST_NAMED, LONGEST_NAME = 20, 40
-#: Endings of files, without that of gzip.
+#: Extensions of files, without that of gzip.
 TABLES, TEXTS = (".parquet", ".csv", ".tsv"), (".txt",)
 
 
@@ -26,31 +26,31 @@ def read_text(paths, column="text", *, batch_size=10_000):
     Parameters
     ----------
     paths : str, path, or list of them
-        Files that end in ``.txt``, with a text a line; in ``.csv`` or ``.tsv``, with a
-        header; or in ``.parquet``.  All but the last may be compressed by gzip, with
-        ``.gz`` behind.  A folder stands for such files in it, in the order of their
-        names.
+        Files with the extensions ``.txt`` (one text per line), ``.csv`` or ``.tsv``
+        (with a header), or ``.parquet``.  Files other than ``.parquet`` may be
+        compressed by gzip, with the additional extension ``.gz``.  A folder stands for
+        all such files in it, sorted by name.
     column : str, default="text"
-        The column of a table.
+        Name of the column of a table.
     batch_size : int, default=10,000
-        Texts in a batch.
+        Number of texts in a batch.
 
     Returns
     -------
     batches : iterable of lists of str
-        For `write_counts`, with a vectorizer.
+        Batches for `write_counts` with a vectorizer.
 
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If a file does not exist.
     ImportError
         If there is a table, and pyarrow is not installed.
     ValueError
-        If a file ends otherwise, or an argument is none of these; and, while they are
-        read, if one cannot be parsed, is binary or in UTF-16, ends its lines with
-        carriage returns alone, has no such column or several, or a text is missing.
-        The message names the file, and the line or row.
+        If an extension or an argument is invalid.  During reading: if a file cannot be
+        parsed, is binary or in UTF-16, or ends its lines with carriage returns alone;
+        if the column is missing or occurs twice; or if a text is missing.  The message
+        names the file and the line or row.
 
     Examples
     --------
@@ -78,34 +78,33 @@ def read_triples(paths, columns=("user", "item", "rating"), *, label_type=None):
     Parameters
     ----------
     paths : str, path, or list of them
-        Files that end in ``.csv`` or ``.tsv``, with a header, which may be compressed
-        by gzip, with ``.gz`` behind; or in ``.parquet``.  A folder stands for such
-        files in it, in the order of their names.
+        Files with the extensions ``.csv`` or ``.tsv`` (with a header), or ``.parquet``.
+        The former may be compressed by gzip, with the additional extension ``.gz``.  A
+        folder stands for all such files in it, sorted by name.
     columns : tuple of three str, default=("user", "item", "rating")
-        The columns of users, items and ratings.
+        Names of the columns of users, items and ratings.
     label_type : {None, int, str}, default=None
-        Whether users and items are whole numbers or strings.  None takes strings from
-        ``.parquet`` as such, and of text files what their first lines look like: there
-        "007" becomes the number 7.  Ratings are read as float32 from text, and
-        otherwise as they are.
+        Type of users and items: integers or strings.  None keeps the types of
+        ``.parquet`` files, and infers those of text files from their first lines, where
+        "007" is read as the number 7.  Ratings are read as float32 from text files, and
+        keep their type otherwise.
 
     Returns
     -------
     batches : iterable of tuples (users, items, ratings) of ndarrays
-        For `write_ratings`.
+        Batches for `write_ratings`.
 
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If a file does not exist.
     ImportError
         If pyarrow is not installed.
     ValueError
-        If a file ends otherwise, or an argument is none of these; and, while they are
-        read, if one cannot be parsed, or has not each of these columns once, if users
-        or items are neither whole numbers nor strings or not the same in all files, or
-        if a value is missing or a rating infinite.  The message names the file, and the
-        row.
+        If an extension or an argument is invalid.  During reading: if a file cannot be
+        parsed; if a column is missing or occurs twice; if users or items are neither
+        integers nor strings, or differ in type between files; if a value is missing; or
+        if a rating is infinite.  The message names the file and the row.
 
     Examples
     --------
@@ -131,7 +130,7 @@ def read_triples(paths, columns=("user", "item", "rating"), *, label_type=None):
 
 
 def _pyarrow():
-    """Return pyarrow, which is not needed otherwise."""
+    """Import pyarrow, an optional dependency, and return it."""
     try:
         import pyarrow
         import pyarrow.compute
@@ -143,7 +142,7 @@ def _pyarrow():
 
 
 def _ending(file):
-    """Return how the name of a file ends, without that of gzip."""
+    """Return the extension of a file, without that of gzip."""
     suffixes = [suffix.lower() for suffix in file.suffixes]
     if suffixes[-1:] == [".gz"] and suffixes[-2:-1] != [".parquet"]:
         suffixes.pop()
@@ -151,7 +150,7 @@ def _ending(file):
 
 
 def _files(paths, endings):
-    """Return the files that paths stand for."""
+    """Return the files of paths, which may be folders."""
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
     if not isinstance(paths, Iterable) or isinstance(paths, bytes):
@@ -175,7 +174,7 @@ def _files(paths, endings):
 
 
 def _regrouped(lists, size):
-    """Yield lists of the same size, and the rest."""
+    """Yield lists of equal size, followed by the rest."""
     gathered = []
     for some in lists:
         gathered += some
@@ -204,13 +203,14 @@ def _texts(files, column):
 
 
 def _check_first(file, lines):
-    """Raise if the first lines of a file show that it is no text with a text a line.
+    """Raise if the first lines show that a file does not have one text per line.
 
     Raises
     ------
     ValueError
-        If its lines end with carriage returns alone, or the first one has a null
-        character, as UTF-16 without a byte order mark has and most binary files have.
+        If its lines end with carriage returns alone, or the first line has a null
+        character.  Most binary files have one, and so has UTF-16 without a byte order
+        mark.
     """
     if len(lines) == 1 and b"\r" in lines[0]:
         raise ValueError(
@@ -246,19 +246,19 @@ def _triples(files, columns, label_type):
 
 
 class _Labels:
-    """Columns of users or items as arrays, each of one kind in all files.
+    """Conversion of columns of users or items to arrays of one type in all files.
 
     Parameters
     ----------
     types : dict of str to DataType
-        The type that a column is wanted in; a column without one is taken as it is.
+        Types to which columns are converted; other columns keep their types.
     """
 
     def __init__(self, types):
         self.types, self.kinds = types, {}
 
     def __call__(self, values, name, file, row):
-        """Return int64 or object, the latter of str."""
+        """Return an array of int64, or of objects that are str."""
         if name in self.types:
             values = _cast(values, self.types[name], name, file, row)
         types = _pyarrow().types
@@ -282,9 +282,9 @@ class _Labels:
 
     @staticmethod
     def _check_texts(values, name, file, row):
-        """Raise at the first label that is empty, or that numpy would shorten."""
+        """Raise if a label is empty or ends with a null character (NumPy strips it)."""
         compute = _pyarrow().compute
-        if _ending(file) != ".parquet":  # where nothing else says that it is missing
+        if _ending(file) != ".parquet":  # an empty field of a text file is missing
             _refuse_row(compute.equal(values, ""), name, file, row, "missing")
         ends = compute.ends_with(values, "\0")
         _refuse_row(ends, name, file, row, "a string that ends with a null character")
@@ -340,9 +340,9 @@ def _ratings(values, name, file, row):
 
 
 def _converted(file, columns, types, *conversions):
-    """Yield columns of a table, each by its conversion; of several a tuple.
+    """Yield converted columns of the batches of a table: an array, or a tuple of them.
 
-    Rows are counted from 1, headers too.
+    Rows are counted from 1, including the header.
     """
     row = 1 if _ending(file) == ".parquet" else 2
     with _errors_name(file):
@@ -366,7 +366,7 @@ def _is_text(values):
 
 
 def _refuse_row(wrong, name, file, row, what):
-    """Raise at the first value that is wrong; ``row`` is that of the first of all."""
+    """Raise for the first wrong value; ``row`` is the row of the first value."""
     wrong = np.asarray(wrong)
     if wrong.any():
         raise ValueError(f"{file}, row {row + wrong.argmax()}: {name} is {what}.")
@@ -380,7 +380,7 @@ def _errors_name(file):
         yield
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # the disk's
+            raise  # an error of the disk, not of the file's content
         why = str(error)
         if "straddling" in why:
             why = f"a row is longer than {BLOCK:,} bytes, or a quote is never closed"

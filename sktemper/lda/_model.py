@@ -33,8 +33,8 @@ from ._topics import Documents, Prepared, Topics, WordStatistics, deal_words
 
 #: The decay factor of lambda is multiplied into u if it is below this value.
 SMALLEST_DECAY = 1e-6
-#: Default priors (alpha, eta) of log C(T), for one temperature for all documents, which
-#: has a cap, and for one temperature for each document.
+#: Default priors (alpha, eta) of log C(T), for one temperature of all documents and for
+#: one temperature of each document.
 PARTITION_PRIORS = {"global": (0.01, 0.01), "local": (0.02, 0.05)}
 #: Gibbs sweeps of a sampled document: discarded ones, and averaged ones.
 N_BURN_IN, N_KEPT = 5, 5

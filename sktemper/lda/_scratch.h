@@ -1,6 +1,7 @@
 /* Division of one piece of memory into the scratch arrays of a block. */
 
-/* A piece of so many bytes at `*at`, which moves on to the next SIMD_BYTES. */
+/* Returns a piece of `n_bytes` at `*at`, and moves `*at` to the next multiple of
+ * SIMD_BYTES. */
 static inline void *NAME(cut)(char **at, intptr_t n_bytes)
 {
     char *piece = *at;
@@ -11,7 +12,7 @@ static inline void *NAME(cut)(char **at, intptr_t n_bytes)
 /* A macro, because it casts to a type. */
 #define CUT(type, n) ((type *)NAME(cut)(&at, (intptr_t)(n) * (intptr_t)sizeof(type)))
 
-/* Arrays for sampling; those that must be zeros come first. */
+/* Arrays for sampling.  Arrays that must be zeros come first. */
 static char *NAME(cut_for_samples)(lda_block *block, char *at, char *start)
 {
     const intptr_t lanes = SIMD_BYTES / sizeof(REAL), n_topics = block->n_topics;
@@ -36,7 +37,7 @@ static char *NAME(cut_for_samples)(lda_block *block, char *at, char *start)
     return at;
 }
 
-/* Arrays for pairs of statistics, see `_statistics.h`. */
+/* Arrays for the statistics of pairs of words and documents, see `_statistics.h`. */
 static char *NAME(cut_for_notes)(lda_block *block, char *at)
 {
     const intptr_t n_documents = block->n_documents, width = block->width;
@@ -61,14 +62,14 @@ static char *NAME(cut_for_abreast)(lda_block *block, char *at)
     return at;
 }
 
-/* Cuts the scratch of a block out of the memory at `start`, aligned to SIMD_BYTES; returns
- * how many bytes that takes, for which `start` may be NULL. */
+/* Divides the memory at `start`, which is aligned to SIMD_BYTES, into the scratch arrays of a
+ * block.  Returns the number of bytes.  With NULL for `start` it only computes this number. */
 LOOP intptr_t NAME(lda_scratch)(lda_block *block, void *start)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;
     const intptr_t own = block->temperature_per_document ? block->longest + 1 : 1;
     const intptr_t quarter = width / 4, few = width < 64 ? width : 64;
-    /* an address that is none, so that no difference of pointers begins at NULL */
+    /* not NULL, because differences of pointers to NULL are undefined */
     char *const origin = start ? start : (char *)(uintptr_t)SIMD_BYTES;
     char *at = origin;
     block->scratch.own_rows = CUT(REAL, own * width);

@@ -1,4 +1,4 @@
-"""Mixin of estimators whose data are coded before a model takes them."""
+"""Mixin for estimators whose data are coded as numbers."""
 
 import contextlib
 
@@ -24,34 +24,34 @@ from ._values import columns_of, is_frame
 
 __all__ = ["CodedColumnsMixin"]
 
-#: Columns with more different texts than this share of the rows, and than this number,
-#: are identifiers rather than answers.
+#: A column with more distinct texts than this share of the rows, and than this number,
+#: looks like an identifier.
 SHARE_OF_ROWS, MANY_OPTIONS = 0.5, 50
-#: Different numbers of a column of data in parts that descriptions tell apart.
+#: Largest number of distinct values that describe a column of data in parts.
 MOST_KEPT = 4096
 #: Types of arrays that are not converted.
 FLOATS = [np.float64, np.float32]
-#: Columns that a message names at most.
+#: Largest number of columns in a message.
 NAMED = 3
 
 
 class CodedColumnsMixin:
-    """Mixin of estimators of data whose columns are of several kinds.
+    """Mixin for estimators of data whose columns are of several kinds.
 
     The attribute ``columns_`` describes the columns, see `Column`.  Validation returns
-    an array of the numbers that stand for values, with NaN for missing values; it is
-    ``X`` itself if ``X`` is an array of floats.
+    an array of numeric codes of values, with NaN for missing values.  It is ``X``
+    itself if ``X`` is an array of floats.
     """
 
-    #: The columns of another fit, which are those of this one too.
+    #: Descriptions of columns that are taken from another fit.
     _same_columns = None
-    #: Whether the data are a collection, of which only extremes are validated here.
+    #: Whether the data are a collection, for which only extreme values are validated.
     _is_collection = False
-    #: The weights of the rows by which columns are described.
+    #: Weights of the rows for the descriptions of columns.
     _weight_of_columns = None
 
     def _validate(self, X, reset):
-        """Return ``X`` as an array of numbers that stand for its values."""
+        """Return ``X`` as an array of numeric codes of its values."""
         X = self._checked(X, reset)
         if self._is_collection:  # X has the extremes of all columns together
             return check_array(X, dtype=FLOATS, ensure_all_finite="allow-nan")
@@ -115,7 +115,7 @@ class CodedColumnsMixin:
         return by_number(self.categories, names, n_features, "categories")
 
     def _coded(self, X, values):
-        """Return an array of numbers that stand for values, or ``X`` itself."""
+        """Return an array of the numeric codes of values, or ``X`` itself if equal."""
         pairs = zip(self.columns_, values, strict=True)
         parts, unknown = [], {}
         for column, one in pairs:
@@ -172,9 +172,9 @@ class CodedColumnsMixin:
         X : DataFrame or array-like of shape (n_samples, n_features)
             Chunk of a stream.  It is cut, in order, into batches of ``batch_size``
             rows; a smaller chunk is one batch.  With ``batch_size="auto"`` the batches
-            of a chunk have equal sizes.  The first chunk decides the kinds of the
-            columns, intervals, and categories: declare those that it may lack in
-            ``categories``.
+            of a chunk have equal sizes.  The first chunk determines the kinds,
+            intervals and categories of the columns.  Declare categories that it may
+            lack in ``categories``.
         y : None
             Ignored; here by scikit-learn's convention.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -191,7 +191,7 @@ class CodedColumnsMixin:
 
     @contextlib.contextmanager
     def _weighing_columns(self, sample_weight):
-        """Enter a context in which columns are described by weighted rows."""
+        """Return a context in which descriptions of columns use the weights of rows."""
         self._weight_of_columns = sample_weight
         try:
             yield
@@ -221,7 +221,7 @@ class CodedColumnsMixin:
 
     @contextlib.contextmanager
     def _noting_collections(self, X):
-        """Enter a context in which validation knows whether ``X`` is a collection."""
+        """Return a context in which `_is_collection` tells if ``X`` is a collection."""
         if not isinstance(X, Source):
             yield
             return
@@ -250,7 +250,7 @@ class CodedColumnsMixin:
 
 
 class Rows(ConjugateModel):
-    """A model by which workers read rows as they are."""
+    """Model whose blocks are unchanged rows, with which workers read data."""
 
     block_size = 4096
 

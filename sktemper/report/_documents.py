@@ -1,4 +1,4 @@
-"""The documents that have the most of each topic, with the topics of their words."""
+"""Documents with the largest weights of each topic, with the topics of their words."""
 
 import warnings
 
@@ -26,14 +26,14 @@ def shown_documents(model, rows, facts, texts, n_documents):
     facts : Facts
     texts : Texts
     n_documents : int
-        Of each topic.
+        Number of documents of each topic.
 
     Returns
     -------
     tables : dict
-        "documents", a dict each; "documents_of_topics", a list a topic of places in
-        these; "n_largest", of how many documents each topic is the largest;
-        "has_texts".
+        "documents", a list of dicts; "documents_of_topics", a list of places in it for
+        each topic; "n_largest", the number of documents of which a topic is the
+        largest; and "has_texts".
     """
     filled = np.flatnonzero(facts.tokens > 0)
     weights = facts.doc_topic[filled]
@@ -111,7 +111,7 @@ def _main_topics(weights):
 
 
 def _counts_of(X):
-    """Return of each row a dict of the counts of its words."""
+    """Return a dict of word counts for each row."""
     X = sparse.csr_matrix(X)
     X.sum_duplicates()
     ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
