@@ -279,6 +279,7 @@ def test_the_start_of_a_schedule(cls, plan, start):
     assert cls(start=7).resolved(plan).start == 7
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("lda", "known"),
     [
@@ -389,6 +390,7 @@ def test_the_start_has_the_topics():
     assert total == pytest.approx(X.sum() + 0.1 * start.size, rel=0.01)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "X",
     [

@@ -419,6 +419,7 @@ def test_threads_and_chunks_change_no_bit(covariance_type):
         np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 
+@pytest.mark.every(5)
 @unconverged
 @each_estimator
 @each_type

@@ -243,6 +243,7 @@ def moments_of(X, origin, products):
     return out
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("products", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 5, 12, 13, 50])

@@ -197,6 +197,7 @@ def fitted_and_brute_force(case, n_sweeps, dtype=np.float64, n_components=3):
     return estimator.fit(X), X, expected
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("n_components", [1, 3, 6])
 @pytest.mark.parametrize("n_sweeps", [1, 4])
@@ -276,6 +277,7 @@ def test_a_minibatch_steps_toward_the_items_of_all():
     np.testing.assert_allclose(model.components_.T, means, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.machine

@@ -42,6 +42,7 @@ def local(model, X, topics, powers, **arguments):
     return model.local_step(block, prepared, Request(powers, want=want, **arguments))
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("name", POWERS)
 @pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-10), (np.float32, 3e-5)])
 @pytest.mark.parametrize("k", [1, 2, 15, 16, 17, 40])
@@ -67,6 +68,7 @@ def test_the_kernel_is_the_reference(name, dtype, rtol, k):
     assert step.n_observed == X.sum()
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-10), (np.float32, 3e-5)])
 @pytest.mark.parametrize("k", [48, 49, 640, 641, 1999, 2000])
 def test_many_topics(dtype, rtol, k):

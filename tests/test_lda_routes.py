@@ -51,6 +51,7 @@ def results(step):
     return step.statistics.dense(), step.local_parameters, step.row_bounds
 
 
+@pytest.mark.every(5)
 @each_dtype
 @pytest.mark.parametrize("n_topics", [1, 3, 20, 49, 130, 300])
 @pytest.mark.parametrize("power", ["one", "half", "own"])

@@ -260,6 +260,7 @@ def test_auto_length(cls, unit, plan, length):
     assert cls(length=7, unit=unit).resolved(plan).length == 7
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("cls", [LinearSchedule, ExponentialSchedule])
 @pytest.mark.parametrize("share", [0.1, 1, 3, 10])
 @pytest.mark.parametrize("batch_size", [30, 50, None])

@@ -62,6 +62,7 @@ def drawn(seed, n_users=12, n_items=7, levels=4):
     return scores, held_out, seen
 
 
+@pytest.mark.every(5)
 @pytest.mark.filterwarnings("ignore:k=.* shows all of the 7 items")
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 7, 20])
 @pytest.mark.parametrize("name", MEASURES)

@@ -152,6 +152,7 @@ def test_a_pickle_from_within_a_fit_goes_on_with_the_same_bits(lda):
         assert_same_fit(resumed, whole)
 
 
+@pytest.mark.every(5)
 @each_configuration
 def test_a_pickle_between_two_calls_goes_on_with_the_same_bits(lda):
     X = data_of(lda)
@@ -165,6 +166,7 @@ def test_a_pickle_between_two_calls_goes_on_with_the_same_bits(lda):
 # -- warm start ------------------------------------------------------------------------
 
 
+@pytest.mark.every(5)
 @each_configuration
 def test_warm_start_finishes_an_interrupted_plan(lda):
     X = data_of(lda)
@@ -392,6 +394,7 @@ def fitted_attributes(lda):
     }
 
 
+@pytest.mark.every(5)
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize("warm_start", [False, True])
 @pytest.mark.parametrize(

@@ -68,6 +68,7 @@ def expected_counts(document, topics, b, alpha=ALPHA):
     return counts / total
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("temperature", [1.0, 2.0])
 @pytest.mark.parametrize("own", [False, True])

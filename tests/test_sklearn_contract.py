@@ -374,6 +374,7 @@ BAD_CASES = [
 ]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize(("cls", "name", "value"), BAD_CASES)
 def test_bad_parameters_are_refused_by_name(cls, name, value, method):
