@@ -31,6 +31,7 @@ class CategoricalFamily(DirichletFamily):
 class ConjugateModel:
     dtype: np.dtype[Any]
     block_size: int
+    most_kept_rows: int
     parameter_dtype: np.dtype[Any]
     max_start_rows: int
     watches_bound: bool
@@ -177,6 +178,7 @@ class MixtureHyper(NamedTuple):
 class MixtureModel(NaturalModel):
     dtype: np.dtype[Any]
     block_size: int
+    most_kept_rows: int
     parameter_dtype: np.dtype[Any]
     max_start_rows: int
     watches_bound: bool
@@ -238,6 +240,7 @@ class Natural:
 class NaturalModel(ConjugateModel):
     dtype: np.dtype[Any]
     block_size: int
+    most_kept_rows: int
     parameter_dtype: np.dtype[Any]
     max_start_rows: int
     watches_bound: bool
