@@ -10,7 +10,7 @@ from .._cache import LastCall
 from .._expfam import COVARIANCES
 from .._linalg import tiled_matmul
 
-__all__ = ["GappedRows", "block_of", "conditional", "summed"]
+__all__ = ["GappedRows", "block_of", "conditional", "has_gaps", "summed"]
 
 #: Largest number of elements of the conditional covariances that are computed at once.
 MOST_ELEMENTS = 2**21
@@ -21,6 +21,12 @@ def block_of(rows):
     values = rows.ravel()
     # a square that overflows is no NaN
     return GappedRows(rows) if math.isnan(values @ values) else rows
+
+
+def has_gaps(X):
+    """Return whether values are missing, without an array of the size of ``X``."""
+    parts = (X[start : start + 4096] for start in range(0, len(X), 4096))
+    return any(bool(np.isnan(part).any()) for part in parts)
 
 
 class Pattern(NamedTuple):

@@ -19,7 +19,7 @@ from .._expfam import (
 )
 from ..model import IllDefined, Powers, all_finite
 from ._empirical import evidence_of_priors, learned_priors, restarted, searched
-from ._gapped_rows import GappedRows, block_of
+from ._gapped_rows import GappedRows, block_of, has_gaps
 from ._gaps import GaussianWithGaps, TiedWithGaps
 from ._gaps_starts import filled, mean_and_covariance_of
 from ._starts import looked_at, mean_and_covariance
@@ -135,7 +135,7 @@ class GaussianMixtureModel(MixtureModel):
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
         """Return the priors, by default those of scikit-learn for ``X``."""
-        if np.isnan(X).any():
+        if has_gaps(X):
             is_full = self.covariance.products
             mean, covariance = mean_and_covariance_of(X, sample_weight, is_full)
         else:
@@ -154,14 +154,15 @@ class GaussianMixtureModel(MixtureModel):
         if sample_weight is not None and not sample_weight.any():
             sample_weight = None
         rows, weight, scale = looked_at(X, sample_weight)
-        gapped, rows = rows, np.asarray(rows, dtype=self.dtype)
-        if np.isnan(rows).any():
+        gapped = rows = np.asarray(rows, dtype=self.dtype)
+        is_gapped = has_gaps(rows)
+        if is_gapped:
             rows = filled(rows, weight, self.covariance.products)
         responsibilities = self.init(rows, self.n_components, random, weight)
         if weight is not None:
             responsibilities = weight[:, None] * responsibilities
         start = self._best(rows, responsibilities, hyper, scale)
-        if rows is not gapped and np.isnan(gapped).any():
+        if is_gapped:
             tables = self.prepare(start, hyper).tables
             start = self._best(gapped, responsibilities, hyper, scale, tables)
         self._check(start)
