@@ -244,6 +244,7 @@ def report(table):
     """Write means and standard errors over seeds."""
     lines = ["# Topics of streams", ""]
     lines += "\n\n".join(__doc__.split("\n\n")[2:5]).split("\n")
+    lines += ["", "Other work ran on the machine. " + _missing(table)]
     for name in STREAMS:
         part = table[table["stream"] == name]
         columns = [c for c in QUALITIES if part[c].notna().any()]
@@ -263,6 +264,18 @@ def report(table):
                 cells += [f"{cost:.3f}", str(len(rows))]
                 lines += [f"| {method} | " + " | ".join(cells) + " |"]
     (RESULTS / "streams.md").write_text("\n".join(lines) + "\n")
+
+
+def _missing(table):
+    """Say which streams and methods have no run."""
+    done = set(table[["stream", "method"]].itertuples(index=False, name=None))
+    missing = [
+        f"{name} ({method})"
+        for name in STREAMS
+        for method in METHODS
+        if (name, method) not in done
+    ]
+    return f"Not run: {', '.join(missing)}." if missing else ""
 
 
 def _cell(values, digits):

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper._arguments import half_life_of
 from sktemper._loop._prevalence import Prevalence
-from sktemper._loop._stream import Challenger, Reservoir, Watch
+from sktemper._loop._stream import Challenger, Reservoir, Stream, Watch
 from sktemper.datasets import make_lda_documents
 from sktemper.learning_rates import HalfLife, RobbinsMonro
 from sktemper.renewals import Renewals
@@ -410,3 +410,35 @@ def test_a_challenger_survives_wider_data():
     wider = model.state_.stream.challenger
     assert wider.count == 150 and len(wider.state.globals_.u) == V
     assert model.renewals_["kept"].tolist() == [None]
+
+
+# -- without end -----------------------------------------------------------------------
+def test_memory_and_time_per_document_do_not_grow():
+    X = documents(0, 1000)
+    model = AnnealedLDA(
+        4,
+        half_life=400,
+        renewals=Renewals(memory=400, wait=100),
+        batch_size=250,
+        random_state=0,
+    )
+    sizes, rows = [], []
+    for _ in range(9):
+        sizes.append(0)
+        rows.append(0)
+        before = model.prevalence_["sample"][-1] if len(sizes) > 1 else 0
+        for start in range(0, 1000, 250):
+            model.partial_fit(X[start : start + 250])
+            sizes[-1] = max(sizes[-1], len(pickle.dumps(model.state_.stream.memory)))
+        renewed = model.renewals_["sample"]
+        rows[-1] = int((renewed > before).sum())
+    assert max(sizes[2:]) < 1.2 * sizes[1]
+    # the work besides steps is that of renewals, whose number per row is bounded
+    assert max(rows[2:]) <= 3 and len(model.state_.stream.memory) <= 500 + 250
+    assert model.n_samples_seen_ == 9000
+
+
+def test_records_of_a_stream_are_bounded():
+    stream = Stream(renewals=(None,) * 1000, alarms=(None,) * 1000)
+    assert len(stream.renewed(None, 100, 100, 1).renewals) == 1000
+    assert len(stream.alarmed(10, 1).alarms) == 1000
