@@ -58,7 +58,7 @@ def test_the_fit_is_that_of_the_chosen_type(random_state, weighted):
         if random == "generator":
             random = np.random.RandomState(5)
         mixture = AnnealedGaussianMixture(
-            4, covariance_type=covariance_type, random_state=random, max_iter=30
+            4, covariance_type=covariance_type, moves=FEW, random_state=random
         )
         return mixture.fit(X, sample_weight=weight)
 
