@@ -15,7 +15,7 @@ from ._columns import ColumnsMixin
 from ._counts import CountsMixin
 from ._critical import critical_temperatures
 from ._end_of_fit import LARGEST_START_SHARE, is_above_one, warn_if_above_one
-from ._messages import warn_once
+from ._messages import log, warn_once
 from ._mixtures import MixtureMixin, check_n_samples
 from ._pickles import without_callbacks
 from ._ready import ReadyModel
@@ -33,6 +33,7 @@ __all__ = [
     "check_n_samples",
     "critical_temperatures",
     "is_above_one",
+    "log",
     "warn_if_above_one",
     "warn_once",
     "without_callbacks",

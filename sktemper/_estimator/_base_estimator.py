@@ -119,6 +119,9 @@ class TemperedEstimator(
     def _check_enough(self, data):
         """Raise if `Data` are too few for a `fit`; not called for a stream."""
 
+    def _prepare_fit(self, data, sample_weight):
+        """Choose parameters from the `Data` of a `fit`; not called for a stream."""
+
     def _check_weighted(self, X, sample_weight):
         """Raise if valid data cannot have these weights."""
 
@@ -222,6 +225,7 @@ class TemperedEstimator(
             data = self._training_data(X, fresh=not continued)
             if not continued:
                 self._check_enough(data)
+                self._prepare_fit(data, sample_weight)
             problem = self._problem(data, sample_weight, fresh=not continued)
             problem = self._with_validation(problem, X_val, fresh=not continued)
             if continued:

@@ -21,11 +21,12 @@ from .._limits import check_prior, check_values, check_variances
 from .._notices import warn
 from .._validation import check_data
 from ._advice import advice
+from ._choice import chosen_type
 from ._empirical import FREE_DEGREES, LEARNED
 from ._gapped_rows import GappedRows
 from ._model import COVARIANCE_TYPES, GaussianMixtureModel
 from ._parameters import Hyper
-from ._starts import STARTS
+from ._starts import ROWS_LOOKED_AT, STARTS
 
 #: Smallest increase of the log-likelihood by another component, in nats per sample, if
 #: the concentration of the weights is neither given nor that of scikit-learn.  Without
@@ -49,7 +50,7 @@ class _GaussianMixture(
         **TemperedEstimator._parameter_constraints,
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "verbose_interval": [Interval(Integral, 1, None, closed="left")],
-        "covariance_type": [StrOptions(set(COVARIANCE_TYPES))],
+        "covariance_type": [StrOptions({*COVARIANCE_TYPES, "auto"})],
         "priors": [StrOptions({"learned", "scikit-learn"})],
         "reg_covar": [Interval(Real, 0, None, closed="left")],
         "init_params": [StrOptions(set(STARTS))],
@@ -119,12 +120,48 @@ class _GaussianMixture(
                 "or fewer columns, such as principal components."
             )
 
+    def _prepare_fit(self, data, sample_weight):
+        """Choose the covariance type if it is "auto"."""
+        self._chosen_type_ = self.covariance_type
+        if self.covariance_type != "auto":
+            return
+        own = ["covariance_prior", "degrees_of_freedom_prior"]
+        given = [name for name in own if getattr(self, name) is not None]
+        if given or self.priors != "learned":
+            raise ValueError(
+                'covariance_type="auto" needs priors that are learned, but got '
+                f"{' and '.join(given) or f'priors={self.priors!r}'}. Give a "
+                'covariance type too, or leave these None and priors="learned".'
+            )
+        sample_weight = self._validate_weight(sample_weight, data)
+        X, places = data.sample(ROWS_LOOKED_AT)
+        if sample_weight is not None:
+            sample_weight = sample_weight[places]
+        self._chosen_type_ = chosen_type(self, X, sample_weight)
+
+    def _type(self):
+        """Return the covariance type of the fit, which "auto" has chosen."""
+        if self.covariance_type != "auto":
+            return self.covariance_type
+        known = vars(self)
+        if "_chosen_type_" in known:
+            return known["_chosen_type_"]
+        if "state_" in known:
+            return (known["state_"].fixed or {}).get("covariance_type")
+        raise ValueError(
+            'covariance_type="auto" needs all data, and a stream has only its first '
+            "chunk: call fit before partial_fit, or give a covariance type."
+        )
+
+    def _fixed(self):
+        return super()._fixed() | {"covariance_type": self._type()}
+
     def _make_model(self, n_features, dtype):
         check_variances(max(self.reg_covar, 1.0), dtype, "reg_covar")
         return GaussianMixtureModel(
             self.n_components,
             n_features,
-            covariance_type=self.covariance_type,
+            covariance_type=self._type(),
             weight_prior=self.weight_concentration_prior_type,
             priors=functools.partial(self._priors, dtype=dtype),
             init=STARTS[self.init_params],
@@ -143,17 +180,17 @@ class _GaussianMixture(
         if self.priors == "scikit-learn":
             return []
         given = {part: getattr(self, f"{part}_prior") for part in LEARNED}
-        if self.covariance_type == "tied":
+        if self._type() == "tied":
             given = {"mean_precision": self.mean_precision_prior}
         return [part for part, value in given.items() if value is None]
 
     def _has_wishart(self):
         """Return whether the precisions have a Wishart distribution."""
-        return self.covariance_type in ("full", "tied") or self.priors != "learned"
+        return self._type() in ("full", "tied") or self.priors != "learned"
 
     def _starts_free(self):
         """Return whether the covariance prior starts with few degrees of freedom."""
-        return self.covariance_type != "tied" and self.priors == "learned"
+        return self._type() != "tied" and self.priors == "learned"
 
     def _concentration(self, n_samples):
         """Return the concentration of the weights."""
@@ -249,11 +286,12 @@ class _GaussianMixture(
 
     def _with_learned_priors(self, model):
         """Return the model whose priors are all learned; None if they are, or tied."""
-        is_tied = self.covariance_type == "tied"
+        is_tied = self._type() == "tied"
         if is_tied or len(model.learned) == len(LEARNED):
             return None
         given = {f"{part}_prior": None for part in LEARNED}
-        parameters = self.get_params(deep=False) | given | {"priors": "learned"}
+        given |= {"priors": "learned", "covariance_type": self._type()}
+        parameters = self.get_params(deep=False) | given
         return type(self)(**parameters)._make_model(model.n_features, model.dtype)
 
     def _largest_final_change(self, run):
@@ -321,6 +359,11 @@ class _GaussianMixture(
         state = self._state()
         model = self._fitted_model()
         return model, model.usual(state.globals_)
+
+    @property
+    def covariance_type_(self):
+        """Covariance type of the fit."""
+        return (self._state().fixed or self._fixed())["covariance_type"]
 
     @property
     def means_(self):
@@ -423,9 +466,13 @@ class TemperedGaussianMixture(_GaussianMixture):
     ----------
     n_components : int, default=10
         Largest number of components K.  Components that are not needed stay empty.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+    covariance_type : {"full", "tied", "diag", "spherical", "auto"}, default="full"
         Form of the covariances: a matrix for each component, one matrix for all, a
-        diagonal matrix for each, or a variance for each.
+        diagonal matrix for each, or a variance for each.  "auto" fits "spherical",
+        "diag" and "full" to at most 5,000 of the rows, and chooses the one with the
+        highest evidence, see ``covariance_type_``; "full" only if there are at most 150
+        columns, and two rows for each.  It needs learned priors, and a `fit` before any
+        `partial_fit`, which continues with the type of the fit.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
@@ -563,6 +610,8 @@ class TemperedGaussianMixture(_GaussianMixture):
         Posterior means of the weights.
     means_ : ndarray of shape (n_components, n_features)
         Posterior means of the components' means.
+    covariance_type_ : {"full", "tied", "diag", "spherical"}
+        Covariance type of the fit.
     covariances_, precisions_, precisions_cholesky_ : ndarray
         Inverses of the expected precisions, the expected precisions, and their Cholesky
         factors.  The shape is (n_components,) if spherical, (n_features, n_features) if
@@ -746,9 +795,13 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     ----------
     n_components : int, default=10
         Largest number of components K.  Components that are not needed stay empty.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+    covariance_type : {"full", "tied", "diag", "spherical", "auto"}, default="full"
         Form of the covariances: a matrix for each component, one matrix for all, a
-        diagonal matrix for each, or a variance for each.
+        diagonal matrix for each, or a variance for each.  "auto" fits "spherical",
+        "diag" and "full" to at most 5,000 of the rows, and chooses the one with the
+        highest evidence, see ``covariance_type_``; "full" only if there are at most 150
+        columns, and two rows for each.  It needs learned priors, and a `fit` before any
+        `partial_fit`, which continues with the type of the fit.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
@@ -880,6 +933,8 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         Posterior means of the weights.
     means_ : ndarray of shape (n_components, n_features)
         Posterior means of the components' means.
+    covariance_type_ : {"full", "tied", "diag", "spherical"}
+        Covariance type of the fit.
     covariances_, precisions_, precisions_cholesky_ : ndarray
         Inverses of the expected precisions, the expected precisions, and their Cholesky
         factors.  The shape is (n_components,) if spherical, (n_features, n_features) if
@@ -1066,9 +1121,13 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     ----------
     n_components : int, default=10
         Largest number of components K.  Components that are not needed stay empty.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+    covariance_type : {"full", "tied", "diag", "spherical", "auto"}, default="full"
         Form of the covariances: a matrix for each component, one matrix for all, a
-        diagonal matrix for each, or a variance for each.
+        diagonal matrix for each, or a variance for each.  "auto" fits "spherical",
+        "diag" and "full" to at most 5,000 of the rows, and chooses the one with the
+        highest evidence, see ``covariance_type_``; "full" only if there are at most 150
+        columns, and two rows for each.  It needs learned priors, and a `fit` before any
+        `partial_fit`, which continues with the type of the fit.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
@@ -1200,6 +1259,8 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         Posterior means of the weights.
     means_ : ndarray of shape (n_components, n_features)
         Posterior means of the components' means.
+    covariance_type_ : {"full", "tied", "diag", "spherical"}
+        Covariance type of the fit.
     covariances_, precisions_, precisions_cholesky_ : ndarray
         Inverses of the expected precisions, the expected precisions, and their Cholesky
         factors.  The shape is (n_components,) if spherical, (n_features, n_features) if

@@ -206,7 +206,8 @@ def _full_covariances(estimator):
     """Return the covariances of a mixture as matrices."""
     covariances = np.asarray(estimator.covariances_)
     n_components, n_features = np.shape(estimator.means_)
-    kind = estimator.covariance_type
+    # scikit-learn's mixtures have no "auto"
+    kind = getattr(estimator, "covariance_type_", estimator.covariance_type)
     if kind == "full":
         return covariances
     if kind == "tied":
