@@ -39,7 +39,7 @@ Loops may use:
     Functions of one number, which are inlined and vectorised.  They are in
     ``functions.h``, with functions of arrays (``digamma``, ``log_gamma``,
     ``exp_digamma``, ``largest``, ...).
-``next_random``, ``random_stream``, ``UNIFORM(bits)``
+``next_random``, ``random_stream``, ``NAME(uniform)(bits)``
     Random numbers, with a stream for each sample.
 ``UNFUSED``, ``FUSED``
     Lines before and after functions in which products are rounded before they are

@@ -112,13 +112,22 @@ static inline uint64_t random_stream(uint64_t seed, uint64_t number)
     return next_random(&state);
 }
 
-/* Sums of adjacent elements of two vectors. */
+/* digamma(x) = log z + s L(s) - R, where s = 1 / z^2 and z is x plus a shift.  The recurrence
+ * over the shift is one rational number, R, and the rest is a polynomial, L.
+ * exp digamma(x) = z (1 + s H(s)) exp(-R) with another one, H. */
+typedef struct { double z, s, R; } digamma_parts_f64;
+typedef struct { float z, s, R; } digamma_parts_f32;
+
+/* Sums of neighbours within two vectors.  A macro, because each header has its own vectors. */
 #define ADD_NEIGHBOURS(x, y) (EVENS(x, y) + ODDS(x, y))
 
+/* What follows is defined for one floating type, and `functions.h` and the loops are included
+ * with it.  The names are macros, because they are defined anew for the other type.
+ * EXP_POLYNOMIAL and ATANH_POLYNOMIAL are macros because of UNFUSED, which applies to the text
+ * between it and FUSED: a compiler may round the terms of a function from elsewhere
+ * differently. */
 #define ATANH(i) (REAL)(1.0 / (2 * (i) + 1))
 
-/* The constants and polynomials of each type are macros, because functions.h and the loops
- * are compiled once for each of them. */
 /* ---- float64 ------------------------------------------------------------------ */
 #define REAL double
 #define BITS uint64_t
@@ -141,7 +150,6 @@ static inline uint64_t random_stream(uint64_t seed, uint64_t number)
 #define TINY_MASS 1e-280
 #define NEGLIGIBLE 1e-9
 #define FARTHEST 1e250
-#define UNIFORM(bits) ((double)(int64_t)((bits) >> 11) * 0x1p-53)
 #define EXP_POLYNOMIAL(r)                                                             \
     (1 + r * (1 + r * (1. / 2 + r * (1. / 6 + r * (1. / 24 + r * (1. / 120 + r *      \
     (1. / 720 + r * (1. / 5040 + r * (1. / 40320 + r * (1. / 362880 + r * (1. /       \
@@ -151,14 +159,23 @@ static inline uint64_t random_stream(uint64_t seed, uint64_t number)
     (ATANH(1) + q * (ATANH(2) + q * (ATANH(3) + q * (ATANH(4) + q * (ATANH(5) + q *   \
     (ATANH(6) + q * (ATANH(7) + q * (ATANH(8) + q * (ATANH(9) + q *                   \
     (ATANH(10)))))))))))
-/* z = x + 7/2; R is the sum of the three reciprocals of the recurrence and half of one more.
- * If its fourth powers would overflow, it is smaller than the rounding error of log z. */
-#define DIGAMMA_PARTS(x, z, s, R)                                                      \
-    const REAL z = (x) + 3.5;                                                          \
-    const REAL s = 1 / (z * z);                                                        \
-    const REAL z##_x = (x) < 1e70 ? (x) : 1e70;                                        \
-    const REAL z##_q = z##_x * (z##_x + 3);                                            \
-    const REAL R = (2 * z##_x + 3) * (2 * z##_q + 2) / (z##_q * (z##_q + 2))
+
+/* z = x + 7/2.  R is the sum of the three reciprocals of the recurrence and half of a fourth.
+ * If its fourth powers would overflow, R is less than a rounding error of log z. */
+static inline digamma_parts_f64 digamma_parts_of_f64(double x)
+{
+    const double z = x + 3.5, s = 1 / (z * z);
+    const double below = x < 1e70 ? x : 1e70, q = below * (below + 3);
+    const digamma_parts_f64 parts = {z, s, (2 * below + 3) * (2 * q + 2) / (q * (q + 2))};
+    return parts;
+}
+
+/* A uniform number, at least 0 and less than 1, from 64 random bits. */
+static inline double uniform_f64(uint64_t bits)
+{
+    return (double)(int64_t)(bits >> 11) * 0x1p-53;
+}
+
 static const double H_f64[9] = {
     .041666666666664035, -.006423611105866687, .003552481169841459,
     -.0039533302103197, .007349862115424968, -.020144907289977067,
@@ -167,8 +184,6 @@ static const double L_f64[9] = {
     .041666666666664014, -.007291666661383572, .0038442442743033146,
     -.004133885685173978, .007545680400671916, -.020488541093819066,
     .06887335352610442, -.21063612797207523, .3654174718748715};
-#define DIGAMMA_H(s) POLY8(H_f64, s)
-#define DIGAMMA_L(s) POLY8(L_f64, s)
 #include "functions.h"
 #include SIMD_LOOPS
 #undef REAL
@@ -192,12 +207,8 @@ static const double L_f64[9] = {
 #undef TINY_MASS
 #undef NEGLIGIBLE
 #undef FARTHEST
-#undef UNIFORM
 #undef EXP_POLYNOMIAL
 #undef ATANH_POLYNOMIAL
-#undef DIGAMMA_PARTS
-#undef DIGAMMA_H
-#undef DIGAMMA_L
 
 /* ---- float32 ------------------------------------------------------------------ */
 #define REAL float
@@ -221,25 +232,32 @@ static const double L_f64[9] = {
 #define TINY_MASS 1e-30f
 #define NEGLIGIBLE 1e-6f
 #define FARTHEST 1e30f
-#define UNIFORM(bits) ((float)(int32_t)((bits) >> 40) * 0x1p-24f)
 #define EXP_POLYNOMIAL(r)                                                             \
     (1 + r * (1 + r * (1.f / 2 + r * (1.f / 6 + r * (1.f / 24 + r * (1.f / 120 + r    \
     * (1.f / 720 + r * (1.f / 5040))))))))
 #define ATANH_POLYNOMIAL(q)                                                           \
     (ATANH(1) + q * (ATANH(2) + q * (ATANH(3) + q * (ATANH(4) + q * (ATANH(5))))))
-/* z = x + 3/2; R is the sum of one reciprocal of the recurrence and half of the next. */
-#define DIGAMMA_PARTS(x, z, s, R)                                                      \
-    const REAL z = (x) + 1.5f;                                                         \
-    const REAL s = 1 / (z * z);                                                        \
-    const REAL R = (2 * (x) + 1) / ((x) * ((x) + 1))
+
+/* z = x + 3/2.  R is the sum of the reciprocal of the recurrence and half of the next one. */
+static inline digamma_parts_f32 digamma_parts_of_f32(float x)
+{
+    const float z = x + 1.5f, s = 1 / (z * z);
+    const digamma_parts_f32 parts = {z, s, (2 * x + 1) / (x * (x + 1))};
+    return parts;
+}
+
+/* A uniform number, at least 0 and less than 1, from 64 random bits. */
+static inline float uniform_f32(uint64_t bits)
+{
+    return (float)(int32_t)(bits >> 40) * 0x1p-24f;
+}
+
 static const float H_f32[5] = {.041666591823998234f, -.0064150159250128715f,
                                .0033806485957630283f, -.0025798542631326284f,
                                .0013055349626598844f};
 static const float L_f32[5] = {.04166658961366231f, -.007282819228632366f,
                                .003667523890033048f, -.0027240075659475207f,
                                .001363865527486858f};
-#define DIGAMMA_H(s) POLY4(H_f32, s)
-#define DIGAMMA_L(s) POLY4(L_f32, s)
 #include "functions.h"
 #include SIMD_LOOPS
 

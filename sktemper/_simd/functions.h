@@ -21,7 +21,8 @@ static inline BITS NAME(to_bits)(REAL value)
     return pun.bits;
 }
 
-/* exp(x), relative error < 2 eps; below the smallest normal number, that number. */
+/* exp(x) with a relative error of less than 2 eps, and at least the smallest normal number.
+ * DEFINE_EXP and DEFINE_LOG are macros, because the same text is compiled with UNFUSED too. */
 #define DEFINE_EXP(name)                                                              \
     static inline REAL NAME(name)(REAL x)                                             \
     {                                                                                 \
@@ -60,17 +61,29 @@ DEFINE_EXP(unfused_exp)
 DEFINE_LOG(unfused_log)
 FUSED
 
-#define POLY4(c, x) ((((c[4] * x + c[3]) * x + c[2]) * x + c[1]) * x + c[0])
-#define POLY8(c, x) \
-    ((((((((c[8] * x + c[7]) * x + c[6]) * x + c[5]) * x + c[4]) * x + c[3]) * x \
-       + c[2]) * x + c[1]) * x + c[0])
+/* c[0] + c[1] x + c[2] x^2 + ... */
+static inline REAL NAME(polynomial)(int degree, const REAL *c, REAL x)
+{
+    REAL sum = c[degree];
+    for (int i = degree - 1; i >= 0; i--)
+        sum = sum * x + c[i];
+    return sum;
+}
 
-/* digamma(x) = log z + s L(s) - R with z = x + shift, s = 1/z^2: the recurrence
- * summed into one rational R, the rest one polynomial. */
+static inline REAL NAME(digamma_H)(REAL s)
+{
+    return NAME(polynomial)((int)(sizeof(NAME(H)) / sizeof(REAL)) - 1, NAME(H), s);
+}
+
+static inline REAL NAME(digamma_L)(REAL s)
+{
+    return NAME(polynomial)((int)(sizeof(NAME(L)) / sizeof(REAL)) - 1, NAME(L), s);
+}
+
 static inline REAL NAME(digamma_one)(REAL x)
 {
-    DIGAMMA_PARTS(x, z, s, R);
-    return NAME(log)(z) + s * DIGAMMA_L(s) - R;
+    const NAME(digamma_parts) d = NAME(digamma_parts_of)(x);
+    return NAME(log)(d.z) + d.s * NAME(digamma_L)(d.s) - d.R;
 }
 
 /* out = digamma(x) */
@@ -150,13 +163,11 @@ static double NAME(exp_digamma_below)(intptr_t n, REAL top, const REAL *restrict
                                       double b, REAL *restrict out)
 {
     if (b == 1.0) { /* exp digamma(x) = z (1 + s H(s)) exp(-R): no logarithm */
-        DIGAMMA_PARTS(top, z_top, s_top, shift);
-        (void)z_top;
-        (void)s_top;
+        const REAL shift = NAME(digamma_parts_of)(top).R;
         VECTORISE
         for (intptr_t i = 0; i < n; i++) {
-            DIGAMMA_PARTS(x[i], z, s, R);
-            out[i] = z * (1 + s * DIGAMMA_H(s)) * NAME(exp)(shift - R);
+            const NAME(digamma_parts) d = NAME(digamma_parts_of)(x[i]);
+            out[i] = d.z * (1 + d.s * NAME(digamma_H)(d.s)) * NAME(exp)(shift - d.R);
         }
         return -(double)shift;
     }

@@ -1,10 +1,15 @@
-/* Transposition of rows to lanes and back, for one floating type, in blocks of TURNED by
- * TURNED numbers. */
+/* Transposition of rows into lanes and back, for one floating type.  The lanes are in float64.
+ * Blocks of N_TURNED rows with N_TURNED entries are transposed in registers. */
+
+/* The part that is compiled once, because it does not depend on REAL. */
+#ifndef SKTEMPER_TURNED_LANES_H
+#define SKTEMPER_TURNED_LANES_H
 #if defined(VECTOR_BYTES) && (defined(__clang__) || __GNUC__ >= 9)
-#define TURNED (VECTOR_BYTES / (intptr_t)sizeof(double))
-#define VECTOR NAME(turned_vector)
-typedef double VECTOR
+enum { N_TURNED = VECTOR_BYTES / sizeof(double) };
+typedef double turned_vector
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(double)), may_alias));
+/* Lists of places, for SHUFFLE.  These are macros, because compilers accept only literal
+ * constants there. */
 #if VECTOR_BYTES == 64
 #define LOW 0, 8, 1, 9, 2, 10, 3, 11
 #define HIGH 4, 12, 5, 13, 6, 14, 7, 15
@@ -17,77 +22,82 @@ typedef double VECTOR
 #endif
 
 /* Transposes a block.  Each round interleaves the first half of the rows with the second. */
-ALWAYS_INLINE void NAME(turn_block)(VECTOR *rows)
+ALWAYS_INLINE void turn_block(turned_vector *rows)
 {
-    VECTOR next[TURNED];
-    for (intptr_t width = 1; width < TURNED; width *= 2) {
-        for (intptr_t r = 0; r < TURNED / 2; r++) {
-            next[2 * r] = SHUFFLE(rows[r], rows[r + TURNED / 2], int64_t, LOW);
-            next[2 * r + 1] = SHUFFLE(rows[r], rows[r + TURNED / 2], int64_t, HIGH);
+    turned_vector next[N_TURNED];
+    for (intptr_t width = 1; width < N_TURNED; width *= 2) {
+        for (intptr_t r = 0; r < N_TURNED / 2; r++) {
+            next[2 * r] = SHUFFLE(rows[r], rows[r + N_TURNED / 2], int64_t, LOW);
+            next[2 * r + 1] = SHUFFLE(rows[r], rows[r + N_TURNED / 2], int64_t, HIGH);
         }
-        for (intptr_t r = 0; r < TURNED; r++)
+        for (intptr_t r = 0; r < N_TURNED; r++)
             rows[r] = next[r];
     }
 }
 #undef LOW
 #undef HIGH
-/* The same number of entries, in the type of rows. */
+#else
+enum { N_TURNED = 1 };
+typedef double turned_vector;
+static inline void turn_block(turned_vector *rows) { (void)rows; }
+#endif
+#endif
+
+/* Converts N_TURNED entries of a row to float64, and back. */
+#if defined(VECTOR_BYTES) && (defined(__clang__) || __GNUC__ >= 9)
 typedef REAL NAME(turned_row)
     __attribute__((vector_size(VECTOR_BYTES / sizeof(double) * sizeof(REAL)),
                    aligned(sizeof(REAL)), may_alias));
-#define LOADED(kind, from)                                                             \
-    __builtin_convertvector(*(const NAME(turned_##kind) *)(from), VECTOR)
-#define STORE(to, vector)                                                              \
-    (*(NAME(turned_row) *)(to) = __builtin_convertvector(vector, NAME(turned_row)))
+
+ALWAYS_INLINE turned_vector NAME(load_entries)(const REAL *from)
+{
+    return __builtin_convertvector(*(const NAME(turned_row) *)from, turned_vector);
+}
+
+ALWAYS_INLINE void NAME(store_entries)(turned_vector entries, REAL *to)
+{
+    *(NAME(turned_row) *)to = __builtin_convertvector(entries, NAME(turned_row));
+}
 #else
-#define TURNED 1
-#define VECTOR double
-#define LOADED(kind, from) ((double)*(from))
-#define STORE(to, vector) (*(to) = (REAL)(vector))
-static inline void NAME(turn_block)(VECTOR *rows) { (void)rows; }
+static inline turned_vector NAME(load_entries)(const REAL *from) { return (double)*from; }
+static inline void NAME(store_entries)(turned_vector entries, REAL *to)
+{
+    *to = (REAL)entries;
+}
 #endif
 
-/* Copies n entries of LANES rows to `to`, so that the lanes of an entry are adjacent.  A
- * macro, because it is defined for two types of rows. */
-#define INTO_LANES(name, TYPE, kind)                                                   \
-    static inline void NAME(name)(intptr_t n, const TYPE *const *rows, double *to)     \
-    {                                                                                  \
-        const intptr_t whole = n / TURNED * TURNED;                                    \
-        for (intptr_t k = 0; k < whole; k += TURNED)                                   \
-            for (intptr_t first = 0; first < LANES; first += TURNED) {                 \
-                VECTOR block[TURNED];                                                  \
-                for (intptr_t r = 0; r < TURNED; r++)                                  \
-                    block[r] = LOADED(kind, rows[first + r] + k);                      \
-                NAME(turn_block)(block);                                               \
-                for (intptr_t i = 0; i < TURNED; i++)                                  \
-                    memcpy(to + (k + i) * LANES + first, block + i, sizeof(VECTOR));   \
-            }                                                                          \
-        for (intptr_t k = whole; k < n; k++)                                           \
-            for (intptr_t lane = 0; lane < LANES; lane++)                              \
-                to[k * LANES + lane] = (double)rows[lane][k];                          \
-    }
-INTO_LANES(into_lanes, REAL, row)
-INTO_LANES(doubles_into_lanes, double, vector)
-#undef INTO_LANES
+/* to = n entries of LANES rows, with the lanes of an entry next to each other. */
+static inline void NAME(into_lanes)(intptr_t n, const REAL *const *rows, double *to)
+{
+    const intptr_t whole = n / N_TURNED * N_TURNED;
+    for (intptr_t k = 0; k < whole; k += N_TURNED)
+        for (intptr_t first = 0; first < LANES; first += N_TURNED) {
+            turned_vector block[N_TURNED];
+            for (intptr_t r = 0; r < N_TURNED; r++)
+                block[r] = NAME(load_entries)(rows[first + r] + k);
+            turn_block(block);
+            for (intptr_t i = 0; i < N_TURNED; i++)
+                memcpy(to + (k + i) * LANES + first, block + i, sizeof(block[i]));
+        }
+    for (intptr_t k = whole; k < n; k++)
+        for (intptr_t lane = 0; lane < LANES; lane++)
+            to[k * LANES + lane] = (double)rows[lane][k];
+}
 
-/* Copies lanes back to rows of REAL. */
+/* Writes n entries of the lanes back to rows of REAL. */
 static inline void NAME(from_lanes)(intptr_t n, const double *from, REAL *const *rows)
 {
-    const intptr_t whole = n / TURNED * TURNED;
-    for (intptr_t k = 0; k < whole; k += TURNED)
-        for (intptr_t first = 0; first < LANES; first += TURNED) {
-            VECTOR block[TURNED];
-            for (intptr_t i = 0; i < TURNED; i++)
-                memcpy(block + i, from + (k + i) * LANES + first, sizeof(VECTOR));
-            NAME(turn_block)(block);
-            for (intptr_t r = 0; r < TURNED; r++)
-                STORE(rows[first + r] + k, block[r]);
+    const intptr_t whole = n / N_TURNED * N_TURNED;
+    for (intptr_t k = 0; k < whole; k += N_TURNED)
+        for (intptr_t first = 0; first < LANES; first += N_TURNED) {
+            turned_vector block[N_TURNED];
+            for (intptr_t i = 0; i < N_TURNED; i++)
+                memcpy(block + i, from + (k + i) * LANES + first, sizeof(block[i]));
+            turn_block(block);
+            for (intptr_t r = 0; r < N_TURNED; r++)
+                NAME(store_entries)(block[r], rows[first + r] + k);
         }
     for (intptr_t k = whole; k < n; k++)
         for (intptr_t lane = 0; lane < LANES; lane++)
             rows[lane][k] = (REAL)from[k * LANES + lane];
 }
-#undef VECTOR
-#undef TURNED
-#undef LOADED
-#undef STORE

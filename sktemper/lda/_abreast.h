@@ -155,20 +155,17 @@ static void NAME(weigh_plain)(GROUP *g)
     REAL *restrict weights = g->weights, shift[PLACES];
     VECTOR shifts[CHUNK];
     VECTORISE
-    for (int i = 0; i < PLACES; i++) {
-        DIGAMMA_PARTS(top[i], z, s, R);
-        (void)z;
-        (void)s;
-        shift[i] = R;
-    }
+    for (int i = 0; i < PLACES; i++)
+        shift[i] = NAME(digamma_parts_of)(top[i]).R;
     g->shift = *(const VECTOR *)shift;
     NAME(spread)(g->shift, shifts);
     const REAL *restrict all_shifts = (const REAL *)shifts;
     for (intptr_t at = 0; at < n_places; at += CHUNK * LANES)
         VECTORISE
         for (int i = 0; i < CHUNK * LANES; i++) {
-            DIGAMMA_PARTS(gamma[at + i], z, s, R);
-            weights[at + i] = z * (1 + s * DIGAMMA_H(s)) * NAME(exp)(all_shifts[i] - R);
+            const NAME(digamma_parts) d = NAME(digamma_parts_of)(gamma[at + i]);
+            const REAL weight = d.z * (1 + d.s * NAME(digamma_H)(d.s));
+            weights[at + i] = weight * NAME(exp)(all_shifts[i] - d.R);
         }
 }
 

@@ -91,7 +91,7 @@ static inline int32_t NAME(draw)(CHAIN *c, const REAL *row, REAL mass)
         sum += c->gains[j] * row[c->present[j]];
         c->cumulated[j] = sum;
     }
-    const REAL x = UNIFORM(next_random(&c->random)) * (sum + mass);
+    const REAL x = NAME(uniform)(next_random(&c->random)) * (sum + mass);
     if (!(x < sum))
         return NAME(draw_from_prior)(c, row, x - sum);
     intptr_t j = 0;

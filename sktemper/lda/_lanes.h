@@ -280,7 +280,7 @@ ALWAYS_INLINE void NAME(step_lanes)(GROUP *groups, const int weighted, const int
         VECTORISE
         for (int lane = 0; lane < LANES; lane++) {
             uint64_t state = groups[i].random[lane] + (uint64_t)t * RANDOM_STEP;
-            uniform[i][lane] = UNIFORM(next_random(&state));
+            uniform[i][lane] = NAME(uniform)(next_random(&state));
         }
     }
     NAME(sum_up)(groups, weighted, n, t, sums);

@@ -86,19 +86,16 @@ static void NAME(fill_some_rows)(const lda_block *block, intptr_t n, intptr_t m,
         tops[j] = 1;
     NAME(rounded_rows)(block, n, m, rows, tops);
     VECTORISE
-    for (int j = 0; j < ROWS_AT_ONCE; j++) {
-        DIGAMMA_PARTS(tops[j], z, s, R);
-        (void)z;
-        (void)s;
-        shifts[j] = R;
-    }
+    for (int j = 0; j < ROWS_AT_ONCE; j++)
+        shifts[j] = NAME(digamma_parts_of)(tops[j]).R;
     for (intptr_t j = 0; j < m; j++, rows += width) {
         const REAL shift = shifts[j];
         block->scratch.row_tops[n + j] = -(double)shift - least;
         VECTORISE
         for (intptr_t k = 0; k < width; k++) {
-            DIGAMMA_PARTS(rows[k], z, s, R);
-            rows[k] = z * (1 + s * DIGAMMA_H(s)) * NAME(exp)(shift - R) * factors[k];
+            const NAME(digamma_parts) d = NAME(digamma_parts_of)(rows[k]);
+            const REAL weight = d.z * (1 + d.s * NAME(digamma_H)(d.s));
+            rows[k] = weight * NAME(exp)(shift - d.R) * factors[k];
         }
     }
 }

@@ -148,7 +148,7 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
             rows[lane] = block->sums + row * block->stride;
             scales[lane] = block->scales[row];
         }
-        NAME(doubles_into_lanes)(n_natural, rows, b);
+        into_lanes_f64(n_natural, rows, b); /* the sums are in float64 */
         const double *from = b, *base = prior;
         for (intptr_t i = 0; i <= E; i++)
             for (intptr_t j = 0; j < (i < E ? i + 1 : E); j++, from += LANES, base++) {
