@@ -40,7 +40,7 @@ def _parser(known):
         help='names of methods, or "ours" (default), "peers" or "all"',
     )
     fit.add_argument("--sets", nargs="+", help="names of data sets; default: all")
-    fit.add_argument("--seeds", type=int, default=3, help="seeds of a split, at most 3")
+    fit.add_argument("--seeds", type=int, default=10, help="most seeds of a split")
     fit.add_argument(
         "--options",
         nargs="+",

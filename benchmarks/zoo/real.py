@@ -171,3 +171,33 @@ def tissues():
 def skulls():
     """Return four sizes of Egyptian skulls, and the five epochs."""
     return _table("HSAUR", "skulls", ["mb", "bh", "bl", "nh"], "epoch")
+
+
+def diabetes():
+    """Return five measures of glucose and weight, and three kinds of patients."""
+    columns = ["relwt", "glufast", "glutest", "instest", "sspg"]
+    return _table("heplots", "Diabetes", columns, "group")
+
+
+def oils():
+    """Return shares of seven fatty acids in commercial oils, and their seven kinds."""
+    columns = list(_r("modeldata", "oils").select_dtypes("number").columns)
+    return _table("modeldata", "oils", columns, "class")
+
+
+def athletes():
+    """Return eleven measures of blood and body of athletes, and their sex."""
+    columns = list(_r("DAAG", "ais").select_dtypes("number").columns)
+    return _table("DAAG", "ais", columns, "sex")
+
+
+def possums():
+    """Return nine lengths of possums, and the two populations."""
+    columns = ["hdlngth", "skullw", "totlngth", "taill", "footlgth", "earconch"]
+    return _table("DAAG", "possum", [*columns, "eye", "chest", "belly"], "Pop")
+
+
+def cells():
+    """Return 56 properties of images of cells, and how well they are segmented."""
+    columns = list(_r("modeldata", "cells").select_dtypes("number").columns)
+    return _table("modeldata", "cells", columns, "class")
