@@ -12,7 +12,7 @@ from ._problem import QUIETLY, generator
 
 __all__ = ["Steps"]
 
-#: Sums of weighted observations up to this count as no observations.
+#: Sums of weighted observations up to this value are treated as no observations.
 TINY_COUNT = 1e-100
 
 
