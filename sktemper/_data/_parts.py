@@ -22,7 +22,7 @@ class InMemory:
     X : ndarray or CSR of shape (n_rows, n_features)
     """
 
-    #: Whether a part may cache blocks; True if it is deleted after the fit.
+    #: Whether a part may cache blocks; False for parts that outlive a fit.
     _keeps_blocks = True
 
     def __init__(self, X):

@@ -235,7 +235,7 @@ class Steps:
     def _moved(self, outcome, prepare):
         """Return the global parameters after the step, and their prepared form."""
         model = self.problem.model
-        with QUIETLY():  # the setting is one of the thread that runs this
+        with QUIETLY():  # numpy's error settings apply to one thread only
             globals_ = model.step(
                 self.state.globals_,
                 outcome.statistics,

@@ -47,7 +47,7 @@ class Batches:
 class Lines:
     """The lines of a text file, which may be compressed by gzip.
 
-    A byte order mark of UTF-8 at the beginning of the file is left out.
+    A byte order mark of UTF-8 at the beginning of the file is skipped.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def _parsed(lines, dtype, n_fields):
 
 
 def first_that_fails(lines, fails):
-    """Return the place of the first line that cannot be parsed, by bisection."""
+    """Return the index of the first line that cannot be parsed, by bisection."""
     start, stop = 0, len(lines)
     while stop - start > 1:
         middle = (start + stop) // 2

@@ -51,10 +51,10 @@ def write_ratings(
         A new or empty folder; or a folder with an interrupted conversion of the same
         batches, which continues with the first batch that is not on disk.
     batches : iterable
-        Triples (users, items, ratings), each an array-like of shape (n_ratings,), or
-        tables with such columns: with the names ``user``, ``item`` and
-        ``rating``, or, if there are three columns, in this order.  Labels are whole
-        numbers or strings of up to 256 characters.
+        Triples (users, items, ratings) of array-likes of shape (n_ratings,), or tables
+        with these columns.  The columns of a table are named ``user``, ``item`` and
+        ``rating``; a table with three columns may have other names, if the columns are
+        in this order.  Labels are integers or strings of up to 256 characters.
     duplicates : {"error", "first", "last", "mean"}, default="error"
         Treatment of an item that a user rated twice: raise an error, take the first
         or the last rating, or take the mean.
